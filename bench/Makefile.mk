@@ -1,0 +1,1 @@
+# Lists of bench/; see Makefile.am.

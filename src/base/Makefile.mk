@@ -1,0 +1,1 @@
+# Lists of src/base/; see Makefile.am.

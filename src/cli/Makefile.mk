@@ -1,0 +1,1 @@
+# Lists of src/cli/; see Makefile.am.

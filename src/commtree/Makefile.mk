@@ -1,0 +1,1 @@
+# Lists of src/commtree/; see Makefile.am.

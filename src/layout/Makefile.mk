@@ -1,0 +1,1 @@
+# Lists of src/layout/; see Makefile.am.

@@ -1,0 +1,1 @@
+# Lists of src/mpi/; see Makefile.am.

@@ -1,0 +1,1 @@
+# Lists of src/reconstruct/; see Makefile.am.

@@ -1,0 +1,42 @@
+/* Type map to least-cost type tree. See doc/ for the method and its proofs. */
+#ifndef ESPI_RECONSTRUCT_RECONSTRUCT_H
+#define ESPI_RECONSTRUCT_RECONSTRUCT_H
+
+#include "layout/layout.h"
+
+enum espi_set {
+    ESPI_SET_BASIC,   /* leaf, vec, idx, struc */
+    ESPI_SET_MPI,     /* and idxbuc */
+    ESPI_SET_EXTENDED /* and bucket */
+};
+
+struct espi_reconstruct_options {
+    enum espi_set set;
+    struct espi_costs costs;
+    size_t exact_limit;  /* above this many entries the bounded fallback is used; default 2000 */
+    uint64_t budget_ns;  /* soft bound on the time spent; 0 = none */
+};
+void espi_reconstruct_defaults(struct espi_reconstruct_options *options);
+
+struct espi_reconstruction {
+    const struct espi_node *tree; /* lives in the arena that was given */
+    int64_t cost;                 /* of tree, under the options' costs */
+    int64_t lower_bound;          /* proved; equals cost when exact */
+    bool exact;
+    uint64_t elapsed_ns;
+};
+
+/*
+ * A least-cost tree of `map` over options->set (exact for n <= options->exact_limit), else one that is never worse
+ * than `input` (may be NULL) nor than the plain index list. flatten(tree) equals the map always. Source: the
+ * constructions of Ganian et al.; Lemma 5 for type maps that do not start at displacement 0.
+ */
+espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
+                             const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
+
+/* The same for a tree: flattened where that is affordable, normalized in place where it is not. Never worse than
+   `input`. */
+espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *input,
+                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
+
+#endif

@@ -1,0 +1,1 @@
+# Lists of src/stats/; see Makefile.am.

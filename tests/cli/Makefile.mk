@@ -1,0 +1,1 @@
+# Lists of tests/cli/; see Makefile.am.

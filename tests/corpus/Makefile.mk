@@ -1,0 +1,1 @@
+# Lists of tests/corpus/; see Makefile.am.

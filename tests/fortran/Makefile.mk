@@ -1,0 +1,1 @@
+# Lists of tests/fortran/; see Makefile.am.

@@ -1,0 +1,1 @@
+# Lists of tests/mpi/; see Makefile.am.

@@ -1,0 +1,1 @@
+# Lists of tests/preload/; see Makefile.am.

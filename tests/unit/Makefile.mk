@@ -1,0 +1,1 @@
+# Lists of tests/unit/; see Makefile.am.

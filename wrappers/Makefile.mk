@@ -1,0 +1,1 @@
+# Lists of wrappers/; see Makefile.am.

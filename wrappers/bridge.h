@@ -1,0 +1,54 @@
+/*
+ * What the stub (libespalier.so, libc only) and the core (libespalier-core.so, linked to MPI) know of each other.
+ * No mpi.h here: every argument of every MPI function is an integer or a pointer, so it travels as one machine word,
+ * and passing it on is right for any MPI.
+ */
+#ifndef ESPI_WRAPPERS_BRIDGE_H
+#define ESPI_WRAPPERS_BRIDGE_H
+
+#include <stdint.h>
+
+#define ESPI_BRIDGE_VERSION 1
+
+typedef intptr_t espi_word;
+
+/* One number per row of api.def, in its order. */
+enum espi_fn {
+#define ESPI_API(name, args, ...) ESPI_FN_##name,
+#include "api.def"
+#undef ESPI_API
+    ESPI_FN_COUNT
+};
+
+/* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
+struct espi_thread {
+    int depth;                /* > 0: inside a wrapped call; nested calls pass straight to the library */
+    unsigned cached_epoch;    /* of the one-entry handle cache below */
+    espi_word cached_handle;
+    espi_word cached_better;
+    void *core;               /* the core's own per-thread state, NULL until it makes one */
+};
+
+/* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */
+typedef void (*espi_next)(void);
+
+/* How the stub treats one function, set by the core at start, readable without a lock. */
+typedef espi_word (*espi_handler)(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+
+struct espi_core {
+    unsigned version; /* ESPI_BRIDGE_VERSION */
+    /* NULL entry: pass the call on untouched. Else the handler carries out the whole call, with `next`. */
+    const espi_handler *handlers; /* ESPI_FN_COUNT entries */
+};
+
+struct espi_stub {
+    unsigned version;
+    void *mpi;                                       /* dlopen handle of the MPI library in this process */
+    struct espi_thread *(*thread)(void);             /* of the calling thread */
+};
+
+/* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. */
+typedef const struct espi_core *(*espi_core_start_fn)(const struct espi_stub *stub);
+#define ESPI_CORE_START "espi_core_start"
+
+#endif
