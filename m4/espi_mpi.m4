@@ -47,7 +47,7 @@ MPICH_VERSION_TEXT=$espi_cv_mpich_version
 LIBS="$LIBS $MPI_LIBS"
 AC_CACHE_CHECK([whether programs link with MPICH], [espi_cv_mpi_links], [
   AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>]], [[MPI_Request r; MPI_Pready(0, r); return PMPI_Send_c(0,0,0,0,0,0);]])],
-    [espi_cv_mpi_links=`readelf -d conftest$EXEEXT 2>/dev/null | sed -n 's/.*NEEDED.*@<:@\(libm[[a-z]]*mpi[[a-z]]*\.so[[.0-9]]*\|libmpi[[a-z]]*\.so[[.0-9]]*\)@:>@.*/\1/p' | head -n 1`
+    [espi_cv_mpi_links=`readelf -d conftest$EXEEXT 2>/dev/null | tr -d '@<:@@:>@' | awk '/NEEDED/ && $NF ~ /^libmp/ { print $NF; exit }'`
      test -n "$espi_cv_mpi_links" || espi_cv_mpi_links=static], [espi_cv_mpi_links=no])])
 AS_CASE([$espi_cv_mpi_links],
   [no], [AC_MSG_ERROR([a program with MPI 4 calls does not link with '$MPICC'; see config.log])],
