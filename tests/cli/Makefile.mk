@@ -1,1 +1,11 @@
 # Lists of tests/cli/; see Makefile.am.
+if HAVE_CHECK
+check_PROGRAMS += %D%/check_settings %D%/check_log
+TESTS += %D%/check_settings %D%/check_log
+%C%_check_settings_SOURCES = %D%/check_settings.c
+%C%_check_settings_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+%C%_check_settings_LDADD = libespi-pure.la $(CHECK_LIBS)
+%C%_check_log_SOURCES = %D%/check_log.c
+%C%_check_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+%C%_check_log_LDADD = libespi-pure.la $(CHECK_LIBS)
+endif
