@@ -1,1 +1,13 @@
 # Lists of src/layout/; see Makefile.am.
+libespi_pure_la_SOURCES += \
+	%D%/basetype.c \
+	%D%/basetypes.def \
+	%D%/copy.c \
+	%D%/cost.c \
+	%D%/equal.c \
+	%D%/flatten.c \
+	%D%/layout.h \
+	%D%/node.c \
+	%D%/parse.c \
+	%D%/print.c \
+	%D%/typemap.c

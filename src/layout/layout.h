@@ -41,8 +41,9 @@ size_t espi_base_count(void);
 const struct espi_base_info *espi_base_info(espi_base base);
 /* ESPI_BASE_NONE when no base type has that name (exact match over `len` bytes). */
 espi_base espi_base_find(const char *name, size_t len);
-/* Adds a base type that only this process has (an MPI_Type_create_f90_real, say); `name` is copied. Returns
-   ESPI_BASE_NONE when the table is full. Thread-safe. */
+/* Adds a base type that only this process has (an MPI_Type_create_f90_real, say); `name` is copied: a letter or '_',
+   then letters, digits, '_' and '.'. A name that is known with the same size and extent gives the known id. Returns
+   ESPI_BASE_NONE for any other name, or when the table is full. Thread-safe. */
 espi_base espi_base_add(const char *name, uint32_t size, uint32_t extent);
 
 /* ---- type maps (typemap.c) ---- */
@@ -63,12 +64,16 @@ void espi_typemap_release(struct espi_typemap *map);
 
 /* ---- type trees (node.c): immutable once made, live in an arena, may share children ---- */
 
+/* Deeper trees are refused (ESPI_ERR_UNSUPPORTED), so that walking one by recursion is safe on any stack. */
+#define ESPI_DEPTH_MAX 1000
+
 enum espi_kind { ESPI_LEAF, ESPI_VEC, ESPI_IDX, ESPI_IDXBUC, ESPI_STRUC, ESPI_BUCKET, ESPI_KIND_COUNT };
 
 struct espi_node {
     enum espi_kind kind;
     espi_base base;      /* leaf */
     bool has_struc;      /* a struc stands at or below this node */
+    int depth;           /* nodes on the longest way down, this one included; 1 for a leaf */
     int64_t count;       /* c: copies (vec), length of the arrays (others); 1 for a leaf */
     int64_t stride;      /* s (vec, idxbuc), s1 (bucket) */
     int64_t stride2;     /* s2 (bucket) */
@@ -121,11 +126,13 @@ struct espi_costs {
     int64_t bucket, bucket_each;       /* 5, 1 per bucket */
 };
 extern const struct espi_costs espi_costs_default;
+/* The largest constant that reconstruction accepts, so that no sum over a tree overflows on the way. */
+#define ESPI_COST_MAX INT64_C(999999999)
 
 /* The cost of a tree (shared subtrees counted once per use). Saturates at INT64_MAX. */
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs);
-/* Reads "leaf=2,vec=4,idx=3,idx_each=1,..."; keys left out keep their value. On ESPI_ERR_SYNTAX `where` (may be
-   NULL) gets the offset of the offending byte. */
+/* Reads "leaf=2,vec=4,idx=3,idx_each=1,..."; keys left out keep their value, the largest value is ESPI_COST_MAX. On
+   ESPI_ERR_SYNTAX `where` (may be NULL) gets the offset of the offending byte and *costs is untouched. */
 espi_status espi_costs_parse(const char *text, struct espi_costs *costs, size_t *where);
 
 /* ---- text form (print.c, parse.c) ---- */

@@ -1,0 +1,71 @@
+/* Blocks double in size, so that the number of calls to malloc grows with the logarithm of what is stored. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 1 << 20 };
+
+struct espi_arena_block {
+    struct espi_arena_block *before;
+    size_t size, used; /* of data */
+    alignas(max_align_t) unsigned char data[];
+};
+
+void *espi_arena_alloc(struct espi_arena *arena, size_t bytes)
+{
+    const size_t align = alignof(max_align_t);
+    struct espi_arena_block *block = arena->last;
+    if (bytes > SIZE_MAX / 2) {
+        return NULL;
+    }
+    bytes = (bytes + align - 1) / align * align;
+    if (bytes == 0) {
+        bytes = align;
+    }
+    if (block == NULL || block->size - block->used < bytes) {
+        size_t size = block == NULL ? FIRST_BLOCK : block->size * 2;
+        if (size > LARGEST_BLOCK) {
+            size = LARGEST_BLOCK;
+        }
+        if (size < bytes) {
+            size = bytes;
+        }
+        block = malloc(sizeof *block + size);
+        if (block == NULL) {
+            return NULL;
+        }
+        block->before = arena->last;
+        block->size = size;
+        block->used = 0;
+        arena->last = block;
+        arena->bytes += sizeof *block + size;
+    }
+    void *result = block->data + block->used;
+    block->used += bytes;
+    return result;
+}
+
+void *espi_arena_calloc(struct espi_arena *arena, size_t n, size_t size)
+{
+    if (size != 0 && n > SIZE_MAX / size) {
+        return NULL;
+    }
+    void *result = espi_arena_alloc(arena, n * size);
+    if (result != NULL) {
+        memset(result, 0, n * size);
+    }
+    return result;
+}
+
+void espi_arena_release(struct espi_arena *arena)
+{
+    while (arena->last != NULL) {
+        struct espi_arena_block *block = arena->last;
+        arena->last = block->before;
+        free(block);
+    }
+    arena->bytes = 0;
+}

@@ -1,0 +1,115 @@
+/* The additive cost model. */
+#include "layout/layout.h"
+
+#include <string.h>
+
+const struct espi_costs espi_costs_default = {
+    .leaf = 2,
+    .vec = 4,
+    .idx = 3,
+    .idx_each = 1,
+    .idxbuc = 4,
+    .idxbuc_each = 2,
+    .struc = 2,
+    .struc_each = 2,
+    .bucket = 5,
+    .bucket_each = 1,
+};
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t result;
+    return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs)
+{
+    int64_t total = 0;
+    for (; node != NULL; node = node->child) {
+        switch (node->kind) {
+        case ESPI_LEAF:
+            total = plus(total, costs->leaf);
+            break;
+        case ESPI_VEC:
+            total = plus(total, costs->vec);
+            break;
+        case ESPI_IDX:
+            total = plus(total, plus(costs->idx, times(node->count, costs->idx_each)));
+            break;
+        case ESPI_IDXBUC:
+            total = plus(total, plus(costs->idxbuc, times(node->count, costs->idxbuc_each)));
+            break;
+        case ESPI_BUCKET:
+            total = plus(total, plus(costs->bucket, times(node->count, costs->bucket_each)));
+            break;
+        case ESPI_STRUC:
+            total = plus(total, plus(costs->struc, times(node->count, costs->struc_each)));
+            for (int64_t j = 0, last = 0; j < node->count; j++) {
+                if (j == 0 || node->sub[j] != node->sub[j - 1]) {
+                    last = espi_cost(node->sub[j], costs);
+                }
+                total = plus(total, last);
+            }
+            break;
+        case ESPI_KIND_COUNT:
+            break;
+        }
+    }
+    return total;
+}
+
+espi_status espi_costs_parse(const char *text, struct espi_costs *costs, size_t *where)
+{
+    struct espi_costs result = *costs;
+    const struct {
+        const char *key;
+        int64_t *value;
+    } keys[] = {
+        {"leaf", &result.leaf},         {"vec", &result.vec},
+        {"idx", &result.idx},           {"idx_each", &result.idx_each},
+        {"idxbuc", &result.idxbuc},     {"idxbuc_each", &result.idxbuc_each},
+        {"struc", &result.struc},       {"struc_each", &result.struc_each},
+        {"bucket", &result.bucket},     {"bucket_each", &result.bucket_each},
+    };
+    const char *at = text;
+    for (;;) {
+        size_t len = strcspn(at, "=,"), k = 0, digits;
+        while (k < sizeof keys / sizeof *keys && !(strlen(keys[k].key) == len && strncmp(keys[k].key, at, len) == 0)) {
+            k++;
+        }
+        if (k == sizeof keys / sizeof *keys) {
+            break;
+        }
+        at += len;
+        if (*at != '=') {
+            break;
+        }
+        at++;
+        digits = strspn(at, "0123456789");
+        if (digits == 0 || digits > 9) { /* see ESPI_COST_MAX */
+            break;
+        }
+        *keys[k].value = 0;
+        for (; digits > 0; digits--) {
+            *keys[k].value = *keys[k].value * 10 + (*at++ - '0');
+        }
+        if (*at == '\0') {
+            *costs = result;
+            return ESPI_OK;
+        }
+        if (*at != ',') {
+            break;
+        }
+        at++;
+    }
+    if (where != NULL) {
+        *where = (size_t)(at - text);
+    }
+    return ESPI_ERR_SYNTAX;
+}

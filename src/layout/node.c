@@ -1,0 +1,257 @@
+/* Constructors of type trees: domain checks, derived values, structural hash. */
+#include "layout/layout.h"
+
+#include <string.h>
+
+/* One round of a multiply-xorshift mix: cheap, and the same in every run and on every machine. */
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t mix_array(uint64_t hash, int64_t n, const int64_t *values)
+{
+    for (int64_t i = 0; i < n; i++) {
+        hash = mix(hash, (uint64_t)values[i]);
+    }
+    return hash;
+}
+
+static struct espi_node *node_new(struct espi_arena *arena, enum espi_kind kind, int64_t count)
+{
+    struct espi_node *node = espi_arena_calloc(arena, 1, sizeof *node);
+    if (node != NULL) {
+        node->kind = kind;
+        node->base = ESPI_BASE_NONE;
+        node->count = count;
+        node->hash = mix(mix(UINT64_C(0x45737061), (uint64_t)kind), (uint64_t)count);
+    }
+    return node;
+}
+
+/* Widens node's bounds by those of a non-empty child whose displacement 0 is moved to `at`. */
+static espi_status cover(struct espi_node *node, bool first, int64_t at, const struct espi_node *child)
+{
+    int64_t lb, ub;
+    if (__builtin_add_overflow(at, child->true_lb, &lb) || __builtin_add_overflow(at, child->true_ub, &ub)) {
+        return ESPI_ERR_OVERFLOW;
+    }
+    node->true_lb = first || lb < node->true_lb ? lb : node->true_lb;
+    node->true_ub = first || ub > node->true_ub ? ub : node->true_ub;
+    return ESPI_OK;
+}
+
+/* Widens by `count` > 0 copies at at, at + stride, ...; the outermost two decide. */
+static espi_status cover_run(struct espi_node *node, bool first, int64_t at, int64_t count, int64_t stride,
+                             const struct espi_node *child)
+{
+    int64_t last;
+    if (__builtin_mul_overflow(count - 1, stride, &last) || __builtin_add_overflow(last, at, &last)) {
+        return ESPI_ERR_OVERFLOW;
+    }
+    espi_status status = cover(node, first, at, child);
+    return status == ESPI_OK ? cover(node, false, last, child) : status;
+}
+
+/* Entries and size of `copies` of the child. */
+static espi_status multiply(struct espi_node *node, int64_t copies, const struct espi_node *child)
+{
+    if (__builtin_mul_overflow(copies, child->entries, &node->entries) ||
+        __builtin_mul_overflow(copies, child->size, &node->size)) {
+        return ESPI_ERR_OVERFLOW;
+    }
+    return ESPI_OK;
+}
+
+static espi_status adopt(struct espi_node *node, const struct espi_node *child)
+{
+    node->has_struc = node->has_struc || child->has_struc;
+    if (child->depth >= node->depth) {
+        node->depth = child->depth + 1;
+    }
+    node->hash = mix(node->hash, child->hash);
+    return node->depth > ESPI_DEPTH_MAX ? ESPI_ERR_UNSUPPORTED : ESPI_OK;
+}
+
+espi_status espi_node_leaf(struct espi_arena *arena, espi_base base, const struct espi_node **out)
+{
+    const struct espi_base_info *info = espi_base_info(base);
+    if (info == NULL) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    struct espi_node *node = node_new(arena, ESPI_LEAF, 1);
+    if (node == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    node->base = base;
+    node->entries = 1;
+    node->size = info->size;
+    node->true_ub = info->extent;
+    node->depth = 1;
+    node->hash = mix(node->hash, base);
+    *out = node;
+    return ESPI_OK;
+}
+
+espi_status espi_node_vec(struct espi_arena *arena, int64_t count, int64_t stride, const struct espi_node *child,
+                          const struct espi_node **out)
+{
+    if (count < 0 || child == NULL) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    struct espi_node *node = node_new(arena, ESPI_VEC, count);
+    if (node == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    node->stride = stride;
+    node->child = child;
+    node->hash = mix(node->hash, (uint64_t)stride);
+    espi_status status = adopt(node, child);
+    if (status == ESPI_OK) {
+        status = multiply(node, count, child);
+    }
+    if (status == ESPI_OK && node->entries > 0) {
+        status = cover_run(node, true, 0, count, stride, child);
+    }
+    *out = status == ESPI_OK ? node : NULL;
+    return status;
+}
+
+espi_status espi_node_idx(struct espi_arena *arena, int64_t count, const int64_t *disp,
+                          const struct espi_node *child, const struct espi_node **out)
+{
+    if (count < 0 || child == NULL || (count > 0 && disp == NULL)) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    struct espi_node *node = node_new(arena, ESPI_IDX, count);
+    if (node == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    node->disp = disp;
+    node->child = child;
+    node->hash = mix_array(node->hash, count, disp);
+    espi_status status = adopt(node, child);
+    if (status == ESPI_OK) {
+        status = multiply(node, count, child);
+    }
+    for (int64_t i = 0; i < count && status == ESPI_OK && node->entries > 0; i++) {
+        status = cover(node, i == 0, disp[i], child);
+    }
+    *out = status == ESPI_OK ? node : NULL;
+    return status;
+}
+
+/* Both bucket kinds; bucket j starts at disp[j], or at j * stride1 where disp is NULL. */
+static espi_status buckets(struct espi_node *node, int64_t inner)
+{
+    const struct espi_node *child = node->child;
+    int64_t copies = 0;
+    bool first = true;
+    for (int64_t j = 0; j < node->count; j++) {
+        int64_t at;
+        if (node->len[j] < 0) {
+            return ESPI_ERR_ARGUMENT;
+        }
+        if (node->len[j] == 0) {
+            continue;
+        }
+        if (__builtin_add_overflow(copies, node->len[j], &copies)) {
+            return ESPI_ERR_OVERFLOW;
+        }
+        if (child->entries == 0) {
+            continue;
+        }
+        if (node->disp != NULL) {
+            at = node->disp[j];
+        } else if (__builtin_mul_overflow(j, node->stride, &at)) {
+            return ESPI_ERR_OVERFLOW;
+        }
+        espi_status status = cover_run(node, first, at, node->len[j], inner, child);
+        if (status != ESPI_OK) {
+            return status;
+        }
+        first = false;
+    }
+    return multiply(node, copies, child);
+}
+
+espi_status espi_node_idxbuc(struct espi_arena *arena, int64_t count, int64_t stride, const int64_t *disp,
+                             const int64_t *len, const struct espi_node *child, const struct espi_node **out)
+{
+    if (count < 0 || child == NULL || (count > 0 && (disp == NULL || len == NULL))) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    struct espi_node *node = node_new(arena, ESPI_IDXBUC, count);
+    if (node == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    node->stride = stride;
+    node->disp = disp;
+    node->len = len;
+    node->child = child;
+    node->hash = mix_array(mix_array(mix(node->hash, (uint64_t)stride), count, disp), count, len);
+    espi_status status = adopt(node, child);
+    if (status == ESPI_OK) {
+        status = buckets(node, stride);
+    }
+    *out = status == ESPI_OK ? node : NULL;
+    return status;
+}
+
+espi_status espi_node_bucket(struct espi_arena *arena, int64_t count, int64_t stride1, int64_t stride2,
+                             const int64_t *len, const struct espi_node *child, const struct espi_node **out)
+{
+    if (count < 0 || child == NULL || (count > 0 && len == NULL)) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    struct espi_node *node = node_new(arena, ESPI_BUCKET, count);
+    if (node == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    node->stride = stride1;
+    node->stride2 = stride2;
+    node->len = len;
+    node->child = child;
+    node->hash = mix_array(mix(mix(node->hash, (uint64_t)stride1), (uint64_t)stride2), count, len);
+    espi_status status = adopt(node, child);
+    if (status == ESPI_OK) {
+        status = buckets(node, stride2);
+    }
+    *out = status == ESPI_OK ? node : NULL;
+    return status;
+}
+
+espi_status espi_node_struc(struct espi_arena *arena, int64_t count, const int64_t *disp,
+                            const struct espi_node *const *sub, const struct espi_node **out)
+{
+    if (count < 0 || (count > 0 && (disp == NULL || sub == NULL))) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    struct espi_node *node = node_new(arena, ESPI_STRUC, count);
+    if (node == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    node->disp = disp;
+    node->sub = sub;
+    node->has_struc = true;
+    node->depth = 1;
+    node->hash = mix_array(node->hash, count, disp);
+    espi_status status = ESPI_OK;
+    for (int64_t j = 0; j < count && status == ESPI_OK; j++) {
+        if (sub[j] == NULL) {
+            status = ESPI_ERR_ARGUMENT;
+            break;
+        }
+        status = adopt(node, sub[j]);
+        if (status == ESPI_OK && sub[j]->entries > 0) {
+            status = cover(node, node->entries == 0, disp[j], sub[j]);
+            if (__builtin_add_overflow(node->entries, sub[j]->entries, &node->entries) ||
+                __builtin_add_overflow(node->size, sub[j]->size, &node->size)) {
+                status = ESPI_ERR_OVERFLOW;
+            }
+        }
+    }
+    *out = status == ESPI_OK ? node : NULL;
+    return status;
+}

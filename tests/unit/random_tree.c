@@ -1,0 +1,58 @@
+#include "random_tree.h"
+
+#include <check.h>
+
+#include "random.h"
+
+static const int64_t *numbers(struct espi_arena *arena, int64_t n, int64_t lo, int64_t hi)
+{
+    int64_t *values = espi_arena_alloc(arena, (size_t)n * sizeof *values);
+    ck_assert_ptr_nonnull(values);
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = random_in(lo, hi);
+    }
+    return values;
+}
+
+const struct espi_node *random_tree(struct espi_arena *arena, int depth)
+{
+    static bool seeded;
+    const struct espi_node *out = NULL;
+    espi_status status = ESPI_OK;
+    int64_t count = random_in(random_in(0, 3) == 0 ? 0 : 1, 4);
+    enum espi_kind kind = depth <= 1 ? ESPI_LEAF : (enum espi_kind)random_in(0, ESPI_KIND_COUNT - 1);
+    if (!seeded) {
+        seeded = true; /* this file has its own generator, advanced by the test's environment variable alike */
+        random_seed("random_tree");
+    }
+    switch (kind) {
+    case ESPI_VEC:
+        status = espi_node_vec(arena, count, random_in(-40, 40), random_tree(arena, depth - 1), &out);
+        break;
+    case ESPI_IDX:
+        status = espi_node_idx(arena, count, numbers(arena, count, -40, 40), random_tree(arena, depth - 1), &out);
+        break;
+    case ESPI_IDXBUC:
+        status = espi_node_idxbuc(arena, count, random_in(-40, 40), numbers(arena, count, -40, 40),
+                                  numbers(arena, count, 0, 4), random_tree(arena, depth - 1), &out);
+        break;
+    case ESPI_BUCKET:
+        status = espi_node_bucket(arena, count, random_in(-40, 40), random_in(-40, 40),
+                                  numbers(arena, count, 0, 4), random_tree(arena, depth - 1), &out);
+        break;
+    case ESPI_STRUC: {
+        const struct espi_node **sub = espi_arena_calloc(arena, (size_t)count, sizeof *sub);
+        ck_assert_ptr_nonnull(sub);
+        for (int64_t j = 0; j < count; j++) {
+            sub[j] = j > 0 && random_in(0, 3) == 0 ? sub[j - 1] : random_tree(arena, depth - 1);
+        }
+        status = espi_node_struc(arena, count, numbers(arena, count, -40, 40), sub, &out);
+        break;
+    }
+    default:
+        status = espi_node_leaf(arena, (espi_base)random_in(0, (int64_t)espi_base_count() - 1), &out);
+        break;
+    }
+    ck_assert_int_eq(status, ESPI_OK);
+    return out;
+}
