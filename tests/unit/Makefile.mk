@@ -1,1 +1,13 @@
 # Lists of tests/unit/; see Makefile.am.
+if HAVE_CHECK
+ESPI_UNIT_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests/unit
+ESPI_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+ESPI_UNIT_LIBS = libespi-pure.la $(CHECK_LIBS)
+
+check_PROGRAMS += %D%/test-layout
+TESTS += %D%/test-layout
+%C%_test_layout_SOURCES = %D%/test_layout.c %D%/random.c %D%/random.h
+%C%_test_layout_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_layout_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_layout_LDADD = $(ESPI_UNIT_LIBS)
+endif

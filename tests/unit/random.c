@@ -1,8 +1,33 @@
-#include "random_tree.h"
+#include "random.h"
 
 #include <check.h>
+#include <stdlib.h>
+#include <time.h>
 
-#include "random.h"
+static uint64_t state;
+
+void random_seed(const char *program)
+{
+    const char *text = getenv("ESPALIER_TEST_SEED");
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    state = text != NULL ? strtoull(text, NULL, 0) : ((uint64_t)now.tv_sec << 20) ^ (uint64_t)now.tv_nsec;
+    printf("%s: ESPALIER_TEST_SEED=%llu\n", program, (unsigned long long)state);
+    fflush(stdout);
+}
+
+uint64_t random_next(void)
+{
+    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+int64_t random_in(int64_t lo, int64_t hi)
+{
+    return lo + (int64_t)(random_next() % (uint64_t)(hi - lo + 1));
+}
 
 static const int64_t *numbers(struct espi_arena *arena, int64_t n, int64_t lo, int64_t hi)
 {
@@ -16,15 +41,10 @@ static const int64_t *numbers(struct espi_arena *arena, int64_t n, int64_t lo, i
 
 const struct espi_node *random_tree(struct espi_arena *arena, int depth)
 {
-    static bool seeded;
     const struct espi_node *out = NULL;
     espi_status status = ESPI_OK;
     int64_t count = random_in(random_in(0, 3) == 0 ? 0 : 1, 4);
     enum espi_kind kind = depth <= 1 ? ESPI_LEAF : (enum espi_kind)random_in(0, ESPI_KIND_COUNT - 1);
-    if (!seeded) {
-        seeded = true; /* this file has its own generator, advanced by the test's environment variable alike */
-        random_seed("random_tree");
-    }
     switch (kind) {
     case ESPI_VEC:
         status = espi_node_vec(arena, count, random_in(-40, 40), random_tree(arena, depth - 1), &out);
