@@ -1,1 +1,2 @@
 # Lists of scripts/; see Makefile.am.
+EXTRA_DIST += %D%/packages %D%/common.sh %D%/run-tests %D%/test-summary %D%/limit .ci/run

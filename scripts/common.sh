@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# Functions shared by the scripts of this folder; sourced, not run.
+
+espi_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() {
+    printf '%s\n' "$*"
+}
+
+die() {
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit 1
+}
+
+# The package names in scripts/packages that are not installed, one a line.
+missing_packages() {
+    local name
+    sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$espi_root/scripts/packages" | while read -r name; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || printf '%s\n' "$name"
+    done
+}
+
+# Installs what scripts/packages lists and the machine lacks. Touches no network when nothing is missing.
+install_packages() { # LOG
+    local log=$1 missing as_root=()
+
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        say "This is not a Debian system: nothing installed. Needed are the equivalents of the packages in scripts/packages."
+        return 0
+    fi
+    missing=$(missing_packages | tr '\n' ' ')
+    if [ -z "$missing" ]; then
+        say "Packages: all installed."
+        return 0
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null ||
+            die "these packages are missing and installing them needs root or sudo: $missing"
+        as_root=(sudo)
+    fi
+    say "Packages: installing $missing"
+    mkdir -p "$(dirname "$log")"
+    # shellcheck disable=SC2086 # a list of names
+    if ! { "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 update &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+            install --no-install-recommends $missing; } >"$log" 2>&1 </dev/null; then
+        tail -n 20 "$log" >&2
+        die "installing packages failed; the whole output is in $log"
+    fi
+}
+
+# Runs a command with its output in a log; shows the log's end when the command fails.
+quietly() { # LOG COMMAND...
+    local log=$1
+    shift
+    mkdir -p "$(dirname "$log")"
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 40 "$log" >&2
+        die "failed: $* (the whole output is in $log)"
+    fi
+}
+
+processors() {
+    getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1
+}
+
+# Makes configure where it is missing or old, configures BUILD and compiles everything there.
+build_tree() { # BUILD CONFIGURE-ARGUMENTS...
+    local build=$1
+    shift
+
+    [ ! -e "$espi_root/config.status" ] ||
+        die "$espi_root was configured in place, which rules out a build elsewhere: run 'make distclean' there first"
+    mkdir -p "$build/logs"
+    build=$(cd "$build" && pwd)
+    if [ ! -e "$espi_root/configure" ] || [ ! -e "$espi_root/Makefile.in" ]; then
+        say "Build: making configure"
+        quietly "$build/logs/autogen.log" "$espi_root/autogen.sh"
+    fi
+    if [ ! -e "$build/Makefile" ] || [ "$(cat "$build/logs/arguments" 2>/dev/null)" != "$*" ]; then
+        say "Build: configuring in $build"
+        (cd "$build" && quietly logs/configure.log "$espi_root/configure" "$@")
+        printf '%s' "$*" >"$build/logs/arguments"
+    fi
+    say "Build: compiling"
+    quietly "$build/logs/make.log" make -C "$build" -j"$(processors)"
+}
+
+# The value that a variable has in the Makefile of a build.
+make_variable() { # BUILD NAME
+    sed -n "s/^$2 = //p" "$1/Makefile" | head -n 1
+}
+
+# The first build folder that holds a configured tree: $ESPI_BUILD, the folder we are in, _build, _build-tests.
+find_build() {
+    local dir
+    for dir in "${ESPI_BUILD:-}" . "$espi_root/_build" "$espi_root/_build-tests"; do
+        if [ -n "$dir" ] && [ -e "$dir/Makefile" ] && grep -q '^PACKAGE = espalier$' "$dir/Makefile"; then
+            (cd "$dir" && pwd)
+            return 0
+        fi
+    done
+    die "no build found: run scripts/quickstart, or name one with ESPI_BUILD=FOLDER"
+}

@@ -1,0 +1,1 @@
+# Lists of tests/scalapack/; see Makefile.am.

@@ -1,0 +1,5 @@
+# Lists of tests/support/, what several test folders use; see Makefile.am.
+# -rpath makes a module of a library that is never installed.
+check_LTLIBRARIES += %D%/yield.la
+%C%_yield_la_SOURCES = %D%/yield.c
+%C%_yield_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
