@@ -1,13 +1,13 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/quiet.h"
 
 static _Atomic int log_level = ESPI_LOG_WARN;
 
@@ -21,40 +21,10 @@ bool espi_log_enabled(enum espi_log_level level)
     return (int)level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
 
-/* The program may never write to stderr itself, so a reader that went away must not kill it because of us: SIGPIPE is
-   blocked in this thread while we write, and one that our write raised is taken back. */
 void espi_log_text(const char *text, size_t len)
 {
     int saved_errno = errno;
-    sigset_t pipe_only, before, pending;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    bool blocked = pthread_sigmask(SIG_BLOCK, &pipe_only, &before) == 0;
-    bool was_pending = false;
-    if (blocked && sigpending(&pending) == 0)
-        was_pending = sigismember(&pending, SIGPIPE) == 1;
-
-    bool broken = false;
-    while (len > 0) {
-        ssize_t done = write(STDERR_FILENO, text, len);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            broken = done < 0 && errno == EPIPE;
-            break;
-        }
-        text += done;
-        len -= (size_t)done;
-    }
-
-    if (blocked) {
-        if (broken && !was_pending) {
-            struct timespec at_once = {0, 0};
-            while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR)
-                continue;
-        }
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    espi_write_quietly(STDERR_FILENO, text, len); /* nobody could be told of a failure */
     errno = saved_errno;
 }
 

@@ -16,7 +16,7 @@ extern char **environ;
 #define KIND_TEXT ESPI_SETTING_TEXT_VALUE
 
 const struct espi_setting_info espi_setting_table[] = {
-#define ESPI_SETTING(field, variable, kind, fallback, allowed, help)                                                   \
+#define ESPI_SETTING(field, variable, kind, fallback, allowed, help)  \
     {#field, variable, fallback, allowed, help, KIND_##kind, offsetof(struct espi_settings, field)},
 #include "base/settings.def"
 #undef ESPI_SETTING
@@ -119,7 +119,8 @@ void espi_settings_defaults(struct espi_settings *settings)
         espi_settings_set(settings, (enum espi_setting)i, espi_setting_table[i].default_text);
 }
 
-static void warn_wrong(const struct espi_setting_info *info, const char *value, espi_settings_warn warn, void *context)
+static void warn_wrong(const struct espi_setting_info *info, const char *value, espi_settings_warn warn,
+                       void *context)
 {
     char message[768];
     char expected[160];

@@ -1,11 +1,14 @@
 # Lists of tests/cli/; see Makefile.am.
 if HAVE_CHECK
-check_PROGRAMS += %D%/check_settings %D%/check_log
-TESTS += %D%/check_settings %D%/check_log
+check_PROGRAMS += %D%/check_settings %D%/check_log %D%/check_stats
+TESTS += %D%/check_settings %D%/check_log %D%/check_stats
 %C%_check_settings_SOURCES = %D%/check_settings.c
 %C%_check_settings_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 %C%_check_settings_LDADD = libespi-pure.la $(CHECK_LIBS)
 %C%_check_log_SOURCES = %D%/check_log.c
 %C%_check_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 %C%_check_log_LDADD = libespi-pure.la $(CHECK_LIBS)
+%C%_check_stats_SOURCES = %D%/check_stats.c
+%C%_check_stats_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
+%C%_check_stats_LDADD = libespi-pure.la $(CHECK_LIBS) $(JANSSON_LIBS)
 endif

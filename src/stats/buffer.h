@@ -1,0 +1,22 @@
+/* Bytes that grow. An error sticks, so that a caller checks once at the end. */
+#ifndef ESPI_STATS_BUFFER_H
+#define ESPI_STATS_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct espi_buffer {
+    char *data;
+    size_t len, capacity;
+    bool failed; /* memory was short; `data` holds what came before */
+};
+
+#define ESPI_BUFFER_INIT ((struct espi_buffer){0, 0, 0, false})
+
+void espi_buffer_add(struct espi_buffer *buffer, const void *data, size_t len);
+void espi_buffer_text(struct espi_buffer *buffer, const char *text);
+void espi_buffer_format(struct espi_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Frees the bytes; the buffer is empty and usable again. */
+void espi_buffer_release(struct espi_buffer *buffer);
+
+#endif

@@ -1,0 +1,156 @@
+/* A report as JSON; doc/statistics.md describes the form. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "stats/json.h"
+#include "stats/report.h"
+
+static void write_value(struct espi_json *json, const char *key, const char *unit, const struct espi_report_value *v)
+{
+    espi_json_begin(json, key, '{', true);
+    if (unit != NULL)
+        espi_json_string(json, "unit", unit);
+    espi_json_count(json, "sum", v->sum);
+    espi_json_count(json, "min", v->min);
+    espi_json_count(json, "max", v->max);
+    espi_json_end(json, '}');
+}
+
+static void write_counters(struct espi_json *json, const char *key, enum espi_counter_group group,
+                           const struct espi_report *report)
+{
+    espi_json_begin(json, key, '{', false);
+    for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+        if (espi_counter_table[i].group == group)
+            write_value(json, espi_counter_table[i].name, espi_counter_table[i].unit, &report->counter[i]);
+    espi_json_end(json, '}');
+}
+
+static void write_header(struct espi_json *json, const struct espi_report *report)
+{
+    char when[32] = "unknown";
+    time_t started = (time_t)report->started;
+    struct tm utc;
+
+    espi_json_string(json, "schema", ESPI_SCHEMA_NAME);
+    espi_json_integer(json, "schema_version", ESPI_SCHEMA_VERSION);
+    espi_json_string(json, "espalier", PACKAGE_VERSION);
+    espi_json_string(json, "mpi", report->mpi);
+    espi_json_bool(json, "complete", report->complete);
+    espi_json_string(json, "scope", report->scope);
+    espi_json_begin(json, "command", '[', true);
+    for (size_t at = 0; at < report->command_len;) {
+        size_t len = strnlen(report->command + at, report->command_len - at);
+        if (len > 0 || at + 1 < report->command_len)
+            espi_json_string_n(json, NULL, report->command + at, len);
+        at += len + 1;
+    }
+    espi_json_end(json, ']');
+    if (gmtime_r(&started, &utc) != NULL)
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    espi_json_string(json, "started", when);
+    espi_json_count(json, "elapsed_ns", report->elapsed_ns);
+    espi_json_count(json, "ranks", report->ranks);
+    espi_json_count(json, "ranks_reporting", report->reporting);
+    espi_json_begin(json, "hosts", '[', true);
+    for (size_t i = 0; i < report->hosts; i++)
+        espi_json_string(json, NULL, report->host[i]);
+    espi_json_end(json, ']');
+    espi_json_begin(json, "settings", '{', false);
+    for (int i = 0; i < ESPI_SETTING_COUNT; i++) {
+        char value[ESPI_SETTING_TEXT];
+        espi_settings_value(&report->settings, (enum espi_setting)i, value, sizeof value);
+        espi_json_begin(json, espi_setting_table[i].variable, '{', true);
+        espi_json_string(json, "value", value);
+        espi_json_string(json, "source", espi_source_text((enum espi_source)report->settings.source[i]));
+        espi_json_end(json, '}');
+    }
+    espi_json_end(json, '}');
+}
+
+static void write_functions(struct espi_json *json, const struct espi_report *report)
+{
+    espi_json_begin(json, "functions", '{', false);
+    for (size_t i = 0; i < report->functions; i++)
+        if (report->calls[i].sum > 0 && report->function_name != NULL)
+            write_value(json, report->function_name[i], NULL, &report->calls[i]);
+    espi_json_end(json, '}');
+}
+
+static void write_cost(struct espi_json *json, const char *key, int64_t cost)
+{
+    if (cost < 0)
+        espi_json_null(json, key);
+    else
+        espi_json_integer(json, key, cost);
+}
+
+static void write_ns(struct espi_json *json, const char *key, uint64_t before, uint64_t after)
+{
+    espi_json_begin(json, key, '{', true);
+    if (before == 0)
+        espi_json_null(json, "before");
+    else
+        espi_json_count(json, "before", before);
+    if (after == 0)
+        espi_json_null(json, "after");
+    else
+        espi_json_count(json, "after", after);
+    espi_json_end(json, '}');
+}
+
+static void write_type(struct espi_json *json, const struct espi_report_type *type)
+{
+    const struct espi_type_facts *facts = &type->facts;
+    char key[24];
+
+    snprintf(key, sizeof key, "%016llx", (unsigned long long)type->key);
+    espi_json_begin(json, NULL, '{', false);
+    espi_json_string(json, "layout", key);
+    espi_json_bool(json, "improved", facts->improved);
+    espi_json_string(json, "before", facts->before);
+    espi_json_string(json, "after", facts->after);
+    espi_json_string(json, "emission", facts->emission);
+    espi_json_string(json, "why", facts->why);
+    write_cost(json, "cost_before", facts->cost_before);
+    write_cost(json, "cost_after", facts->cost_after);
+    espi_json_bool(json, "exact", facts->exact);
+    write_cost(json, "entries", facts->entries);
+    espi_json_integer(json, "size", facts->size);
+    espi_json_count(json, "uses", type->uses);
+    espi_json_count(json, "elements", type->elements);
+    espi_json_count(json, "bytes", type->bytes);
+    espi_json_count(json, "ranks", type->ranks);
+    write_ns(json, "pack_ns", facts->ns_before.pack, facts->ns_after.pack);
+    write_ns(json, "unpack_ns", facts->ns_before.unpack, facts->ns_after.unpack);
+    write_ns(json, "partial_ns", facts->ns_before.partial, facts->ns_after.partial);
+    espi_json_count(json, "planning_ns", facts->ns_planning);
+    espi_json_integer(json, "saved_ns_estimate", espi_report_type_gain(type));
+    espi_json_end(json, '}');
+}
+
+espi_status espi_report_json(const struct espi_report *report, struct espi_buffer *out)
+{
+    struct espi_json json = {.out = out};
+
+    espi_json_begin(&json, NULL, '{', false);
+    write_header(&json, report);
+    write_counters(&json, "counters", ESPI_GROUP_WORK, report);
+    write_counters(&json, "left_alone", ESPI_GROUP_LEFT, report);
+    write_counters(&json, "own_time", ESPI_GROUP_TIME, report);
+    write_functions(&json, report);
+    espi_json_begin(&json, "types", '[', false);
+    for (size_t i = 0; i < report->types; i++)
+        write_type(&json, &report->type[i]);
+    espi_json_end(&json, ']');
+    espi_json_begin(&json, "types_not_listed", '{', true);
+    espi_json_count(&json, "types", report->other_types);
+    espi_json_count(&json, "uses", report->other_uses);
+    espi_json_count(&json, "bytes", report->other_bytes);
+    espi_json_end(&json, '}');
+    espi_json_end(&json, '}');
+    return out->failed ? ESPI_ERR_MEMORY : ESPI_OK;
+}

@@ -1,0 +1,74 @@
+/* A snapshot of the statistics of one or more ranks: taken, merged, sent as bytes, written as JSON or text (pure). */
+#ifndef ESPI_STATS_REPORT_H
+#define ESPI_STATS_REPORT_H
+
+#include "base/settings.h"
+#include "base/status.h"
+#include "stats/buffer.h"
+#include "stats/stats.h"
+
+#define ESPI_SCHEMA_NAME "espalier-statistics"
+#define ESPI_SCHEMA_VERSION 1 /* raised when a reader of the old form would misread the new one */
+
+#define ESPI_REPORT_TYPES 64  /* busiest types that are kept when reports merge */
+#define ESPI_REPORT_HOSTS 256 /* host names that are kept */
+
+/* Over the ranks that report. */
+struct espi_report_value {
+    uint64_t sum, min, max;
+};
+
+struct espi_report_type {
+    uint64_t key;
+    uint64_t uses, elements, bytes; /* over all ranks */
+    uint64_t ranks;                 /* that used it */
+    struct espi_type_facts facts;   /* of the rank that used it most */
+    char *text[4];                  /* what facts points to: before, after, emission, why */
+};
+
+struct espi_report {
+    /* Header: */
+    char *mpi, *scope;
+    char *command; /* arguments, each with its NUL */
+    size_t command_len;
+    int64_t started;     /* seconds since 1970 */
+    uint64_t elapsed_ns; /* since the start of the core; the longest of all ranks */
+    uint64_t ranks;      /* of MPI_COMM_WORLD */
+    uint64_t reporting;  /* ranks in this report */
+    bool complete;       /* false in a .partial of a run that goes on */
+    char **host;
+    size_t hosts;
+    struct espi_settings settings;
+    /* Body: */
+    struct espi_report_value counter[ESPI_COUNTER_COUNT];
+    size_t functions;
+    const char *const *function_name; /* lives as long as the process */
+    struct espi_report_value *calls;  /* `functions` entries */
+    size_t types;
+    struct espi_report_type *type; /* busiest first */
+    uint64_t other_types, other_uses, other_bytes; /* not listed above */
+};
+
+#define ESPI_REPORT_INIT ((struct espi_report){0})
+
+/* What this process counted so far (collect.c, report.c). On an error the report is empty. */
+espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run);
+/* Adds the ranks of `other` to `report`; `other` stays as it is. On an error `report` is unchanged. */
+espi_status espi_report_merge(struct espi_report *report, const struct espi_report *other);
+void espi_report_release(struct espi_report *report);
+
+/* As bytes for another rank of the same version (wire.c). Reading checks everything: ESPI_ERR_SYNTAX for bytes that
+   are cut, changed or of another version. */
+espi_status espi_report_pack(const struct espi_report *report, struct espi_buffer *out);
+espi_status espi_report_unpack(struct espi_report *report, const void *data, size_t len);
+
+/* doc/statistics.md describes the form (dump.c). */
+espi_status espi_report_json(const struct espi_report *report, struct espi_buffer *out);
+/* A dozen lines for a person (summary.c). */
+espi_status espi_report_summary(const struct espi_report *report, struct espi_buffer *out);
+
+/* Nanoseconds that the better type saved, estimated from what was measured when it was planned: elements times the
+   mean difference of pack and unpack. 0 when not known. */
+int64_t espi_report_type_gain(const struct espi_report_type *type);
+
+#endif

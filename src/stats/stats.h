@@ -1,0 +1,145 @@
+/*
+ * Statistics of one process (pure, no MPI): cheap to bump, merged when they are written.
+ *
+ * Counters and calls live in one block per thread. Only the owner writes a block, with plain loads and stores of
+ * relaxed atomics (no locked instruction); whoever takes a snapshot reads all blocks.
+ */
+#ifndef ESPI_STATS_STATS_H
+#define ESPI_STATS_STATS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum espi_counter {
+#define ESPI_COUNTER(group, name, unit, help) ESPI_COUNT_##name,
+#include "stats/counters.def"
+#undef ESPI_COUNTER
+    ESPI_COUNTER_COUNT
+};
+
+enum espi_counter_group { ESPI_GROUP_WORK, ESPI_GROUP_LEFT, ESPI_GROUP_TIME };
+
+struct espi_counter_info {
+    enum espi_counter_group group;
+    const char *name, *unit, *help;
+};
+extern const struct espi_counter_info espi_counter_table[]; /* ESPI_COUNTER_COUNT rows */
+
+/* ---- counting (collect.c) ---- */
+
+#define ESPI_STATS_FUNCTIONS 1024 /* functions beyond this many are not counted */
+
+struct espi_stats_thread {
+    struct espi_stats_thread *next;
+    bool owned;       /* under the lock of collect.c */
+    size_t functions; /* entries of `calls` */
+    _Atomic uint64_t counter[ESPI_COUNTER_COUNT];
+    _Atomic uint64_t calls[];
+};
+
+/* Once, before any other call: the names of the functions that are counted (they must live as long as the process),
+   in the order of their numbers. */
+void espi_stats_start(const char *const *functions, size_t n);
+
+/* A block for the calling thread, never NULL: when memory is short all such threads share one block (and may then
+   lose counts to each other). Give it back at the thread's end; its counts stay. */
+struct espi_stats_thread *espi_stats_thread_begin(void);
+void espi_stats_thread_end(struct espi_stats_thread *thread);
+
+static inline void espi_bump(_Atomic uint64_t *value, uint64_t n)
+{
+    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+static inline void espi_count(struct espi_stats_thread *thread, enum espi_counter which, uint64_t n)
+{
+    espi_bump(&thread->counter[which], n);
+}
+
+static inline void espi_count_call(struct espi_stats_thread *thread, size_t function)
+{
+    if (function < thread->functions)
+        espi_bump(&thread->calls[function], 1);
+}
+
+/* For code that has no block at hand (delete callbacks, start and end): slower, always exact. */
+void espi_count_anywhere(enum espi_counter which, uint64_t n);
+
+/* Monotonic nanoseconds. */
+uint64_t espi_stats_now(void);
+
+/* ---- types that were planned ---- */
+
+/* Nanoseconds of one operation on one element of the type; 0 = not measured. */
+struct espi_type_times {
+    uint64_t pack, unpack, partial;
+};
+
+struct espi_type_facts {
+    const char *before, *after; /* text forms (espi_print, shortened); `after` may be NULL */
+    const char *emission;       /* how `after` is built in MPI: "struct of index lists of 16 blocks"; may be NULL */
+    const char *why;            /* one phrase: why it was kept, or why the type was left alone */
+    bool improved;              /* a better type is in use */
+    bool exact;                 /* cost_after is the least possible */
+    int64_t cost_before, cost_after; /* words; -1 = not known */
+    int64_t entries;            /* of the type map; -1 = not known */
+    int64_t size;               /* bytes of data */
+    struct espi_type_times ns_before, ns_after;
+    uint64_t ns_planning;
+};
+
+struct espi_stats_type {
+    uint64_t key;
+    _Atomic uint64_t uses, elements, bytes;
+    /* Under the lock of collect.c: */
+    bool described;
+    struct espi_type_facts facts;
+    char *text[4]; /* what facts points to */
+};
+
+#define ESPI_STATS_TYPES 512      /* records per process; later layouts share one record without description */
+#define ESPI_STATS_TYPE_TEXT 600  /* longest text of a record; longer ones are cut and end in "..." */
+
+/* The record of the layout with this structural hash, made at the first call; never NULL, lives as long as the
+   process. Thread-safe. */
+struct espi_stats_type *espi_stats_type(uint64_t key);
+/* Copies the facts; a later call replaces an earlier one. */
+void espi_stats_type_describe(struct espi_stats_type *record, const struct espi_type_facts *facts);
+/* One call that moves `elements` elements, `bytes` bytes of data, of the type. */
+static inline void espi_stats_type_use(struct espi_stats_type *record, uint64_t elements, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&record->uses, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->elements, elements, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->bytes, bytes, memory_order_relaxed);
+}
+
+/* ---- the run and its files (output.c) ---- */
+
+struct espi_settings;
+struct espi_report;
+
+struct espi_stats_run {
+    const struct espi_settings *settings;
+    const char *mpi; /* "MPICH 4.0.2" */
+    const char *job; /* what %j stands for; NULL: from the batch system's variables, else the process id */
+    int rank, ranks;
+    bool whole; /* every rank has the core and rank 0 writes for all; else this rank writes its own FILE.rank<k> */
+};
+
+/* After MPI_Init: remembers the run, expands the file name and writes a first .partial, so that a path that cannot be
+   written is known (one warning, statistics go on without file). */
+void espi_stats_open(const struct espi_stats_run *run);
+/* From slow paths: rewrites .partial when enough time has passed. The intervals start at 2 s, double to 60 s, and the
+   time this takes stays below 0.1 % of the run's. Cheap when nothing is due. Thread-safe. */
+void espi_stats_slow_path(void);
+/* Whether a report is wanted at all (file or summary); all ranks of a whole run agree, as settings are shared. */
+bool espi_stats_wanted(void);
+/* At the end: writes `report` (of all ranks when the run is whole) to .partial and renames it; prints the summary if
+   it is wanted. In a whole run to be called on rank 0 only. */
+void espi_stats_close(const struct espi_report *report);
+/* Forgets the run; everything counted so far stays counted. */
+void espi_stats_reset_run(void);
+
+#endif

@@ -1,0 +1,91 @@
+/* The summary of ESPALIER_SUMMARY=1: a dozen lines for a person, each with the prefix of our messages. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "stats/report.h"
+
+#define SUMMARY_TYPES 5   /* busiest types that are named */
+#define SUMMARY_REASONS 5 /* most frequent reasons that are named */
+
+/* "1.234 ms"; whole numbers only, so that the program's locale does not matter. */
+static void time_text(char *buf, size_t size, uint64_t ns)
+{
+    static const struct {
+        uint64_t per;
+        const char *unit;
+    } scale[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+    for (size_t i = 0; i < sizeof scale / sizeof scale[0]; i++)
+        if (ns >= scale[i].per) {
+            uint64_t milli = ns / (scale[i].per / 1000);
+            snprintf(buf, size, "%" PRIu64 ".%03" PRIu64 " %s", milli / 1000, milli % 1000, scale[i].unit);
+            return;
+        }
+    snprintf(buf, size, "%" PRIu64 " ns", ns);
+}
+
+static void summarize_types(const struct espi_report *report, struct espi_buffer *out)
+{
+    for (size_t i = 0; i < report->types && i < SUMMARY_TYPES; i++) {
+        const struct espi_report_type *type = &report->type[i];
+        char before[32], after[32];
+        espi_buffer_format(out, "espalier:   %.48s%s", type->facts.before ? type->facts.before : "(no text)",
+                           type->facts.before && strlen(type->facts.before) > 48 ? "..." : "");
+        espi_buffer_format(out, ": %" PRIu64 " uses, %" PRIu64 " bytes", type->uses, type->bytes);
+        if (type->facts.improved && type->facts.ns_before.pack != 0 && type->facts.ns_after.pack != 0) {
+            time_text(before, sizeof before, type->facts.ns_before.pack);
+            time_text(after, sizeof after, type->facts.ns_after.pack);
+            espi_buffer_format(out, ", pack %s -> %s", before, after);
+        } else if (!type->facts.improved) {
+            espi_buffer_format(out, ", left alone: %s", type->facts.why ? type->facts.why : "no reason given");
+        }
+        espi_buffer_text(out, "\n");
+    }
+}
+
+static void summarize_reasons(const struct espi_report *report, struct espi_buffer *out)
+{
+    bool named[ESPI_COUNTER_COUNT] = {false};
+    for (int k = 0; k < SUMMARY_REASONS; k++) {
+        int most = -1;
+        for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+            if (espi_counter_table[i].group == ESPI_GROUP_LEFT && !named[i] && report->counter[i].sum > 0 &&
+                (most < 0 || report->counter[i].sum > report->counter[most].sum))
+                most = i;
+        if (most < 0)
+            return;
+        named[most] = true;
+        espi_buffer_format(out, "espalier:   left alone %" PRIu64 " %s: %s\n", report->counter[most].sum,
+                           espi_counter_table[most].unit, espi_counter_table[most].help);
+    }
+}
+
+espi_status espi_report_summary(const struct espi_report *report, struct espi_buffer *out)
+{
+    const struct espi_report_value *c = report->counter;
+    char text[32];
+    uint64_t own = 0;
+    int64_t gain = 0;
+
+    for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+        if (espi_counter_table[i].group == ESPI_GROUP_TIME)
+            own += c[i].sum;
+    for (size_t i = 0; i < report->types; i++)
+        gain += espi_report_type_gain(&report->type[i]) / 2; /* halves, so that many large gains cannot overflow */
+    time_text(text, sizeof text, report->elapsed_ns);
+    espi_buffer_format(out, "espalier: summary of %s (%" PRIu64 " of %" PRIu64 " ranks), %s\n", report->scope,
+                       report->reporting, report->ranks, text);
+    espi_buffer_format(out, "espalier:   types: %" PRIu64 " seen, %" PRIu64 " layouts planned, %" PRIu64
+                       " improved\n", c[ESPI_COUNT_types_registered].sum, c[ESPI_COUNT_types_planned].sum,
+                       c[ESPI_COUNT_types_improved].sum);
+    espi_buffer_format(out, "espalier:   calls: %" PRIu64 " with derived types, %" PRIu64 " ran with a better type (%"
+                       PRIu64 " bytes)\n", c[ESPI_COUNT_calls_examined].sum, c[ESPI_COUNT_calls_substituted].sum,
+                       c[ESPI_COUNT_bytes_substituted].sum);
+    time_text(text, sizeof text, gain > 0 ? 2 * (uint64_t)gain : 0);
+    espi_buffer_format(out, "espalier:   saved by estimate %s in all ranks;", text);
+    time_text(text, sizeof text, own);
+    espi_buffer_format(out, " Espalier's own time %s\n", text);
+    summarize_types(report, out);
+    summarize_reasons(report, out);
+    return out->failed ? ESPI_ERR_MEMORY : ESPI_OK;
+}

@@ -1,0 +1,269 @@
+/* A report as bytes between ranks. Whole numbers are 8 bytes, least byte first; texts carry their length. Nothing in
+   the bytes is trusted: each read is checked against what is left. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/collect.h"
+#include "stats/report.h"
+
+#define WIRE_MAGIC UINT64_C(0x31534b5245505345) /* "ESPERKS1", raised with the form */
+#define NO_TEXT UINT64_MAX
+
+static void put(struct espi_buffer *out, uint64_t value)
+{
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    espi_buffer_add(out, bytes, sizeof bytes);
+}
+
+static void put_bytes(struct espi_buffer *out, const char *data, size_t len)
+{
+    put(out, len);
+    espi_buffer_add(out, data, len);
+}
+
+static void put_text(struct espi_buffer *out, const char *text)
+{
+    if (text == NULL)
+        put(out, NO_TEXT);
+    else
+        put_bytes(out, text, strlen(text));
+}
+
+static void put_value(struct espi_buffer *out, const struct espi_report_value *value)
+{
+    put(out, value->sum);
+    put(out, value->min);
+    put(out, value->max);
+}
+
+static void put_times(struct espi_buffer *out, const struct espi_type_times *times)
+{
+    put(out, times->pack);
+    put(out, times->unpack);
+    put(out, times->partial);
+}
+
+static void put_type(struct espi_buffer *out, const struct espi_report_type *type)
+{
+    put(out, type->key);
+    put(out, type->uses);
+    put(out, type->elements);
+    put(out, type->bytes);
+    put(out, type->ranks);
+    put(out, type->facts.improved);
+    put(out, type->facts.exact);
+    put(out, (uint64_t)type->facts.cost_before);
+    put(out, (uint64_t)type->facts.cost_after);
+    put(out, (uint64_t)type->facts.entries);
+    put(out, (uint64_t)type->facts.size);
+    put_times(out, &type->facts.ns_before);
+    put_times(out, &type->facts.ns_after);
+    put(out, type->facts.ns_planning);
+    put_text(out, type->facts.before);
+    put_text(out, type->facts.after);
+    put_text(out, type->facts.emission);
+    put_text(out, type->facts.why);
+}
+
+espi_status espi_report_pack(const struct espi_report *report, struct espi_buffer *out)
+{
+    char settings[ESPI_SETTING_COUNT * (ESPI_SETTING_TEXT + 64)];
+
+    put(out, WIRE_MAGIC);
+    put(out, ESPI_COUNTER_COUNT);
+    put(out, report->functions);
+    put_text(out, report->mpi);
+    put_text(out, report->scope);
+    put_bytes(out, report->command, report->command_len);
+    put(out, (uint64_t)report->started);
+    put(out, report->elapsed_ns);
+    put(out, report->ranks);
+    put(out, report->reporting);
+    put(out, report->complete);
+    put(out, report->hosts);
+    for (size_t i = 0; i < report->hosts; i++)
+        put_text(out, report->host[i]);
+    put_bytes(out, settings, espi_settings_write(&report->settings, settings, sizeof settings));
+    for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+        put_value(out, &report->counter[i]);
+    for (size_t i = 0; i < report->functions; i++)
+        put_value(out, &report->calls[i]);
+    put(out, report->types);
+    for (size_t i = 0; i < report->types; i++)
+        put_type(out, &report->type[i]);
+    put(out, report->other_types);
+    put(out, report->other_uses);
+    put(out, report->other_bytes);
+    put(out, WIRE_MAGIC);
+    return out->failed ? ESPI_ERR_MEMORY : ESPI_OK;
+}
+
+struct input {
+    const unsigned char *at;
+    size_t left;
+    espi_status status; /* the first error sticks */
+};
+
+static uint64_t get(struct input *in)
+{
+    uint64_t value = 0;
+    if (in->status != ESPI_OK || in->left < 8) {
+        if (in->status == ESPI_OK)
+            in->status = ESPI_ERR_SYNTAX;
+        return 0;
+    }
+    for (int i = 0; i < 8; i++)
+        value |= (uint64_t)in->at[i] << (8 * i);
+    in->at += 8;
+    in->left -= 8;
+    return value;
+}
+
+/* A count of things of at least `least` bytes each that must still fit in what is left. */
+static size_t get_count(struct input *in, size_t least)
+{
+    uint64_t count = get(in);
+    if (in->status == ESPI_OK && count > in->left / least)
+        in->status = ESPI_ERR_SYNTAX;
+    return in->status == ESPI_OK ? (size_t)count : 0;
+}
+
+static bool get_bool(struct input *in)
+{
+    uint64_t value = get(in);
+    if (value > 1 && in->status == ESPI_OK)
+        in->status = ESPI_ERR_SYNTAX;
+    return value == 1;
+}
+
+/* A copy with a NUL behind it; NULL for no text and on errors. */
+static char *get_text(struct input *in, size_t *len_out)
+{
+    uint64_t len = get(in);
+    if (in->status != ESPI_OK || len == NO_TEXT)
+        return NULL;
+    if (len > in->left) {
+        in->status = ESPI_ERR_SYNTAX;
+        return NULL;
+    }
+    char *text = malloc((size_t)len + 1);
+    if (text == NULL) {
+        in->status = ESPI_ERR_MEMORY;
+        return NULL;
+    }
+    memcpy(text, in->at, (size_t)len);
+    text[len] = '\0';
+    in->at += len;
+    in->left -= (size_t)len;
+    if (len_out != NULL)
+        *len_out = (size_t)len;
+    return text;
+}
+
+static void get_value(struct input *in, struct espi_report_value *value)
+{
+    value->sum = get(in);
+    value->min = get(in);
+    value->max = get(in);
+}
+
+static void get_times(struct input *in, struct espi_type_times *times)
+{
+    times->pack = get(in);
+    times->unpack = get(in);
+    times->partial = get(in);
+}
+
+static void get_type(struct input *in, struct espi_report_type *type)
+{
+    type->key = get(in);
+    type->uses = get(in);
+    type->elements = get(in);
+    type->bytes = get(in);
+    type->ranks = get(in);
+    type->facts.improved = get_bool(in);
+    type->facts.exact = get_bool(in);
+    type->facts.cost_before = (int64_t)get(in);
+    type->facts.cost_after = (int64_t)get(in);
+    type->facts.entries = (int64_t)get(in);
+    type->facts.size = (int64_t)get(in);
+    get_times(in, &type->facts.ns_before);
+    get_times(in, &type->facts.ns_after);
+    type->facts.ns_planning = get(in);
+    for (int i = 0; i < 4; i++)
+        type->text[i] = get_text(in, NULL);
+    type->facts.before = type->text[0];
+    type->facts.after = type->text[1];
+    type->facts.emission = type->text[2];
+    type->facts.why = type->text[3];
+}
+
+static void get_settings(struct input *in, struct espi_settings *settings)
+{
+    size_t len = 0;
+    char *bytes = get_text(in, &len);
+    espi_settings_defaults(settings);
+    if (in->status == ESPI_OK)
+        in->status = bytes != NULL ? espi_settings_read(settings, bytes, len) : ESPI_ERR_SYNTAX;
+    free(bytes);
+}
+
+static void *get_array(struct input *in, size_t n, size_t size)
+{
+    void *array = in->status == ESPI_OK ? calloc(n + 1, size) : NULL;
+    if (array == NULL && in->status == ESPI_OK)
+        in->status = ESPI_ERR_MEMORY;
+    return array;
+}
+
+espi_status espi_report_unpack(struct espi_report *report, const void *data, size_t len)
+{
+    struct input in = {data, len, ESPI_OK};
+
+    *report = ESPI_REPORT_INIT;
+    if (get(&in) != WIRE_MAGIC || get(&in) != ESPI_COUNTER_COUNT)
+        return ESPI_ERR_SYNTAX;
+    report->functions = get_count(&in, 24);
+    report->mpi = get_text(&in, NULL);
+    report->scope = get_text(&in, NULL);
+    report->command = get_text(&in, &report->command_len);
+    report->started = (int64_t)get(&in);
+    report->elapsed_ns = get(&in);
+    report->ranks = get(&in);
+    report->reporting = get(&in);
+    report->complete = get_bool(&in);
+    size_t hosts = get_count(&in, 8);
+    report->host = get_array(&in, hosts, sizeof *report->host);
+    for (size_t i = 0; i < hosts && in.status == ESPI_OK; i++) {
+        report->host[i] = get_text(&in, NULL);
+        if (report->host[i] != NULL)
+            report->hosts++;
+        else if (in.status == ESPI_OK)
+            in.status = ESPI_ERR_SYNTAX;
+    }
+    get_settings(&in, &report->settings);
+    for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+        get_value(&in, &report->counter[i]);
+    report->calls = get_array(&in, report->functions, sizeof *report->calls);
+    for (size_t i = 0; i < report->functions && in.status == ESPI_OK; i++)
+        get_value(&in, &report->calls[i]);
+    size_t types = get_count(&in, 22 * 8);
+    report->type = get_array(&in, types, sizeof *report->type);
+    for (size_t i = 0; i < types && in.status == ESPI_OK; i++) {
+        get_type(&in, &report->type[i]);
+        report->types++;
+    }
+    report->other_types = get(&in);
+    report->other_uses = get(&in);
+    report->other_bytes = get(&in);
+    if (get(&in) != WIRE_MAGIC || in.left != 0 || report->mpi == NULL || report->scope == NULL ||
+        report->command == NULL)
+        in.status = in.status == ESPI_OK ? ESPI_ERR_SYNTAX : in.status;
+    if (in.status != ESPI_OK) {
+        report->functions = 0;
+        espi_report_release(report);
+    }
+    return in.status;
+}
