@@ -10,4 +10,6 @@ libespi_pure_la_SOURCES += \
 	%D%/node.c \
 	%D%/parse.c \
 	%D%/print.c \
+	%D%/run.c \
+	%D%/slice.c \
 	%D%/typemap.c

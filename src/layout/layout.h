@@ -114,6 +114,22 @@ espi_status espi_node_copy(struct espi_arena *arena, const struct espi_node *nod
    would stand in the map (nothing is appended then). */
 espi_status espi_flatten(const struct espi_node *node, int64_t shift, size_t limit, struct espi_typemap *map);
 
+/* ---- runs (run.c) ---- */
+
+/* The base type that every entry of the type map has; ESPI_BASE_NONE when they differ or there is no entry. */
+espi_base espi_node_single_base(const struct espi_node *node);
+/* Whether the entries stand in this order at *start, *start + unit, *start + 2 unit, ...; *entries is their number.
+   An empty type map is a run of 0 entries. `unit` > 0 bytes. */
+bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries);
+
+/* ---- slices (slice.c) ---- */
+
+/* A tree for the entries from, from+1, ..., to-1 of node's type map (0 <= from <= to <= entries), each displacement
+   plus `shift`. Its new nodes are O(depth) many; arrays and whole children are shared with `node`, which must outlive
+   it. The tree is correct, not of least cost. */
+espi_status espi_node_slice(struct espi_arena *arena, const struct espi_node *node, int64_t from, int64_t to,
+                            int64_t shift, const struct espi_node **out);
+
 /* ---- cost (cost.c) ---- */
 
 /* Words per node kind; every constant may be set, none may be negative. */

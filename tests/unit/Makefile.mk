@@ -10,4 +10,11 @@ TESTS += %D%/test-layout
 %C%_test_layout_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_layout_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_layout_LDADD = $(ESPI_UNIT_LIBS)
+
+check_PROGRAMS += %D%/test-slice
+TESTS += %D%/test-slice
+%C%_test_slice_SOURCES = %D%/test_slice.c %D%/random.c %D%/random.h
+%C%_test_slice_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_slice_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_slice_LDADD = $(ESPI_UNIT_LIBS)
 endif
