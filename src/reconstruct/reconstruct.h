@@ -34,6 +34,11 @@ struct espi_reconstruction {
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                              const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
 
+/* The dense exact method on its own, for any n: O(n^3) time, 2 * n * n / 2 values of 2, 4 or 8 bytes. ESPI_ERR_MEMORY or
+   ESPI_ERR_LIMIT when that is too much. */
+espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_typemap *map,
+                                   const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
+
 /* The same for a tree: flattened where that is affordable, normalized in place where it is not. Never worse than
    `input`. */
 espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *input,

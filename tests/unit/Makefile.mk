@@ -17,4 +17,16 @@ TESTS += %D%/test-slice
 %C%_test_slice_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_slice_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_slice_LDADD = $(ESPI_UNIT_LIBS)
+
+check_PROGRAMS += %D%/test-reconstruct
+TESTS += %D%/test-reconstruct
+%C%_test_reconstruct_SOURCES = \
+	%D%/oracle.c \
+	%D%/oracle.h \
+	%D%/random.c \
+	%D%/random.h \
+	%D%/test_reconstruct.c
+%C%_test_reconstruct_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_reconstruct_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_reconstruct_LDADD = $(ESPI_UNIT_LIBS)
 endif

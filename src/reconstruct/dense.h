@@ -1,0 +1,35 @@
+/* The dense exact solver, inside src/reconstruct. Its problem is a little wider than a type map: an item is a base
+   type or any finished tree (a symbol), with its own cost. */
+#ifndef ESPI_RECONSTRUCT_DENSE_H
+#define ESPI_RECONSTRUCT_DENSE_H
+
+#include "reconstruct/reconstruct.h"
+
+struct espi_dense {
+    /* The problem, set by the caller: */
+    size_t n;
+    const int64_t *disp;     /* n displacements; their span fits 62 bits */
+    const uint32_t *symbol;  /* n symbols; equal symbols are equal items */
+    const int64_t *weight;   /* cost of each symbol's tree */
+    uint32_t symbols;        /* how many symbols exist */
+    enum espi_set set;
+    struct espi_costs costs;
+    /* The result, owned: */
+    int bits;   /* width of a value in the tables */
+    void *edge; /* of segment [i, e), at e(e-1)/2 + i: least cost of a tree without struc at the root, plus struc_each */
+    void *best; /* likewise: least cost of any tree that starts at 0 */
+};
+
+/* Fills the tables in O(n^3) time, 2 * n * n / 2 values of memory. */
+espi_status espi_dense_solve(struct espi_dense *dense);
+void espi_dense_release(struct espi_dense *dense);
+
+/* For 0 <= i < e <= n; an edge that was never better than infinite is at least espi_dense_infinity. */
+int64_t espi_dense_best(const struct espi_dense *dense, size_t i, size_t e);
+int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e);
+
+/* Builds a least-cost tree of the whole sequence, displaced by disp[0] (Lemma 5). `item` holds a tree per symbol. */
+espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *arena,
+                             const struct espi_node *const *item, const struct espi_node **out, int64_t *cost);
+
+#endif

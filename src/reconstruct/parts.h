@@ -1,0 +1,27 @@
+/* What the files of src/reconstruct know of each other. */
+#ifndef ESPI_RECONSTRUCT_PARTS_H
+#define ESPI_RECONSTRUCT_PARTS_H
+
+#include "reconstruct/reconstruct.h"
+
+/* Nanoseconds of a clock that never goes back. */
+uint64_t espi_reconstruct_clock(void);
+/* Whether every node of the tree belongs to the set. */
+bool espi_tree_in_set(const struct espi_node *node, enum espi_set set);
+/* Whether every constant lies in 0 .. ESPI_COST_MAX. */
+bool espi_costs_valid(const struct espi_costs *costs);
+/* Whether the difference of any two displacements, plus an extent, fits 62 bits, so that no subtree of the map can
+   overflow. False is rare: displacements from both ends of the address space. */
+bool espi_span_fits(const struct espi_typemap *map);
+
+/* A proved lower bound in O(n) time. */
+int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_reconstruct_options *options);
+/* The list of the map as it is: idx over one base type, else a struc of leaves and lists. Never fails but for memory
+   and for a map that no tree can hold. */
+espi_status espi_plain_list(struct espi_arena *arena, const struct espi_typemap *map,
+                            const struct espi_reconstruct_options *options, const struct espi_node **out);
+/* The bounded method for any n: O(n) and windows. Does not look at an input tree. */
+espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_typemap *map,
+                                   const struct espi_reconstruct_options *options, const struct espi_node **out);
+
+#endif

@@ -1,0 +1,171 @@
+/* The front of reconstruction: checks, choice of the method, comparison with the input. */
+#include "reconstruct/reconstruct.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "reconstruct/dense.h"
+#include "reconstruct/parts.h"
+
+void espi_reconstruct_defaults(struct espi_reconstruct_options *options)
+{
+    *options = (struct espi_reconstruct_options){.set = ESPI_SET_MPI, .costs = espi_costs_default, .exact_limit = 2000};
+}
+
+uint64_t espi_reconstruct_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+bool espi_costs_valid(const struct espi_costs *costs)
+{
+    const int64_t all[] = {costs->leaf,        costs->vec,   costs->idx,        costs->idx_each, costs->idxbuc,
+                           costs->idxbuc_each, costs->struc, costs->struc_each, costs->bucket,   costs->bucket_each};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] < 0 || all[i] > ESPI_COST_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool espi_tree_in_set(const struct espi_node *node, enum espi_set set)
+{
+    for (; node != NULL; node = node->child) {
+        if ((node->kind == ESPI_IDXBUC && set == ESPI_SET_BASIC) ||
+            (node->kind == ESPI_BUCKET && set != ESPI_SET_EXTENDED)) {
+            return false;
+        }
+        for (int64_t j = 0; node->kind == ESPI_STRUC && j < node->count; j++) {
+            if ((j == 0 || node->sub[j] != node->sub[j - 1]) && !espi_tree_in_set(node->sub[j], set)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool espi_span_fits(const struct espi_typemap *map)
+{
+    int64_t lo = 0, hi = 0, span;
+    for (size_t i = 0; i < map->n; i++) {
+        lo = i == 0 || map->disp[i] < lo ? map->disp[i] : lo;
+        hi = i == 0 || map->disp[i] > hi ? map->disp[i] : hi;
+    }
+    /* An extent has 32 bits. */
+    return !__builtin_sub_overflow(hi, lo, &span) && span < (INT64_C(1) << 62) - (INT64_C(1) << 33);
+}
+
+espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_typemap *map,
+                                   const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    uint64_t start = espi_reconstruct_clock();
+    size_t bases = espi_base_count();
+    struct espi_dense dense = {.n = map->n, .disp = map->disp, .set = options->set, .costs = options->costs};
+    uint32_t *known = NULL, *symbol = NULL;
+    int64_t *weight = NULL;
+    const struct espi_node **item = NULL;
+    espi_status status = ESPI_ERR_MEMORY;
+    if (map->n == 0 || !espi_costs_valid(&options->costs) || !espi_span_fits(map)) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    known = calloc(bases, sizeof *known);
+    symbol = malloc(map->n * sizeof *symbol);
+    weight = malloc(bases * sizeof *weight);
+    item = malloc(bases * sizeof *item);
+    if (known == NULL || symbol == NULL || weight == NULL || item == NULL) {
+        goto done;
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        espi_base base = map->base[i];
+        if (base >= bases) {
+            status = ESPI_ERR_ARGUMENT;
+            goto done;
+        }
+        if (known[base] == 0) {
+            if ((status = espi_node_leaf(arena, base, &item[dense.symbols])) != ESPI_OK) {
+                goto done;
+            }
+            weight[dense.symbols] = options->costs.leaf;
+            known[base] = ++dense.symbols;
+        }
+        symbol[i] = known[base] - 1;
+    }
+    dense.symbol = symbol;
+    dense.weight = weight;
+    status = espi_dense_solve(&dense);
+    if (status == ESPI_OK) {
+        *out = (struct espi_reconstruction){.exact = true};
+        status = espi_dense_build(&dense, arena, item, &out->tree, &out->cost);
+        out->lower_bound = out->cost;
+        out->elapsed_ns = espi_reconstruct_clock() - start;
+    }
+    espi_dense_release(&dense);
+done:
+    free(known);
+    free(symbol);
+    free(weight);
+    free(item);
+    return status;
+}
+
+/* What no exact method takes: the best of the bounded method, the plain list and the input. */
+static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
+                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    const struct espi_node *tree;
+    espi_status status = espi_plain_list(arena, map, options, &tree);
+    if (status != ESPI_OK) {
+        return status;
+    }
+    out->tree = tree;
+    out->cost = espi_cost(tree, &options->costs);
+    if (espi_span_fits(map)) {
+        status = espi_reconstruct_large(arena, map, options, &tree);
+        if (status != ESPI_OK) {
+            return status;
+        }
+        int64_t cost = espi_cost(tree, &options->costs);
+        if (cost < out->cost) {
+            out->tree = tree;
+            out->cost = cost;
+        }
+    }
+    if (input != NULL && espi_tree_in_set(input, options->set)) {
+        int64_t cost = espi_cost(input, &options->costs);
+        if (cost < out->cost) {
+            status = espi_node_copy(arena, input, &out->tree);
+            out->cost = cost;
+        }
+    }
+    out->lower_bound = espi_lower_bound(map, options);
+    out->exact = out->cost == out->lower_bound;
+    return status;
+}
+
+espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
+                             const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    uint64_t start = espi_reconstruct_clock();
+    espi_status status;
+    *out = (struct espi_reconstruction){0};
+    if (!espi_costs_valid(&options->costs)) {
+        return ESPI_ERR_ARGUMENT;
+    }
+    if (map->n == 0) {
+        status = espi_node_struc(arena, 0, NULL, NULL, &out->tree);
+        out->cost = out->lower_bound = options->costs.struc;
+        out->exact = true;
+    } else if (map->n <= options->exact_limit && espi_span_fits(map)) {
+        status = espi_reconstruct_dense(arena, map, options, out);
+        if (status == ESPI_ERR_MEMORY || status == ESPI_ERR_LIMIT) {
+            status = bounded(arena, map, input, options, out);
+        }
+    } else {
+        status = bounded(arena, map, input, options, out);
+    }
+    out->elapsed_ns = espi_reconstruct_clock() - start;
+    return status;
+}
