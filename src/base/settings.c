@@ -191,7 +191,7 @@ static void warn_unknown(const char *name, size_t len, espi_settings_warn warn, 
 {
     char message[512];
     const char *near = NULL;
-    size_t least = 4; /* further away is no help */
+    size_t least = (len - strlen("ESPALIER")) / 3 + 1; /* further away is no help */
     for (int i = 0; i < ESPI_SETTING_COUNT; i++) {
         size_t d = distance(name, len, espi_setting_table[i].variable);
         if (d < least) {

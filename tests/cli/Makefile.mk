@@ -12,3 +12,8 @@ TESTS += %D%/check_settings %D%/check_log %D%/check_stats
 %C%_check_stats_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
 %C%_check_stats_LDADD = libespi-pure.la $(CHECK_LIBS) $(JANSSON_LIBS)
 endif
+
+# The command: golden cases, then random bytes.
+dist_check_SCRIPTS += %D%/run-golden %D%/run-fuzz
+TESTS += %D%/run-golden %D%/run-fuzz
+EXTRA_DIST += %D%/golden %D%/data

@@ -1,0 +1,130 @@
+#include "cli/elf.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* A piece of the file, or NULL when it does not lie inside. */
+static const void *piece(const struct cli_text *file, size_t at, size_t len)
+{
+    return at <= file->len && len <= file->len - at ? file->data + at : NULL;
+}
+
+static bool header(const struct cli_text *file, size_t index, ElfW(Phdr) *out)
+{
+    ElfW(Ehdr) elf;
+    memcpy(&elf, file->data, sizeof elf);
+    size_t offset;
+    if (index >= elf.e_phnum || elf.e_phentsize < sizeof *out ||
+        __builtin_mul_overflow(index, elf.e_phentsize, &offset) ||
+        __builtin_add_overflow(offset, elf.e_phoff, &offset))
+        return false;
+    const void *at = piece(file, offset, sizeof *out);
+    if (at == NULL)
+        return false;
+    memcpy(out, at, sizeof *out);
+    return true;
+}
+
+/* The place in the file of an address in memory. */
+static bool file_place(const struct cli_text *file, size_t address, size_t *place)
+{
+    ElfW(Phdr) segment;
+    for (size_t i = 0; header(file, i, &segment); i++)
+        if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
+            *place = segment.p_offset + (address - segment.p_vaddr);
+            return true;
+        }
+    return false;
+}
+
+static bool copy_text(const struct cli_text *file, size_t place, char *out, size_t size)
+{
+    if (place >= file->len)
+        return false;
+    size_t len = strnlen(file->data + place, file->len - place);
+    if (len == file->len - place || len >= size)
+        return false;
+    memcpy(out, file->data + place, len + 1);
+    return true;
+}
+
+static bool read_needed(const struct cli_text *file, const ElfW(Phdr) *dynamic, struct cli_elf *elf)
+{
+    size_t count = dynamic->p_filesz / sizeof(ElfW(Dyn)), strings = 0;
+    bool have_strings = false;
+    const char *table = piece(file, dynamic->p_offset, dynamic->p_filesz);
+
+    if (table == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        ElfW(Dyn) entry;
+        memcpy(&entry, table + i * sizeof entry, sizeof entry);
+        if (entry.d_tag == DT_STRTAB)
+            have_strings = file_place(file, entry.d_un.d_ptr, &strings);
+    }
+    elf->needed = calloc(count + 1, sizeof *elf->needed);
+    if (elf->needed == NULL || !have_strings)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        ElfW(Dyn) entry;
+        memcpy(&entry, table + i * sizeof entry, sizeof entry);
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag != DT_NEEDED)
+            continue;
+        size_t place;
+        if (__builtin_add_overflow(strings, (size_t)entry.d_un.d_val, &place) ||
+            !copy_text(file, place, elf->needed[elf->n], sizeof elf->needed[0]))
+            return false;
+        elf->n++;
+    }
+    return true;
+}
+
+static bool read_segments(const struct cli_text *file, struct cli_elf *elf)
+{
+    ElfW(Phdr) segment;
+    elf->kind = CLI_PROGRAM_STATIC;
+    for (size_t i = 0; header(file, i, &segment); i++) {
+        if (segment.p_type == PT_INTERP) {
+            elf->kind = CLI_PROGRAM_DYNAMIC;
+            if (!copy_text(file, segment.p_offset, elf->interpreter, sizeof elf->interpreter))
+                return false;
+        } else if (segment.p_type == PT_DYNAMIC && !read_needed(file, &segment, elf)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cli_elf_read(const char *name, struct cli_elf *elf)
+{
+    struct cli_text file;
+    bool good = true;
+
+    *elf = (struct cli_elf){.kind = CLI_PROGRAM_OTHER};
+    if (!cli_read_text(name, &file))
+        return false;
+    if (file.len >= 2 && memcmp(file.data, "#!", 2) == 0) {
+        size_t from = 2 + strspn(file.data + 2, " \t");
+        size_t len = strcspn(file.data + from, " \t\r\n");
+        elf->kind = CLI_PROGRAM_SCRIPT;
+        if (len < sizeof elf->interpreter)
+            memcpy(elf->interpreter, file.data + from, len);
+    } else if (file.len >= sizeof(ElfW(Ehdr)) && memcmp(file.data, ELFMAG, SELFMAG) == 0 &&
+               file.data[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) {
+        good = read_segments(&file, elf);
+        if (!good)
+            cli_fail("%s: damaged: its ELF tables point outside the file", name);
+    }
+    free(file.data);
+    if (!good) {
+        free(elf->needed);
+        *elf = (struct cli_elf){.kind = CLI_PROGRAM_OTHER};
+    }
+    return good;
+}

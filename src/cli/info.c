@@ -1,0 +1,179 @@
+/* espalier info: what is installed, what stands in the environment, and whether a program would use it. */
+#include "config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "cli/cli.h"
+#include "cli/elf.h"
+
+static const struct cli_spec spec = {
+    .command = "info",
+    .operands = "[PROGRAM]",
+    .summary = "Shows the version, the MPI library Espalier is built for and where its libraries stand. With "
+               "PROGRAM: whether Espalier would be active in it (exit code 1 if not).",
+    .options = (const struct cli_option[]){{NULL, NULL, NULL}},
+    .notes = "Programs that load MPI while they run (Python, Julia) show no MPI library here and may still use it.",
+};
+
+static bool show_library(const char *folder, const char *name, const char *what)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    bool found = access(path, R_OK) == 0;
+    printf("%-12s %s%s\n", what, path, found ? "" : "  (not found)");
+    return found;
+}
+
+/* The program that PATH gives, as a shell would find it. */
+static bool find_program(const char *name, char *out, size_t size)
+{
+    const char *path = getenv("PATH");
+    if (strchr(name, '/') != NULL) {
+        snprintf(out, size, "%s", name);
+        return true;
+    }
+    for (path = path != NULL ? path : "/usr/bin:/bin"; *path != '\0';) {
+        size_t len = strcspn(path, ":");
+        snprintf(out, size, "%.*s%s%s", (int)len, path, len > 0 ? "/" : "", name);
+        if (access(out, X_OK) == 0)
+            return true;
+        path += len;
+        path += *path != '\0';
+    }
+    return false;
+}
+
+static bool is_mpi(const char *library)
+{
+    return strncmp(library, "libmpi", 6) == 0 && strncmp(library, "libmpi_", 7) != 0 &&
+           strncmp(library, "libmpifort", 10) != 0 && strncmp(library, "libmpichfort", 12) != 0 &&
+           strncmp(library, "libmpicxx", 9) != 0 && strncmp(library, "libmpichcxx", 11) != 0;
+}
+
+/* Every library that the loader would map, asked of the loader itself (a program linked only to ScaLAPACK, say, needs
+   MPI through it). `found` gets the MPI library's name; false when there is none. */
+static bool ask_loader(const char *loader, const char *program, char *found, size_t size)
+{
+    char line[PATH_MAX];
+    int ends[2];
+    bool any = false;
+
+    if (pipe(ends) != 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        unsetenv("LD_PRELOAD");
+        execl(loader, loader, "--list", program, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *list = fdopen(ends[0], "r");
+    while (child > 0 && list != NULL && fgets(line, sizeof line, list) != NULL) {
+        char *name = line + strspn(line, " \t");
+        name[strcspn(name, " \t\n")] = '\0';
+        if (is_mpi(name) && (!any || strcmp(name, ESPALIER_MPI_SONAME) == 0)) {
+            snprintf(found, size, "%s", name);
+            any = true;
+        }
+    }
+    if (list != NULL)
+        fclose(list);
+    return any;
+}
+
+/* Prints the verdict. */
+static int judge(const char *path, const struct cli_elf *elf, bool installed)
+{
+    char library[128] = "";
+    struct stat status;
+
+    switch (elf->kind) {
+    case CLI_PROGRAM_SCRIPT:
+        printf("active       depends on what it starts: a script run by %s\n", elf->interpreter);
+        return CLI_OK;
+    case CLI_PROGRAM_STATIC:
+        printf("active       no: it is linked statically, so nothing can be preloaded\n");
+        return CLI_FAILURE;
+    case CLI_PROGRAM_OTHER:
+        printf("active       no: it is not an executable of this machine\n");
+        return CLI_FAILURE;
+    case CLI_PROGRAM_DYNAMIC:
+        break;
+    }
+    for (size_t i = 0; i < elf->n && library[0] == '\0'; i++)
+        if (is_mpi(elf->needed[i]))
+            snprintf(library, sizeof library, "%s", elf->needed[i]);
+    if (library[0] == '\0' && !ask_loader(elf->interpreter, path, library, sizeof library)) {
+        printf("needs        no MPI library\n");
+        printf("active       only if it loads %s while it runs\n", ESPALIER_MPI_SONAME);
+        return CLI_FAILURE;
+    }
+    printf("needs        %s\n", library);
+    if (strcmp(library, ESPALIER_MPI_SONAME) != 0) {
+        printf("active       no: Espalier is built for %s\n", ESPALIER_MPI_SONAME);
+        return CLI_FAILURE;
+    }
+    if (stat(path, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
+        printf("active       no: it is setuid or setgid, and the loader ignores LD_PRELOAD for such programs\n");
+        return CLI_FAILURE;
+    }
+    if (!installed) {
+        printf("active       no: the libraries above are missing\n");
+        return CLI_FAILURE;
+    }
+    const char *off = getenv("ESPALIER");
+    if (off != NULL && strcmp(off, "0") == 0) {
+        printf("active       no: ESPALIER=0 is set\n");
+        return CLI_FAILURE;
+    }
+    printf("active       yes, under 'espalier run'\n");
+    return CLI_OK;
+}
+
+int espi_cli_info(int argc, char **argv)
+{
+    struct cli_args args = cli_args_begin(&spec, argc, argv);
+    const char *program = NULL;
+    char folder[PATH_MAX], path[PATH_MAX];
+
+    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
+        switch (next) {
+        case CLI_NEXT_HELP:
+            return CLI_OK;
+        case CLI_NEXT_WRONG:
+            return CLI_USAGE;
+        default:
+            if (program != NULL)
+                return cli_usage("expected one program, found '%s' after it", args.value);
+            program = args.value;
+        }
+    printf("version      %s\n", PACKAGE_VERSION);
+    printf("MPI          MPICH %s (%s)\n", ESPALIER_MPICH_VERSION, ESPALIER_MPI_SONAME);
+    cli_library_folder(folder, sizeof folder);
+    bool installed = show_library(folder, CLI_STUB, "stub");
+    installed = show_library(folder, CLI_CORE, "core") && installed;
+    const char *preload = getenv("LD_PRELOAD");
+    printf("LD_PRELOAD   %s\n", preload != NULL && *preload != '\0' ? preload : "(not set)");
+    if (program == NULL)
+        return CLI_OK;
+
+    struct cli_elf elf;
+    if (!find_program(program, path, sizeof path)) {
+        return cli_fail("%s: not found in PATH", program);
+    }
+    printf("program      %s\n", path);
+    if (!cli_elf_read(path, &elf))
+        return CLI_FAILURE;
+    int code = judge(path, &elf, installed);
+    free(elf.needed);
+    return code;
+}

@@ -1,0 +1,329 @@
+/* espalier report: one run for a person. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/report.h"
+#include "cli/statfile.h"
+#include "stats/stats.h"
+
+enum { OPTION_TOP };
+
+static const struct cli_spec spec = {
+    .command = "report",
+    .operands = "FILE [FILE2]",
+    .summary = "Explains a statistics file (ESPALIER_STATS, espalier run --stats): what was changed, what it gained, "
+               "what it cost, and why things were left alone. With two files: what differs.",
+    .options =
+        (const struct cli_option[]){
+            {"--top", "N", "show at most N types and N functions (default 10)"},
+            {NULL, NULL, NULL},
+        },
+};
+
+void report_print_text(const char *text, size_t width)
+{
+    size_t len = strlen(text);
+    bool cut = width > 0 && len > width;
+    for (size_t i = 0; i < (cut ? width : len); i++)
+        putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
+    if (cut)
+        printf("...");
+}
+
+void report_print_command(const json_t *root)
+{
+    const json_t *command = json_object_get(root, "command");
+    for (size_t i = 0; i < json_array_size(command); i++) {
+        const char *word = json_string_value(json_array_get(command, i));
+        if (i > 0)
+            putchar(' ');
+        report_print_text(word != NULL ? word : "?", 200);
+    }
+}
+
+double report_saving(const json_t *root)
+{
+    const json_t *types = json_object_get(root, "types");
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(types); i++)
+        sum += (double)stat_number(json_array_get(types, i), "saved_ns_estimate", NULL, NULL);
+    return sum;
+}
+
+double report_own_time(const json_t *root)
+{
+    json_t *times = json_object_get(root, "own_time"), *value;
+    const char *name;
+    double sum = 0;
+    json_object_foreach(times, name, value)
+        sum += (double)stat_number(value, "sum", NULL, NULL);
+    return sum;
+}
+
+static void print_header(const char *name, json_t *root)
+{
+    char text[32];
+    json_t *settings = json_object_get(root, "settings"), *value;
+    const char *key;
+    const json_t *hosts = json_object_get(root, "hosts");
+
+    printf("Espalier report of %s\n\n", name);
+    printf("  program    ");
+    report_print_command(root);
+    printf("\n  run        ");
+    report_print_text(stat_text(root, "started", "at an unknown time"), 0);
+    printf(", %s, %" PRId64 " of %" PRId64 " ranks on %zu host%s",
+           cli_time(text, sizeof text, (double)stat_number(root, "elapsed_ns", NULL, NULL)),
+           stat_number(root, "ranks_reporting", NULL, NULL), stat_number(root, "ranks", NULL, NULL),
+           json_array_size(hosts), json_array_size(hosts) == 1 ? "" : "s");
+    printf("\n  versions   Espalier ");
+    report_print_text(stat_text(root, "espalier", "?"), 0);
+    printf(", ");
+    report_print_text(stat_text(root, "mpi", "?"), 0);
+    printf("\n  scope      ");
+    report_print_text(stat_text(root, "scope", "?"), 0);
+    if (!json_is_true(json_object_get(root, "complete")))
+        printf("; NOT COMPLETE: the run had not ended when this was written");
+    printf("\n  settings   ");
+    int shown = 0;
+    json_object_foreach(settings, key, value) {
+        if (strcmp(stat_text(value, "source", ""), "default") == 0)
+            continue;
+        printf("%s", shown++ > 0 ? ", " : "");
+        report_print_text(key, 0);
+        printf("=");
+        report_print_text(stat_text(value, "value", "?"), 0);
+        printf(" (");
+        report_print_text(stat_text(value, "source", "?"), 0);
+        printf(")");
+    }
+    printf("%s\n", shown == 0 ? "all as by default" : "");
+}
+
+static void print_tree(const char *label, const char *tree, int64_t cost)
+{
+    printf("     %s ", label);
+    report_print_text(tree, 160);
+    if (cost >= 0 && tree[0] != '(')
+        printf("   cost %" PRId64, cost);
+    printf("\n");
+}
+
+static void print_measured(const json_t *type)
+{
+    static const char *const what[][2] = {{"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "in pieces"}};
+    bool any = false;
+    char before[32], after[32];
+    for (size_t i = 0; i < 3; i++) {
+        int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
+        if (b <= 0 || a <= 0)
+            continue;
+        printf("%s%s %s -> %s (%.2fx)", any ? ", " : "     measured: ", what[i][1],
+               cli_time(before, sizeof before, (double)b), cli_time(after, sizeof after, (double)a),
+               (double)b / (double)a);
+        any = true;
+    }
+    if (any)
+        printf("\n");
+}
+
+static void print_type(size_t index, const json_t *type)
+{
+    char text[32], each[32];
+    bool improved = json_is_true(json_object_get(type, "improved"));
+    const json_t *cost_before = json_object_get(type, "cost_before");
+    const json_t *cost_after = json_object_get(type, "cost_after");
+
+    printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1, improved ? "improved" : "left alone",
+           stat_number(type, "uses", NULL, NULL), stat_number(type, "ranks", NULL, NULL),
+           stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
+    printf("%s moved; %" PRId64 " entries, %s each\n",
+           cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)),
+           stat_number(type, "entries", NULL, NULL),
+           cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
+    print_tree("before", stat_text(type, "before", "(not decoded)"),
+               json_is_integer(cost_before) ? json_integer_value(cost_before) : -1);
+    if (json_is_string(json_object_get(type, "after")))
+        print_tree("after ", stat_text(type, "after", ""),
+                   json_is_integer(cost_after) ? json_integer_value(cost_after) : -1);
+    if (json_is_string(json_object_get(type, "emission"))) {
+        printf("     built as ");
+        report_print_text(stat_text(type, "emission", ""), 160);
+        printf("\n");
+    }
+    print_measured(type);
+    if (json_is_string(json_object_get(type, "why"))) {
+        printf("     because ");
+        report_print_text(stat_text(type, "why", ""), 160);
+        printf("\n");
+    }
+}
+
+static void print_changes(const json_t *root, int64_t top)
+{
+    char text[32];
+    const json_t *types = json_object_get(root, "types");
+    size_t n = json_array_size(types);
+
+    printf("\nWhat was changed (counts are sums over the ranks)\n");
+    printf("  types: %" PRId64 " seen, %" PRId64 " layouts planned, %" PRId64 " improved\n",
+           stat_number(root, "counters", "types_registered", "sum"),
+           stat_number(root, "counters", "types_planned", "sum"),
+           stat_number(root, "counters", "types_improved", "sum"));
+    printf("  calls: %" PRId64 " with derived types, %" PRId64 " ran with a better type (%s)\n",
+           stat_number(root, "counters", "calls_examined", "sum"),
+           stat_number(root, "counters", "calls_substituted", "sum"),
+           cli_bytes(text, sizeof text, (double)stat_number(root, "counters", "bytes_substituted", "sum")));
+    for (size_t i = 0; i < n && (int64_t)i < top; i++)
+        print_type(i, json_array_get(types, i));
+    int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) + stat_number(root, "types_not_listed", "types", NULL);
+    if (more > 0)
+        printf("  and %" PRId64 " more\n", more);
+}
+
+static void print_balance(json_t *root)
+{
+    char text[32];
+    json_t *times = json_object_get(root, "own_time"), *value;
+    const char *name;
+    double saving = report_saving(root), own = report_own_time(root);
+    double all = (double)stat_number(root, "elapsed_ns", NULL, NULL) *
+                 (double)stat_number(root, "ranks_reporting", NULL, NULL);
+
+    printf("\nWhat it gained\n");
+    if (saving == 0)
+        printf("  nothing that was measured\n");
+    else
+        printf("  about %s over all ranks, estimated from the measured pack and unpack times of the types above\n",
+               cli_time(text, sizeof text, saving));
+    printf("\nWhat it cost\n  %s over all ranks", cli_time(text, sizeof text, own));
+    if (all > 0)
+        printf(" (%.3g %% of their time)", 100 * own / all);
+    printf("\n");
+    json_object_foreach(times, name, value) {
+        int64_t sum = stat_number(value, "sum", NULL, NULL);
+        if (sum == 0)
+            continue;
+        printf("  %-16s ", strncmp(name, "time_", 5) == 0 ? name + 5 : name);
+        printf("%10s in all,", cli_time(text, sizeof text, (double)sum));
+        printf(" %10s at most in one rank\n",
+               cli_time(text, sizeof text, (double)stat_number(value, "max", NULL, NULL)));
+    }
+}
+
+/* Sorting of members by their sum, largest first, then by name. */
+struct member {
+    const char *name;
+    const json_t *value;
+    int64_t sum;
+};
+
+static int larger(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    if (x->sum != y->sum)
+        return x->sum > y->sum ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static size_t sorted_members(json_t *object, struct member **out)
+{
+    const char *name;
+    json_t *value;
+    size_t n = 0;
+    struct member *list = calloc(json_object_size(object) + 1, sizeof *list);
+    if (list != NULL)
+        json_object_foreach(object, name, value) {
+            int64_t sum = stat_number(value, "sum", NULL, NULL);
+            if (sum != 0)
+                list[n++] = (struct member){name, value, sum};
+        }
+    if (n > 1)
+        qsort(list, n, sizeof *list, larger);
+    *out = list;
+    return n;
+}
+
+static void print_left_alone(json_t *root)
+{
+    struct member *list;
+    size_t n = sorted_members(json_object_get(root, "left_alone"), &list);
+
+    printf("\nWhy things were left alone\n");
+    if (n == 0)
+        printf("  nothing was\n");
+    for (size_t i = 0; i < n; i++) {
+        const char *help = NULL;
+        for (int k = 0; k < ESPI_COUNTER_COUNT; k++)
+            if (strcmp(espi_counter_table[k].name, list[i].name) == 0)
+                help = espi_counter_table[k].help;
+        printf("  %12" PRId64 " ", list[i].sum);
+        report_print_text(stat_text(list[i].value, "unit", ""), 20);
+        printf(": ");
+        report_print_text(help != NULL ? help : list[i].name, 0);
+        printf("\n");
+    }
+    free(list);
+}
+
+static void print_functions(json_t *root, int64_t top)
+{
+    struct member *list;
+    size_t n = sorted_members(json_object_get(root, "functions"), &list);
+
+    if (n > 0)
+        printf("\nCalls (all ranks; least and most of one rank)\n");
+    for (size_t i = 0; i < n && (int64_t)i < top; i++) {
+        printf("  %12" PRId64 "  ", list[i].sum);
+        report_print_text(list[i].name, 60);
+        printf(" (%" PRId64 " to %" PRId64 ")\n", stat_number(list[i].value, "min", NULL, NULL),
+               stat_number(list[i].value, "max", NULL, NULL));
+    }
+    free(list);
+}
+
+int espi_cli_report(int argc, char **argv)
+{
+    struct cli_args args = cli_args_begin(&spec, argc, argv);
+    const char *name[2] = {NULL, NULL};
+    int64_t top = 10;
+
+    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
+        switch (next) {
+        case CLI_NEXT_HELP:
+            return CLI_OK;
+        case CLI_NEXT_WRONG:
+            return CLI_USAGE;
+        case CLI_NEXT_OPERAND:
+            if (name[1] != NULL)
+                return cli_usage("expected one or two files, found '%s' after them", args.value);
+            name[name[0] != NULL] = args.value;
+            break;
+        case OPTION_TOP:
+            if (!cli_parse_number(args.value, strlen(args.value), &top) || top < 0 || top > 1000000)
+                return cli_usage("--top: expected a whole number from 0 to 1000000, found '%s'", args.value);
+            break;
+        }
+    if (name[0] == NULL)
+        return cli_usage("expected a statistics file");
+    json_t *root = stat_load(name[0]);
+    if (root == NULL)
+        return CLI_FAILURE;
+    int code = CLI_OK;
+    if (name[1] != NULL) {
+        json_t *other = stat_load(name[1]);
+        code = other != NULL ? report_compare(name[0], root, name[1], other, top) : CLI_FAILURE;
+        json_decref(other);
+    } else {
+        print_header(name[0], root);
+        print_changes(root, top);
+        print_balance(root);
+        print_left_alone(root);
+        print_functions(root, top);
+    }
+    json_decref(root);
+    return code;
+}

@@ -1,0 +1,145 @@
+/* espalier run: puts libespalier.so first in LD_PRELOAD and becomes the program. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "cli/cli.h"
+
+enum { OPTION_STATS, OPTION_SUMMARY, OPTION_SET };
+
+static const struct cli_spec spec = {
+    .command = "run",
+    .operands = "PROGRAM [ARGUMENT...]",
+    .summary = "Puts Espalier into LD_PRELOAD and becomes PROGRAM. Stands after the launcher and its options: "
+               "mpiexec -n 4 espalier run ./program",
+    .options =
+        (const struct cli_option[]){
+            {"--stats", "FILE", "write statistics to FILE at the end (ESPALIER_STATS); %j stands for the job, %p for "
+                                "the process id of rank 0"},
+            {"--summary", NULL, "print a short summary on stderr at the end (ESPALIER_SUMMARY=1)"},
+            {"--set", "NAME=VALUE", "set any setting; 'espalier settings' lists them; may be repeated"},
+            {NULL, NULL, NULL},
+        },
+    .notes = "Ends as PROGRAM does; 126 when PROGRAM cannot be run, 127 when it is not found.",
+    .stop_at_operand = true,
+};
+
+/* Puts a checked value into the environment that the program will see. */
+static int set(const char *variable, const char *value)
+{
+    struct espi_settings settings;
+    enum espi_setting which = espi_settings_find(variable);
+
+    if (which == ESPI_SETTING_COUNT)
+        return cli_usage("--set: unknown setting '%s'; 'espalier settings' lists them", variable);
+    espi_settings_defaults(&settings);
+    if (espi_settings_set(&settings, which, value) != ESPI_OK)
+        return cli_usage("--set: %s=%s: expected %s", variable, value, espi_setting_table[which].allowed);
+    if (setenv(variable, value, 1) != 0)
+        return cli_fail("%s: %s", variable, strerror(errno));
+    return CLI_OK;
+}
+
+static int set_pair(const char *text)
+{
+    char variable[128];
+    size_t len = strcspn(text, "=");
+    if (text[len] != '=')
+        return cli_usage("--set: expected NAME=VALUE, found '%s'", text);
+    snprintf(variable, sizeof variable, "%.*s", len < sizeof variable ? (int)len : (int)sizeof variable - 1, text);
+    return set(variable, text + len + 1);
+}
+
+static bool same_file(const char *name, const struct stat *wanted)
+{
+    struct stat status;
+    return stat(name, &status) == 0 && status.st_dev == wanted->st_dev && status.st_ino == wanted->st_ino;
+}
+
+/* The loader separates LD_PRELOAD by blanks and colons. */
+static bool preloaded(const char *list, const char *library)
+{
+    char name[PATH_MAX];
+    struct stat wanted;
+    if (stat(library, &wanted) != 0)
+        return false;
+    while (*list != '\0') {
+        size_t len = strcspn(list, ": ");
+        if (len > 0 && len < sizeof name) {
+            memcpy(name, list, len);
+            name[len] = '\0';
+            if (strcmp(name, library) == 0 || same_file(name, &wanted))
+                return true;
+        }
+        list += len;
+        list += *list != '\0';
+    }
+    return false;
+}
+
+static int preload(void)
+{
+    char folder[PATH_MAX], library[PATH_MAX + 32];
+
+    if (!cli_library_folder(folder, sizeof folder))
+        return cli_fail("%s/%s: not found; is Espalier installed as it was configured?", folder, CLI_STUB);
+    snprintf(library, sizeof library, "%s/%s", folder, CLI_STUB);
+    if (strpbrk(folder, ": ") != NULL)
+        return cli_fail("%s: LD_PRELOAD cannot hold a path with a blank or a colon; install Espalier elsewhere",
+                        library);
+    const char *old = getenv("LD_PRELOAD");
+    if (old != NULL && preloaded(old, library))
+        return CLI_OK;
+    size_t size = strlen(library) + (old != NULL ? strlen(old) : 0) + 2;
+    char *list = malloc(size);
+    if (list == NULL)
+        return cli_fail("no memory");
+    snprintf(list, size, "%s%s%s", library, old != NULL && *old != '\0' ? ":" : "", old != NULL ? old : "");
+    int code = setenv("LD_PRELOAD", list, 1) == 0 ? CLI_OK : cli_fail("LD_PRELOAD: %s", strerror(errno));
+    free(list);
+    return code;
+}
+
+int espi_cli_run(int argc, char **argv)
+{
+    struct cli_args args = cli_args_begin(&spec, argc, argv);
+    char **program = NULL;
+
+    while (program == NULL) {
+        int code = CLI_OK;
+        switch (cli_next(&args)) {
+        case CLI_NEXT_END:
+            return cli_usage("expected a program to run");
+        case CLI_NEXT_HELP:
+            return CLI_OK;
+        case CLI_NEXT_WRONG:
+            return CLI_USAGE;
+        case CLI_NEXT_OPERAND:
+            program = argv + args.at - 1;
+            break;
+        case OPTION_STATS:
+            code = set("ESPALIER_STATS", args.value);
+            break;
+        case OPTION_SUMMARY:
+            code = set("ESPALIER_SUMMARY", "1");
+            break;
+        case OPTION_SET:
+            code = set_pair(args.value);
+            break;
+        }
+        if (code != CLI_OK)
+            return code;
+    }
+    int code = preload();
+    if (code != CLI_OK)
+        return code;
+    execvp(program[0], program);
+    int error = errno;
+    cli_fail("%s: %s", program[0], strerror(error));
+    return error == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN;
+}

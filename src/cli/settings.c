@@ -1,0 +1,77 @@
+/* espalier settings: the table, with the values that a program started here would see. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "cli/cli.h"
+
+extern char **environ;
+
+static const struct cli_spec spec = {
+    .command = "settings",
+    .operands = "",
+    .summary = "Lists every setting: its value as a program started from here would see it, where that comes from, "
+               "what is allowed and what it does.",
+    .options =
+        (const struct cli_option[]){
+            {"--names", NULL, "print the names only"},
+            {NULL, NULL, NULL},
+        },
+};
+
+static const char *get(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static void warn(void *context, const char *message)
+{
+    (void)context;
+    cli_fail("%s", message);
+}
+
+static void print(const struct espi_settings *settings, enum espi_setting which)
+{
+    const struct espi_setting_info *info = &espi_setting_table[which];
+    char value[ESPI_SETTING_TEXT];
+
+    espi_settings_value(settings, which, value, sizeof value);
+    for (char *c = value; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    printf("%s=%s\n", info->variable, value);
+    printf("    from %s; allowed: %s; default: %s\n", espi_source_text((enum espi_source)settings->source[which]),
+           info->allowed, info->default_text[0] != '\0' ? info->default_text : "(not set)");
+    printf("    %s\n", info->help);
+}
+
+int espi_cli_settings(int argc, char **argv)
+{
+    struct cli_args args = cli_args_begin(&spec, argc, argv);
+    struct espi_settings settings;
+    bool names = false;
+
+    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
+        switch (next) {
+        case CLI_NEXT_HELP:
+            return CLI_OK;
+        case CLI_NEXT_WRONG:
+            return CLI_USAGE;
+        case CLI_NEXT_OPERAND:
+            return cli_usage("unexpected operand '%s'", args.value);
+        default:
+            names = true;
+        }
+    if (!names) {
+        espi_settings_load(&settings, get, NULL, warn, NULL);
+        espi_settings_unknown(environ, warn, NULL);
+    }
+    for (int i = 0; i < ESPI_SETTING_COUNT; i++)
+        if (names)
+            printf("%s\n", espi_setting_table[i].variable);
+        else
+            print(&settings, (enum espi_setting)i);
+    return CLI_OK;
+}

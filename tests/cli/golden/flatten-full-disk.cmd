@@ -1,0 +1,1 @@
+espalier flatten 'vec(3,8,leaf(MPI_INT))' >/dev/full

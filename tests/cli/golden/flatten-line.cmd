@@ -1,0 +1,1 @@
+printf 'vec(3,\n8,\nleaf(X))' | espalier flatten -

@@ -1,0 +1,1 @@
+espalier flatten --limits 3 'leaf(MPI_INT)'

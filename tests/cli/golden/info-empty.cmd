@@ -1,0 +1,1 @@
+: > empty; espalier info ./empty >o; rc=$?; tail -1 o; exit $rc

@@ -1,0 +1,1 @@
+espalier info ./no-such-program >o; rc=$?; tail -1 o; exit $rc

@@ -1,0 +1,1 @@
+espalier info a b

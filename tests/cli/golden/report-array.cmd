@@ -1,0 +1,1 @@
+echo '[1]' > other; espalier report other

@@ -1,0 +1,1 @@
+: > empty; espalier report empty

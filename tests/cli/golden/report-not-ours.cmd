@@ -1,0 +1,1 @@
+echo '{"a": 1}' > other; espalier report other

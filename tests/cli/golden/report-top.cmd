@@ -1,0 +1,1 @@
+espalier report --top 1 "$data/run-a.json"

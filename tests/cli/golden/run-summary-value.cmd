@@ -1,0 +1,1 @@
+espalier run --summary=1 true

@@ -1,0 +1,1 @@
+espalier run --set ESPALIER_DATATYPE=off true

@@ -1,0 +1,1 @@
+espalier run --set ESPALIER_DATATYPES=on true

@@ -1,0 +1,1 @@
+espalier settings | head -9

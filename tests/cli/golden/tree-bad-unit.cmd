@@ -1,0 +1,1 @@
+espalier tree --unit 0

@@ -1,0 +1,1 @@
+espalier tree --from-tree 'idx(3,<0,8,16>,leaf(MPI_INT))'

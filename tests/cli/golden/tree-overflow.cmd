@@ -1,0 +1,1 @@
+printf '0\n9223372036854775808\n' | espalier tree

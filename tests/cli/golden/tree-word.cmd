@@ -1,0 +1,1 @@
+printf '0\nfour\n' > map; espalier tree map
