@@ -1,1 +1,17 @@
 # Lists of wrappers/; see Makefile.am.
+# The stub. It needs libc only; -z now makes a missing symbol an error of the build's own test, not of a user's program.
+pkglib_LTLIBRARIES += libespalier.la
+libespalier_la_SOURCES = %D%/stub.c %D%/start.c %D%/next.c %D%/find.c
+libespalier_la_SOURCES += %D%/stub.h %D%/find.h %D%/words.h %D%/bridge.h %D%/api.def
+libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
+libespalier_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,now
+libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map
+libespalier_la_LIBADD =
+libespalier_la_DEPENDENCIES = wrappers/stub.map
+
+# The export map: MPI_X and PMPI_X of each row that is not LEAVE, nothing else.
+wrappers/stub.map: $(srcdir)/wrappers/api.def $(srcdir)/wrappers/map.c
+	@$(MKDIR_P) wrappers
+	$(AM_V_GEN)$(CPP) -P -I$(srcdir)/wrappers $(srcdir)/wrappers/map.c >$@.tmp && mv $@.tmp $@
+CLEANFILES += wrappers/stub.map wrappers/stub.map.tmp
+EXTRA_DIST += %D%/map.c

@@ -1,7 +1,7 @@
 /*
- * What the stub (libespalier.so, libc only) and the core (libespalier-core.so, linked to MPI) know of each other.
- * No mpi.h here: every argument of every MPI function is an integer or a pointer, so it travels as one machine word,
- * and passing it on is right for any MPI.
+ * What the stub (libespalier.so, libc only) and the core (libespalier-core.so) know of each other.
+ * No mpi.h here: every argument of every MPI function is an integer or a pointer, so it travels as one machine word
+ * (the upper half of a word that holds an int is undefined), and passing it on is right for any MPI.
  */
 #ifndef ESPI_WRAPPERS_BRIDGE_H
 #define ESPI_WRAPPERS_BRIDGE_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define ESPI_BRIDGE_VERSION 1
+#define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
 
@@ -22,8 +23,8 @@ enum espi_fn {
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
 struct espi_thread {
-    int depth;                /* > 0: inside a wrapped call; nested calls pass straight to the library */
-    unsigned cached_epoch;    /* of the one-entry handle cache below */
+    uintptr_t frame;          /* stack address of the outermost wrapped call; 0 outside of one */
+    unsigned cached_epoch;    /* of the one-entry handle cache below, which belongs to the core */
     espi_word cached_handle;
     espi_word cached_better;
     void *core;               /* the core's own per-thread state, NULL until it makes one */
@@ -32,22 +33,24 @@ struct espi_thread {
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */
 typedef void (*espi_next)(void);
 
-/* How the stub treats one function, set by the core at start, readable without a lock. */
+/* Carries out the whole call, with `next`; `args` holds as many words as the row says. Its result is the call's. */
 typedef espi_word (*espi_handler)(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 struct espi_core {
     unsigned version; /* ESPI_BRIDGE_VERSION */
-    /* NULL entry: pass the call on untouched. Else the handler carries out the whole call, with `next`. */
-    const espi_handler *handlers; /* ESPI_FN_COUNT entries */
+    /* ESPI_FN_COUNT entries that never change. NULL: the stub calls `next` itself, inside the guard. */
+    const espi_handler *handlers;
 };
 
 struct espi_stub {
     unsigned version;
     void *mpi;                                       /* dlopen handle of the MPI library in this process */
     struct espi_thread *(*thread)(void);             /* of the calling thread */
+    void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
 };
 
-/* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. */
+/* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. The stub
+   calls it once per process, before any wrapped call is passed on, and never unloads the core. */
 typedef const struct espi_core *(*espi_core_start_fn)(const struct espi_stub *stub);
 #define ESPI_CORE_START "espi_core_start"
 

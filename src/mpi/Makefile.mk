@@ -1,1 +1,12 @@
 # Lists of src/mpi/; see Makefile.am.
+# The core. Not linked to MPI: it finds MPI's functions in the library that the process already has (real.h).
+pkglib_LTLIBRARIES += libespalier-core.la
+libespalier_core_la_SOURCES = wrappers/bridge.h wrappers/api.def wrappers/words.h
+libespalier_core_la_SOURCES += %D%/core.c %D%/dispatch.c %D%/dispatch.h %D%/rows.c %D%/mine.c %D%/mine.h
+libespalier_core_la_SOURCES += %D%/real.c %D%/real.h %D%/real.def
+libespalier_core_la_SOURCES += %D%/init.c %D%/init.h %D%/world.c %D%/world.h %D%/rollcall.c %D%/rollcall.h
+libespalier_core_la_SOURCES += %D%/derived.c %D%/derived.h %D%/comms.c %D%/comms.h %D%/intern.c %D%/intern.h
+libespalier_core_la_SOURCES += %D%/types.c %D%/types.h
+libespalier_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
+libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -export-symbols-regex '^espi_core_start$$'
+libespalier_core_la_LIBADD = libespi-pure.la

@@ -1,0 +1,191 @@
+/*
+ * Known communicators. A handle may be garbage or freed: MPI would then report an error in the name of the function
+ * that was asked, through an error handler that may end the program. So a handle is asked about once, with the error
+ * handlers that MPI uses for bad handles set to return, and remembered until the communicator's delete callback.
+ */
+#include "mpi/comms.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "mpi/real.h"
+
+struct known {
+    struct espi_comm_facts facts;
+    UT_hash_handle hh;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards known_comms and keyval; no MPI call under it */
+static struct known *known_comms;
+static int keyval = MPI_KEYVAL_INVALID;
+static atomic_uint epoch = 1; /* raised when a communicator ends: caches of threads are then stale */
+
+int espi_tag_ub;
+
+static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)key;
+    (void)value;
+    (void)state;
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
+    if (known) {
+        HASH_DEL(known_comms, known);
+        free(known);
+    }
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    return MPI_SUCCESS;
+}
+
+static bool ask_topology(struct espi_comm_facts *facts)
+{
+    int kind, dims = 0, weighted;
+    if (facts->inter)
+        return true;
+    if (espi_real.Topo_test(facts->comm, &kind) != MPI_SUCCESS)
+        return false;
+    switch (kind) {
+    case MPI_CART:
+        if (espi_real.Cartdim_get(facts->comm, &dims) != MPI_SUCCESS)
+            return false;
+        facts->in = facts->out = 2 * dims;
+        return true;
+    case MPI_GRAPH:
+        if (espi_real.Graph_neighbors_count(facts->comm, facts->rank, &facts->in) != MPI_SUCCESS)
+            return false;
+        facts->out = facts->in;
+        return true;
+    case MPI_DIST_GRAPH:
+        return espi_real.Dist_graph_neighbors_count(facts->comm, &facts->in, &facts->out, &weighted) == MPI_SUCCESS;
+    default:
+        return true;
+    }
+}
+
+static bool ask(struct espi_comm_facts *facts)
+{
+    int inter = 0;
+    if (espi_real.Comm_test_inter(facts->comm, &inter) != MPI_SUCCESS ||
+        espi_real.Comm_rank(facts->comm, &facts->rank) != MPI_SUCCESS)
+        return false;
+    facts->inter = inter;
+    int code = inter ? espi_real.Comm_remote_size(facts->comm, &facts->peers)
+                     : espi_real.Comm_size(facts->comm, &facts->peers);
+    return code == MPI_SUCCESS && ask_topology(facts);
+}
+
+/* With the error handlers of the two predefined communicators set aside: MPICH reports a bad handle through them. */
+static bool ask_quietly(struct espi_comm_facts *facts)
+{
+    static const MPI_Comm reporters[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler handlers[2];
+    int swapped = 0;
+    bool good = true;
+    for (; swapped < 2 && good; swapped++) {
+        good = espi_real.Comm_get_errhandler(reporters[swapped], &handlers[swapped]) == MPI_SUCCESS;
+        if (good && espi_real.Comm_set_errhandler(reporters[swapped], MPI_ERRORS_RETURN) != MPI_SUCCESS) {
+            espi_real.Errhandler_free(&handlers[swapped]);
+            good = false;
+        }
+        if (!good)
+            break;
+    }
+    good = good && ask(facts);
+    while (swapped-- > 0) {
+        espi_real.Comm_set_errhandler(reporters[swapped], handlers[swapped]);
+        espi_real.Errhandler_free(&handlers[swapped]);
+    }
+    return good;
+}
+
+/* MPI is called without `lock`: delete callbacks take it, and MPI may hold locks of its own around those. */
+static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key)
+{
+    static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the swap of error handlers */
+    struct known *known = calloc(1, sizeof *known), *old;
+    if (!known)
+        return false;
+    known->facts.comm = comm;
+    bool good;
+    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) {
+        good = ask(&known->facts); /* they live */
+    } else {
+        pthread_mutex_lock(&handlers_lock);
+        good = ask_quietly(&known->facts);
+        pthread_mutex_unlock(&handlers_lock);
+    }
+    if (!good || espi_real.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS) {
+        free(known);
+        return false;
+    }
+    *facts = known->facts;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, old); /* another thread may have learnt the same */
+    if (old) {
+        HASH_DEL(known_comms, old);
+        free(old);
+    }
+    HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
+    if (!known->hh.tbl)
+        free(known); /* memory is short: asked again next time */
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
+    if (facts->comm == comm && facts->epoch == now)
+        return true;
+    uint32_t bits = (uint32_t)comm;
+    if (bits >> 30 == 0 || ((bits >> 26) & 0xf) != 1)
+        return false;
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    int key = keyval;
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
+    if (known)
+        *facts = known->facts;
+    pthread_mutex_unlock(&lock);
+    if (!known && (key == MPI_KEYVAL_INVALID || !learn(facts, comm, key)))
+        return false;
+    facts->epoch = now;
+    return true;
+}
+
+void espi_comms_start(void)
+{
+    int *tag_ub, flag = 0;
+    espi_tag_ub = 32767;
+    if (espi_real.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &flag) == MPI_SUCCESS && flag)
+        espi_tag_ub = *tag_ub;
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID &&
+        espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&lock);
+}
+
+void espi_comms_stop(void)
+{
+    struct known *known, *next;
+    pthread_mutex_lock(&lock);
+    int key = keyval;
+    keyval = MPI_KEYVAL_INVALID;
+    struct known *all = known_comms;
+    known_comms = NULL;
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    /* Attributes on communicators that still live stay; their delete callbacks find nothing. */
+    if (key != MPI_KEYVAL_INVALID)
+        espi_real.Comm_free_keyval(&key);
+    HASH_ITER(hh, all, known, next) {
+        HASH_DEL(all, known);
+        free(known);
+    }
+}

@@ -1,0 +1,29 @@
+/* What a call needs to know of its communicator, looked up without disturbing the program's errors (comms.c). */
+#ifndef ESPI_MPI_COMMS_H
+#define ESPI_MPI_COMMS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+struct espi_comm_facts {
+    MPI_Comm comm; /* MPI_COMM_NULL: empty */
+    unsigned epoch;
+    bool inter;
+    int rank;
+    int peers;   /* ranks that a rank argument may name: of the remote group of an intercommunicator */
+    int in, out; /* neighbours of the topology; 0 without one */
+};
+
+/* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not that
+   of a living communicator, or memory is short. Sets an attribute on the communicator, whose delete callback ends what
+   is known of it. Thread-safe. */
+bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
+
+void espi_comms_start(void);
+/* Forgets everything; while MPI still works. */
+void espi_comms_stop(void);
+
+/* The largest tag of this MPI; valid after espi_comms_start. */
+extern int espi_tag_ub;
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * One handler for every function of api.def that is SUBSTITUTE or COUNT, driven by its row.
+ * A call without derived types costs a look at each type argument and a counter; everything else is derived.c.
+ */
+#include "mpi/dispatch.h"
+
+#include <mpi.h>
+
+#include "mpi/derived.h"
+#include "mpi/init.h"
+#include "mpi/mine.h"
+#include "mpi/types.h"
+#include "words.h"
+
+/* Specialized by the number of words, so that the call costs no second switch. */
+static inline __attribute__((always_inline)) bool only_predefined(const struct espi_row *row, const espi_word *args)
+{
+    for (const struct espi_typed *typed = row->typed; typed->shape != ESPI_SHAPE_NONE; typed++)
+        if (typed->shape == ESPI_SHAPE_W || !espi_type_is_predefined((MPI_Datatype)args[(int)typed->type]))
+            return false;
+    return true;
+}
+
+#define ESPI_HANDLER(n)                                                                                                \
+    static espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)          \
+    {                                                                                                                  \
+        if (__builtin_expect(!atomic_load_explicit(&espi_running, memory_order_acquire), 0) && !espi_start_late())     \
+            return ESPI_CALL(next, n, args);                                                                           \
+        struct espi_mine *mine = espi_mine(thread);                                                                    \
+        if (__builtin_expect(!mine, 0))                                                                                \
+            return ESPI_CALL(next, n, args);                                                                           \
+        espi_count_call(mine->stats, fn);                                                                              \
+        const struct espi_row *row = &espi_rows[fn];                                                                   \
+        if (__builtin_expect(only_predefined(row, args), 1))                                                           \
+            return ESPI_CALL(next, n, args);                                                                           \
+        espi_word changed[n];                                                                                          \
+        __builtin_memcpy(changed, args, sizeof changed);                                                               \
+        struct espi_derived derived = {thread, mine, row, args, changed, {0}, false};                                  \
+        espi_derived_begin(&derived);                                                                                  \
+        espi_word result = ESPI_CALL(next, n, changed);                                                                \
+        if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_derived_repeat(&derived, (int)result))             \
+            result = ESPI_CALL(next, n, args);                                                                         \
+        espi_derived_end(&derived);                                                                                    \
+        return result;                                                                                                 \
+    }
+
+ESPI_HANDLER(4)
+ESPI_HANDLER(5)
+ESPI_HANDLER(6)
+ESPI_HANDLER(7)
+ESPI_HANDLER(8)
+ESPI_HANDLER(9)
+ESPI_HANDLER(10)
+ESPI_HANDLER(11)
+ESPI_HANDLER(12)
+ESPI_HANDLER(13)
+
+static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    struct espi_mine *mine = espi_mine(thread);
+    espi_word result = ESPI_CALL(next, 1, args);
+    const MPI_Datatype *type = (const MPI_Datatype *)args[0];
+    if ((int)result != MPI_SUCCESS || !mine ||
+        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()))
+        return result;
+    espi_count_call(mine->stats, fn);
+    if (!espi_type_is_predefined(*type))
+        espi_types_committed(thread, *type);
+    return result;
+}
+
+static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    struct espi_mine *mine = espi_mine(thread);
+    espi_word result = ESPI_CALL(next, 2, args);
+    if ((int)result != MPI_SUCCESS || !mine ||
+        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()))
+        return result;
+    espi_count_call(mine->stats, fn);
+    MPI_Datatype old_type = (MPI_Datatype)args[0], new_type = *(const MPI_Datatype *)args[1];
+    if (!espi_type_is_predefined(new_type))
+        espi_types_duped(thread, old_type, new_type);
+    return result;
+}
+
+static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    struct espi_mine *mine = espi_mine(thread);
+    const MPI_Datatype *type = (const MPI_Datatype *)args[0];
+    MPI_Datatype before = type ? *type : MPI_DATATYPE_NULL;
+    espi_word result = ESPI_CALL(next, 1, args);
+    if ((int)result != MPI_SUCCESS || !mine || !atomic_load_explicit(&espi_running, memory_order_acquire))
+        return result;
+    espi_count_call(mine->stats, fn);
+    if (!espi_type_is_predefined(before))
+        espi_types_freed(thread, before);
+    return result;
+}
+
+/* The treatments LIFE are the seven below; enumerated by name in the table of handlers. */
+#define ESPI_LIFE_Type_commit handle_type_commit
+#define ESPI_LIFE_Type_dup handle_type_dup
+#define ESPI_LIFE_Type_free handle_type_free
+#define ESPI_LIFE_Init espi_handle_init
+#define ESPI_LIFE_Init_thread espi_handle_init
+#define ESPI_LIFE_Session_init espi_handle_session_init
+#define ESPI_LIFE_Session_finalize espi_handle_session_finalize
+
+#define ESPI_HANDLER_SUBSTITUTE(name, n) handle_##n
+#define ESPI_HANDLER_COUNT(name, n) handle_##n
+#define ESPI_HANDLER_LIFE(name, n) ESPI_LIFE_##name
+#define ESPI_HANDLER_GUARD(name, n) 0
+#define ESPI_HANDLER_LEAVE(name, n) 0
+
+const espi_handler espi_core_handlers[ESPI_FN_COUNT] = {
+#define ESPI_API(name, args, large, treatment, ...) [ESPI_FN_##name] = ESPI_HANDLER_##treatment(name, args),
+#include "api.def"
+#undef ESPI_API
+};

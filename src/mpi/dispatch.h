@@ -1,0 +1,57 @@
+/* Handlers made from api.def (dispatch.c) and what they know of each function (rows.c). */
+#ifndef ESPI_MPI_DISPATCH_H
+#define ESPI_MPI_DISPATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bridge.h"
+
+enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
+
+enum espi_api_kind {
+    ESPI_P2P = 1 << 0,
+    ESPI_COLLECTIVE = 1 << 1,
+    ESPI_NEIGHBOUR = 1 << 2,
+    ESPI_RMA = 1 << 3,
+    ESPI_LOCAL = 1 << 4,
+    ESPI_FILE = 1 << 5,
+    ESPI_CONSTRUCTOR = 1 << 6,
+    ESPI_QUERY = 1 << 7,
+    ESPI_LIFE = 1 << 8,
+    ESPI_NONBLOCKING = 1 << 9,
+    ESPI_PERSISTENT = 1 << 10,
+    ESPI_PARTITIONED = 1 << 11,
+    ESPI_REDUCTION = 1 << 12
+};
+
+enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };
+
+/* One described buffer of a call. Positions of arguments, -1 where there is none. */
+struct espi_typed {
+    unsigned char shape; /* enum espi_shape */
+    bool at_root;
+    signed char buffer, count, type;
+    signed char dest, sendtag;   /* a peer that is sent to */
+    signed char source, recvtag; /* a peer that is received from */
+};
+
+#define ESPI_MAX_TYPED 3
+
+struct espi_row {
+    const char *name; /* "MPI_Send" */
+    unsigned char args, treatment;
+    bool large;
+    signed char comm, root;
+    unsigned kind;
+    const char *reason; /* why nothing is substituted; "" otherwise */
+    struct espi_typed typed[ESPI_MAX_TYPED + 1]; /* ends with ESPI_SHAPE_NONE */
+};
+extern const struct espi_row espi_rows[ESPI_FN_COUNT];
+/* "MPI_Send", ...; ESPI_FN_COUNT entries. */
+extern const char *const espi_row_names[ESPI_FN_COUNT];
+
+/* The handlers of all functions; those of the life cycle are in init.c. */
+extern const espi_handler espi_core_handlers[ESPI_FN_COUNT];
+
+#endif

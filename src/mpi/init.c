@@ -1,0 +1,161 @@
+/*
+ * From MPI_Init to the end of MPI. MPI_Finalize is not wrapped: the end is the delete callback of an attribute on
+ * MPI_COMM_SELF, which MPI calls first thing in it, whatever language called. Without MPI_COMM_WORLD (sessions only) the end
+ * is the last MPI_Session_finalize.
+ */
+#include "mpi/init.h"
+
+#include <pthread.h>
+
+#include "base/log.h"
+#include "mpi/comms.h"
+#include "mpi/intern.h"
+#include "mpi/real.h"
+#include "mpi/types.h"
+#include "mpi/world.h"
+#include "stats/stats.h"
+#include "words.h"
+
+atomic_bool espi_running;
+struct espi_settings espi_settings;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and starting and stopping */
+static bool world_begun;  /* and not yet ended */
+static bool world_ended;  /* MPI_COMM_WORLD comes only once */
+static int sessions;
+
+/* Under the lock, with MPI usable and settings read. */
+static void start_services(void)
+{
+    if (atomic_load_explicit(&espi_running, memory_order_relaxed))
+        return;
+    espi_comms_start();
+    if (espi_types_start(&espi_settings) != ESPI_OK)
+        espi_log(ESPI_LOG_WARN, "derived types are left alone: their service did not start");
+    atomic_store_explicit(&espi_running, true, memory_order_release);
+}
+
+static void stop_services(void)
+{
+    if (!atomic_load_explicit(&espi_running, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&espi_running, false, memory_order_release);
+    espi_types_stop();
+    espi_comms_stop();
+    espi_intern_stop();
+}
+
+static int world_ends(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)state;
+    pthread_mutex_lock(&lock);
+    if (world_begun) {
+        world_begun = false;
+        world_ended = true;
+        /* Sessions that live on keep the services; the world's statistics end here. */
+        if (sessions == 0)
+            stop_services();
+        espi_world_close();
+    }
+    pthread_mutex_unlock(&lock);
+    return MPI_SUCCESS;
+}
+
+/* Under the lock. */
+static bool watch_the_end(void)
+{
+    int key = MPI_KEYVAL_INVALID;
+    if (espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &key, NULL) != MPI_SUCCESS)
+        return false;
+    bool good = espi_real.Comm_set_attr(MPI_COMM_SELF, key, NULL) == MPI_SUCCESS;
+    espi_real.Comm_free_keyval(&key);
+    return good;
+}
+
+static void begin_world(void)
+{
+    uint64_t begun = espi_stats_now();
+    pthread_mutex_lock(&lock);
+    if (!world_begun && !world_ended) {
+        /* Order: MPI deletes the attributes of MPI_COMM_SELF last set first; the program's own, set later, end before. */
+        if (watch_the_end()) {
+            world_begun = true;
+            espi_world_open(&espi_settings);
+            start_services();
+        } else {
+            espi_log(ESPI_LOG_WARN, "no attribute on MPI_COMM_SELF: every call passes through untouched");
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    espi_count_anywhere(ESPI_COUNT_time_start, espi_stats_now() - begun);
+}
+
+static bool mpi_is_usable(void)
+{
+    int begun = 0, ended = 0;
+    return espi_real.Initialized(&begun) == MPI_SUCCESS && begun && espi_real.Finalized(&ended) == MPI_SUCCESS && !ended;
+}
+
+bool espi_start_late(void)
+{
+    if (!mpi_is_usable())
+        return false;
+    begin_world();
+    return atomic_load_explicit(&espi_running, memory_order_acquire);
+}
+
+espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    int begun = 1;
+    (void)thread;
+    if (espi_real.Initialized(&begun) == MPI_SUCCESS && !begun)
+        espi_world_announce(false);
+    espi_word result = fn == ESPI_FN_Init ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 4, args);
+    if ((int)result == MPI_SUCCESS)
+        begin_world();
+    return result;
+}
+
+espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    (void)fn;
+    pthread_mutex_lock(&lock);
+    bool first = !world_begun && !world_ended && sessions == 0;
+    pthread_mutex_unlock(&lock);
+    if (first)
+        espi_world_announce(true);
+    espi_word result = ESPI_CALL(next, 3, args);
+    if ((int)result != MPI_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock);
+    sessions++;
+    if (!atomic_load_explicit(&espi_running, memory_order_relaxed)) {
+        espi_settings_load_process(&espi_settings, false);
+        start_services();
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+espi_word espi_handle_session_finalize(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    (void)fn;
+    pthread_mutex_lock(&lock);
+    bool last = sessions == 1 && !world_begun;
+    if (last)
+        stop_services();
+    pthread_mutex_unlock(&lock);
+    espi_word result = ESPI_CALL(next, 1, args);
+    pthread_mutex_lock(&lock);
+    if ((int)result == MPI_SUCCESS && sessions > 0)
+        sessions--;
+    else if (last)
+        start_services(); /* MPI refused: it lives on */
+    pthread_mutex_unlock(&lock);
+    return result;
+}

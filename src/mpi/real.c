@@ -1,0 +1,27 @@
+#include "mpi/real.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+struct espi_real espi_real;
+
+static const struct {
+    const char *name;
+    size_t offset;
+} rows[] = {
+#define ESPI_REAL(name) {"PMPI_" #name, offsetof(struct espi_real, name)},
+#include "mpi/real.def"
+#undef ESPI_REAL
+};
+
+const char *espi_real_load(void *library)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *symbol = dlsym(library, rows[i].name);
+        if (!symbol)
+            return rows[i].name;
+        memcpy((char *)&espi_real + rows[i].offset, &symbol, sizeof symbol);
+    }
+    return NULL;
+}

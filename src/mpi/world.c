@@ -1,0 +1,127 @@
+#include "mpi/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/real.h"
+#include "mpi/rollcall.h"
+#include "stats/report.h"
+
+#define SETTINGS_BYTES 32768
+
+struct espi_world espi_world = {false, 0, 1, false, MPI_COMM_NULL};
+static struct espi_settings *world_settings;
+
+void espi_world_announce(bool sessions)
+{
+    espi_rollcall_announce(sessions);
+}
+
+/* The error of a failed private call must not reach the program. */
+static bool make_private(void)
+{
+    if (espi_real.Comm_dup(MPI_COMM_WORLD, &espi_world.comm) != MPI_SUCCESS) {
+        espi_world.comm = MPI_COMM_NULL;
+        return false;
+    }
+    espi_real.Comm_set_errhandler(espi_world.comm, MPI_ERRORS_RETURN);
+    return true;
+}
+
+/* Rank 0's settings hold for all. Every rank makes the same two broadcasts whatever goes wrong on it alone. */
+static void share_settings(struct espi_settings *settings)
+{
+    static char bytes[SETTINGS_BYTES];
+    unsigned long long length = 0;
+    if (espi_world.rank == 0) {
+        length = espi_settings_write(settings, bytes, sizeof bytes);
+        if (length > sizeof bytes)
+            length = 0;
+    }
+    if (espi_real.Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, espi_world.comm) != MPI_SUCCESS || length == 0 ||
+        length > sizeof bytes || espi_real.Bcast(bytes, (int)length, MPI_CHAR, 0, espi_world.comm) != MPI_SUCCESS)
+        return;
+    if (espi_world.rank != 0 && espi_settings_read(settings, bytes, (size_t)length) != ESPI_OK)
+        espi_log(ESPI_LOG_WARN, "rank %d could not read the settings of rank 0 and keeps its own", espi_world.rank);
+    espi_log_set_level((enum espi_log_level)settings->log);
+}
+
+void espi_world_open(struct espi_settings *settings)
+{
+    espi_real.Comm_rank(MPI_COMM_WORLD, &espi_world.rank);
+    espi_real.Comm_size(MPI_COMM_WORLD, &espi_world.size);
+    espi_settings_load_process(settings, espi_world.rank == 0);
+    world_settings = settings;
+    bool all = settings->world == ESPI_WORLD_ALL || espi_rollcall_all_present(espi_world.rank, espi_world.size);
+    espi_world.whole = all && make_private();
+    if (espi_world.whole && espi_world.size > 1)
+        share_settings(settings);
+    if (!espi_world.whole)
+        espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
+    espi_world.open = true;
+    struct espi_stats_run run = {settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
+                                 espi_world.whole};
+    espi_stats_open(&run);
+}
+
+/* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and is
+   done. A rank that has no report sends an empty one. */
+static void merge_over_ranks(struct espi_report *report, bool *have)
+{
+    for (int bit = 1; bit < espi_world.size; bit <<= 1) {
+        if (espi_world.rank & bit) {
+            struct espi_buffer bytes = ESPI_BUFFER_INIT;
+            if (!*have || espi_report_pack(report, &bytes) != ESPI_OK)
+                bytes.len = 0;
+            espi_real.Send(bytes.data, (int)bytes.len, MPI_BYTE, espi_world.rank - bit, 0, espi_world.comm);
+            espi_buffer_release(&bytes);
+            return;
+        }
+        if (espi_world.rank + bit >= espi_world.size)
+            continue;
+        MPI_Message message;
+        MPI_Status status;
+        int length = 0;
+        if (espi_real.Mprobe(espi_world.rank + bit, 0, espi_world.comm, &message, &status) != MPI_SUCCESS)
+            return;
+        espi_real.Get_count(&status, MPI_BYTE, &length);
+        char *data = malloc(length > 0 ? (size_t)length : 1);
+        if (!data || espi_real.Mrecv(data, length, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            length = 0;
+        struct espi_report other = ESPI_REPORT_INIT;
+        if (length > 0 && *have && espi_report_unpack(&other, data, (size_t)length) == ESPI_OK) {
+            espi_report_merge(report, &other);
+            espi_report_release(&other);
+        }
+        free(data);
+    }
+}
+
+static void write_statistics(void)
+{
+    struct espi_stats_run run = {world_settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
+                                 espi_world.whole};
+    struct espi_report report = ESPI_REPORT_INIT;
+    bool have = espi_report_take(&report, &run) == ESPI_OK;
+    if (espi_world.whole)
+        merge_over_ranks(&report, &have);
+    if (have && (!espi_world.whole || espi_world.rank == 0)) {
+        report.complete = true;
+        espi_stats_close(&report);
+    }
+    if (have)
+        espi_report_release(&report);
+}
+
+void espi_world_close(void)
+{
+    if (!espi_world.open)
+        return;
+    espi_world.open = false;
+    if (espi_stats_wanted())
+        write_statistics();
+    espi_stats_reset_run();
+    if (espi_world.comm != MPI_COMM_NULL)
+        espi_real.Comm_free(&espi_world.comm);
+}

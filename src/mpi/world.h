@@ -1,0 +1,27 @@
+/* What all ranks of MPI_COMM_WORLD do together (world.c). */
+#ifndef ESPI_MPI_WORLD_H
+#define ESPI_MPI_WORLD_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "base/settings.h"
+
+struct espi_world {
+    bool open;     /* between espi_world_open and espi_world_close */
+    int rank, size;
+    bool whole;    /* every rank has the core, and comm exists */
+    MPI_Comm comm; /* private duplicate of MPI_COMM_WORLD; MPI_COMM_NULL when not whole */
+};
+extern struct espi_world espi_world;
+
+/* Before the real MPI_Init: tells the others that this rank has the core. `sessions`: MPI_COMM_WORLD may never be
+   used here, so that nothing may be expected of this rank. */
+void espi_world_announce(bool sessions);
+/* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, makes the private
+   communicator and puts rank 0's settings into `settings`. Never waits for a rank that does not take part. */
+void espi_world_open(struct espi_settings *settings);
+/* Before MPI_COMM_WORLD ends: collective where whole. Writes the statistics. */
+void espi_world_close(void);
+
+#endif

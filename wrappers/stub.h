@@ -1,0 +1,25 @@
+/* Inside of the stub (libespalier.so). */
+#ifndef ESPI_WRAPPERS_STUB_H
+#define ESPI_WRAPPERS_STUB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "bridge.h"
+
+#define ESPI_HIDDEN __attribute__((visibility("hidden")))
+
+/* Handlers of the core, or a table of nothing where calls pass through; NULL before the first call. */
+extern ESPI_HIDDEN _Atomic(const espi_handler *) espi_handlers;
+/* The definitions that calls go on to: [0] for MPI_X, [1] for PMPI_X. Filled when first needed. */
+extern ESPI_HIDDEN _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
+/* initial-exec: no call, no allocation, safe wherever MPI may be entered. */
+extern ESPI_HIDDEN __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
+
+/* Decides, once per process, between the core and passing through. Returns the table now in espi_handlers. */
+ESPI_HIDDEN const espi_handler *espi_start(void);
+/* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an
+   error. */
+ESPI_HIDDEN espi_next espi_find_next(bool profiling, enum espi_fn fn);
+
+#endif
