@@ -7,4 +7,18 @@ libespi_pure_la_SOURCES += \
 	%D%/large.c \
 	%D%/parts.h \
 	%D%/reconstruct.c \
-	%D%/reconstruct.h
+	%D%/reconstruct.h \
+	%D%/sparse.c \
+	%D%/sparse.h \
+	%D%/sparse_block.c \
+	%D%/sparse_expand.c \
+	%D%/sparse_family.c \
+	%D%/sparse_leafruns.c \
+	%D%/sparse_period.c \
+	%D%/sparse_repeats.c \
+	%D%/sparse_root.c \
+	%D%/sparse_row.c \
+	%D%/sparse_text.c \
+	%D%/sparse_top.c \
+	%D%/sparse_tree.c \
+	%D%/sparse_tree.h

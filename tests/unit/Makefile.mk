@@ -29,4 +29,18 @@ TESTS += %D%/test-reconstruct
 %C%_test_reconstruct_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_reconstruct_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_reconstruct_LDADD = $(ESPI_UNIT_LIBS)
+
+check_PROGRAMS += %D%/test-sparse
+TESTS += %D%/test-sparse
+%C%_test_sparse_SOURCES = \
+	%D%/oracle.c \
+	%D%/oracle.h \
+	%D%/plain.c \
+	%D%/plain.h \
+	%D%/random.c \
+	%D%/random.h \
+	%D%/test_sparse.c
+%C%_test_sparse_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_sparse_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_sparse_LDADD = $(ESPI_UNIT_LIBS)
 endif

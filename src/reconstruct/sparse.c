@@ -1,0 +1,132 @@
+/* The sparse exact method, step by step; see sparse.h and doc/reconstruction.md. */
+#include "reconstruct/sparse.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Costs and displacements with which no sum leaves 64 bits. */
+static espi_status check(const struct espi_typemap *map, const struct espi_costs *c)
+{
+    const int64_t costs[] = {c->leaf, c->vec, c->idx, c->idx_each, c->idxbuc, c->idxbuc_each, c->struc, c->struc_each};
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        if (costs[i] < 0)
+            return ESPI_ERR_ARGUMENT;
+        if (costs[i] >= INT64_C(1) << 31)
+            return ESPI_ERR_LIMIT;
+    }
+    if (map->n > (size_t)1 << 28)
+        return ESPI_ERR_LIMIT;
+    int64_t lo = map->n ? map->disp[0] : 0, hi = lo, span;
+    for (size_t i = 1; i < map->n; i++) {
+        lo = map->disp[i] < lo ? map->disp[i] : lo;
+        hi = map->disp[i] > hi ? map->disp[i] : hi;
+    }
+    return __builtin_sub_overflow(hi, lo, &span) ? ESPI_ERR_OVERFLOW : ESPI_OK;
+}
+
+static void start(struct espi_sparse *s, const struct espi_typemap *map, const struct espi_reconstruct_options *o,
+                  uint64_t work_limit, bool drop_periods)
+{
+    const struct espi_costs *c = &o->costs;
+    memset(s, 0, sizeof *s);
+    s->map = map;
+    s->n = (uint32_t)map->n;
+    s->costs = *c;
+    s->buckets = o->set != ESPI_SET_BASIC;
+    s->uniform = s->buckets && c->idxbuc + c->idxbuc_each < c->vec ? c->idxbuc + c->idxbuc_each : c->vec;
+    s->runs_are_best = s->uniform <= c->idx + 2 * c->idx_each &&
+                       s->uniform <= c->struc + 2 * c->struc_each + c->leaf; /* condition V, Lemma 2 */
+    s->drop_periods = drop_periods && s->runs_are_best;
+    s->work_limit = work_limit && work_limit < UINT32_MAX ? work_limit : UINT32_MAX;
+}
+
+static espi_status find_families(struct espi_sparse *s)
+{
+    struct espi_builder b;
+    espi_status status = espi_builder_start(s, &b);
+    if (!status && s->runs_are_best) {
+        status = espi_sparse_repeats(s);
+        if (!status && s->ntok > 2)
+            status = espi_sparse_leafruns(s, &b);
+        if (!status && s->ntok > 2)
+            status = espi_sparse_expand(s, &b);
+    } else if (!status) {
+        status = espi_sparse_expand_all(s, &b);
+    }
+    if (!status)
+        status = espi_builder_finish(s, &b);
+    espi_builder_release(&b);
+    if (status)
+        return status;
+    s->minima = espi_arena_calloc(&s->scratch, s->nfamilies, sizeof *s->minima);
+    s->by_stride = espi_arena_calloc(&s->scratch, s->nstrides, sizeof *s->by_stride);
+    s->leaf_stride = espi_arena_calloc(&s->scratch, s->nsym, sizeof *s->leaf_stride);
+    return s->minima && s->by_stride && s->leaf_stride ? ESPI_OK : ESPI_ERR_MEMORY;
+}
+
+static void finish(struct espi_sparse *s)
+{
+    free(s->intervals);
+    free(s->runs);
+    free(s->run_links);
+    free(s->families);
+    free(s->slots);
+    espi_arena_release(&s->scratch);
+}
+
+/* *again: Lemma 6 did not hold for some run; the same without it is needed. */
+static espi_status solve(struct espi_sparse *s, struct espi_arena *arena, bool *again, const struct espi_node **tree)
+{
+    espi_status status = espi_sparse_text(s);
+    if (!status)
+        status = find_families(s);
+    if (!status)
+        status = espi_sparse_blocks(s);
+    *again = !status && s->drop_periods && !espi_sparse_periods_hold(s);
+    if (!status && !*again)
+        status = espi_sparse_tree(s, arena, tree);
+    return status;
+}
+
+espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
+                                    const struct espi_reconstruct_options *options, uint64_t work_limit,
+                                    struct espi_reconstruction *out)
+{
+    uint64_t began = now_ns();
+    const struct espi_node *tree = NULL;
+    struct espi_sparse s;
+    if (options->set == ESPI_SET_EXTENDED)
+        return ESPI_ERR_UNSUPPORTED;
+    espi_status status = check(map, &options->costs);
+    if (status)
+        return status;
+    if (map->n == 0) {
+        status = espi_node_struc(arena, 0, NULL, NULL, &tree);
+    } else {
+        bool again = false;
+        start(&s, map, options, work_limit, true);
+        status = solve(&s, arena, &again, &tree);
+        finish(&s);
+        if (!status && again) {
+            start(&s, map, options, work_limit, false);
+            status = solve(&s, arena, &again, &tree);
+            finish(&s);
+        }
+    }
+    if (status)
+        return status;
+    out->tree = tree;
+    out->cost = espi_cost(tree, &options->costs);
+    out->lower_bound = out->cost;
+    out->exact = true;
+    out->elapsed_ns = now_ns() - began;
+    return ESPI_OK;
+}

@@ -1,0 +1,196 @@
+/*
+ * Sparse exact reconstruction: the parts of espi_reconstruct_sparse (internal to this folder).
+ *
+ * The method, its lemmas and their proofs stand in doc/reconstruction.md; comments here name the lemma they use.
+ * Positions count entries of the type map. The symbol at position i stands for (base i, base i+1, difference of the
+ * displacements i and i+1): blocks of at least two entries are equal exactly when their symbols are. A *square* (u, q)
+ * is a pair of equal adjacent blocks [u, u+q) and [u+q, u+2q), q >= 2; the symbol at u+q-1 joins them and may be
+ * anything. Squares (u, q), (u+q, q), ... form a *family*: all its blocks are equal.
+ */
+#ifndef ESPI_RECONSTRUCT_SPARSE_H
+#define ESPI_RECONSTRUCT_SPARSE_H
+
+#include "reconstruct/reconstruct.h"
+
+#define ESPI_SPARSE_INF (INT64_MAX / 4)
+#define ESPI_SPARSE_NONE UINT32_MAX
+
+struct espi_square {
+    uint32_t q;
+    uint32_t family;
+    uint32_t stride; /* number of the distance between the two blocks, unique to the family */
+};
+
+struct espi_family {
+    uint32_t start;   /* position of its first square */
+    uint32_t q;       /* entries of a block */
+    uint32_t squares; /* blocks less one */
+    uint32_t same;    /* the family that speaks for all with this block content */
+    bool run;         /* the block is one strided run of leaves whose cost Lemma 2 gives */
+    int64_t cost;     /* C of the block */
+    const struct espi_node *node;
+};
+
+/* A maximal stretch of positions lo <= i < hi where symbol i equals symbol i + q, at least q - 1 of them. */
+struct espi_interval {
+    uint32_t q, lo, hi;
+    uint32_t run;      /* the periodic run that it lies in with q a multiple of the period, or NONE */
+    uint32_t multiple; /* q over that period */
+};
+
+/* Symbols lo <= i < hi have the least period `period`, and not longer; at least two periods long. */
+struct espi_period_run {
+    uint32_t lo, hi, period;
+    uint32_t keep; /* squares of more periods than this are left out (Lemma 6) */
+    bool drops;    /* some really were */
+};
+
+/* What the running minima of one family (or of the leaves) hold while a row is filled. */
+struct espi_minima {
+    uint32_t stamp, last_stride;
+    uint32_t idx_from, vec_from, any_from, bucket_from;
+    int64_t idx, vec, any, bucket;
+};
+
+struct espi_by_stride {
+    uint32_t stamp, from;
+    int64_t least;
+};
+
+enum espi_edge_kind { ESPI_EDGE_LEAF, ESPI_EDGE_VEC, ESPI_EDGE_IDX, ESPI_EDGE_BUCKET };
+
+/* The last edge of a best path: kind of root, where it starts (relative), the family of its block (NONE: leaves). */
+struct espi_edge {
+    uint32_t from, family;
+    uint32_t kind;
+};
+
+struct espi_sparse {
+    const struct espi_typemap *map;
+    uint32_t n;
+    struct espi_costs costs;
+    bool buckets;       /* idxbuc may be used */
+    int64_t uniform;    /* least cost of a repetition of uniform stride over its block */
+    bool runs_are_best; /* condition V: nothing is cheaper than a strided run of leaves */
+    bool drop_periods;  /* use Lemma 6 */
+    uint64_t work, work_limit;
+    struct espi_arena scratch;
+
+    /* text */
+    uint32_t *sym; /* n - 1 */
+    uint32_t nsym;
+    uint32_t *base_end; /* first position after the stretch of equal base types */
+    uint32_t ntok;      /* runs of equal symbols ("tokens") */
+    uint32_t *tok_at;   /* first position of each; tok_at[ntok] = n - 1 */
+    uint32_t *tok_of;   /* token of position i < n - 1 */
+    uint64_t *prefix, *power; /* rolling hash of the symbols; made when first needed */
+
+    /* repetitions */
+    struct espi_interval *intervals;
+    size_t nintervals, intervals_cap;
+    struct espi_period_run *runs;
+    size_t nruns, runs_cap;
+    uint32_t *run_list; /* per token: head of the list of runs that cover it */
+    struct espi_run_link {
+        uint32_t run, next;
+    } *run_links;
+    size_t nrun_links, run_links_cap;
+
+    /* families, and squares by position: those at u are square[first[u]] .. square[first[u + 1] - 1], q ascending */
+    struct espi_family *families;
+    size_t nfamilies, families_cap;
+    uint32_t *first;
+    struct espi_square *square;
+    size_t nsquares;
+    uint32_t nstrides;
+
+    /* rows */
+    uint32_t stamp;
+    struct espi_minima *minima;          /* per family */
+    struct espi_by_stride *by_stride;    /* per stride of a family */
+    struct espi_by_stride *leaf_stride;  /* per symbol */
+    struct espi_count_slot {
+        int64_t key;
+        uint32_t stamp, count;
+    } *slots; /* small hash table for counting strides */
+    size_t nslots;
+    uint32_t slot_stamp;
+    const struct espi_node *leaf; /* the last one made */
+};
+
+/* Adds to the work done; ESPI_ERR_LIMIT beyond the bound. */
+espi_status espi_sparse_work(struct espi_sparse *s, uint64_t units);
+/* Room for `need` elements of `size` bytes in a growing array. */
+espi_status espi_sparse_grow(void *array_pointer, size_t *capacity, size_t need, size_t size);
+
+/* sparse_text.c: symbols, tokens, hashes. */
+espi_status espi_sparse_text(struct espi_sparse *s);
+espi_status espi_sparse_hashes(struct espi_sparse *s);
+uint64_t espi_sparse_hash(const struct espi_sparse *s, uint32_t u, uint32_t len);
+bool espi_sparse_same(const struct espi_sparse *s, uint32_t u, uint32_t v, uint32_t len);
+/* Is the block a strided run of leaves (len >= 2)? */
+bool espi_sparse_is_run(const struct espi_sparse *s, uint32_t u, uint32_t len);
+
+/* sparse_repeats.c: all intervals whose blocks are not strided runs, and the periodic runs. */
+espi_status espi_sparse_repeats(struct espi_sparse *s);
+/* sparse_period.c: how many periods squares inside a periodic run need (Lemma 6), at most `periods`; `tokens` per
+   period. */
+uint32_t espi_sparse_periods_kept(struct espi_sparse *s, uint32_t at, uint32_t period, uint32_t tokens,
+                                  uint32_t periods);
+/* Did the squares kept bear Lemma 6 out? Called when all costs are known. */
+bool espi_sparse_periods_hold(const struct espi_sparse *s);
+
+/* sparse_family.c: squares collected block length by block length, linked into families. */
+struct espi_builder {
+    uint32_t q;
+    bool run;
+    uint32_t *at;    /* list of positions */
+    size_t n, cap;
+    uint32_t *stamp; /* per position */
+    uint32_t *place; /* per position: square in all[] */
+    uint32_t now;
+    struct espi_flat {
+        uint32_t u;
+        struct espi_square square;
+    } *all;
+    size_t nall, all_cap;
+};
+espi_status espi_builder_start(struct espi_sparse *s, struct espi_builder *b);
+void espi_builder_open(struct espi_builder *b, uint32_t q, bool run);
+/* Adds the square (u, b->q), once. */
+espi_status espi_builder_add(struct espi_sparse *s, struct espi_builder *b, uint32_t u);
+espi_status espi_builder_close(struct espi_sparse *s, struct espi_builder *b);
+/* Sorts the squares by position. */
+espi_status espi_builder_finish(struct espi_sparse *s, struct espi_builder *b);
+void espi_builder_release(struct espi_builder *b);
+
+/* sparse_leafruns.c: families whose blocks are strided runs (Lemma 5). */
+espi_status espi_sparse_leafruns(struct espi_sparse *s, struct espi_builder *b);
+/* sparse_expand.c: families from the intervals; or from all squares there are, found by trying. */
+espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b);
+espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b);
+
+/* sparse_row.c: path[l] = least cost of a struct path over [u, u + l), l <= len, every edge with its struc_each; edges
+   into `edge` when it is not NULL (len + 1 of them). Needs the costs of all blocks of at most len / 2 entries. */
+espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge);
+
+/* sparse_root.c: the best tree over [u, u + len) whose root is a leaf or repetition. */
+struct espi_root {
+    int64_t cost; /* ESPI_SPARSE_INF when there is none */
+    enum espi_edge_kind kind;
+    uint32_t q, family; /* family NONE when q is 1 */
+};
+espi_status espi_sparse_root(struct espi_sparse *s, uint32_t u, uint32_t len, struct espi_root *root);
+/* Of the m >= 2 blocks of q at u: how often the most frequent stride occurs, and which it is. */
+espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, uint32_t *times,
+                             int64_t *stride);
+/* Costs above the block: a repetition of m >= 2 copies with that most frequent stride. */
+int64_t espi_sparse_repeat(const struct espi_sparse *s, uint32_t m, uint32_t times, enum espi_edge_kind *kind);
+
+/* sparse_block.c: C of every family's block, short ones first. */
+espi_status espi_sparse_blocks(struct espi_sparse *s);
+
+/* sparse_top.c: the tree of the whole map from the finished tables; its displacement 0 need not be 0 (Lemma 7). */
+espi_status espi_sparse_tree(struct espi_sparse *s, struct espi_arena *arena, const struct espi_node **out);
+
+#endif

@@ -1,0 +1,86 @@
+/* Families from intervals: one square per start in an interval, and what continues them inside periodic runs. */
+#include "reconstruct/sparse.h"
+
+/* The run that holds block [u, u + q) in whole periods and of which squares of that length were left out. */
+static const struct espi_period_run *run_of(const struct espi_sparse *s, uint32_t u, uint32_t q)
+{
+    for (uint32_t l = s->run_list[s->tok_of[u]]; l != ESPI_SPARSE_NONE; l = s->run_links[l].next) {
+        const struct espi_period_run *r = &s->runs[s->run_links[l].run];
+        if (r->drops && q % r->period == 0 && q / r->period > r->keep && u >= r->lo && u + q - 1 <= r->hi)
+            return r;
+    }
+    return NULL;
+}
+
+/* A square that is not inside a run may continue a chain of equal blocks inside one, to either side: Lemma 6 speaks of
+   chains inside the run only, so those squares are needed. */
+static espi_status continue_in_runs(struct espi_sparse *s, struct espi_builder *b, uint32_t u)
+{
+    espi_status status = ESPI_OK;
+    uint32_t q = b->q;
+    const struct espi_period_run *r = run_of(s, u, q);
+    for (uint32_t v = u; r && v >= r->lo + q && b->stamp[v - q] != b->now && !status; v -= q)
+        status = espi_builder_add(s, b, v - q);
+    r = run_of(s, u + q, q);
+    for (uint32_t v = u + q; r && v + 2 * q - 1 <= r->hi && b->stamp[v] != b->now && !status; v += q)
+        status = espi_builder_add(s, b, v);
+    return status;
+}
+
+/* Blocks of two entries of different base types are the only ones of a single symbol that are not strided runs. */
+static espi_status expand_pairs(struct espi_sparse *s, struct espi_builder *b)
+{
+    espi_status status = ESPI_OK;
+    for (uint32_t u = 0; u + 4 <= s->n && !status; u++)
+        if (s->sym[u] == s->sym[u + 2] && s->base_end[u] == u + 1)
+            status = espi_builder_add(s, b, u);
+    return status;
+}
+
+espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b)
+{
+    espi_builder_open(b, 2, false);
+    espi_status status = expand_pairs(s, b);
+    if (!status)
+        status = espi_builder_close(s, b);
+    for (size_t i = 0; i < s->nintervals && !status;) {
+        uint32_t q = s->intervals[i].q;
+        size_t end = i;
+        espi_builder_open(b, q, false);
+        for (; end < s->nintervals && s->intervals[end].q == q && !status; end++) {
+            const struct espi_interval *m = &s->intervals[end];
+            for (uint32_t u = m->lo; u + q - 1 <= m->hi && !status; u++)
+                if (s->tok_at[s->tok_of[u] + 1] < u + q - 1)
+                    status = espi_builder_add(s, b, u);
+        }
+        for (; i < end && !status; i++) {
+            const struct espi_interval *m = &s->intervals[i];
+            for (uint32_t u = m->lo; u + q - 1 <= m->hi && m->multiple < 2 && !status; u++)
+                if (s->tok_at[s->tok_of[u] + 1] < u + q - 1)
+                    status = continue_in_runs(s, b, u);
+        }
+        i = end;
+        if (!status)
+            status = espi_builder_close(s, b);
+    }
+    return status;
+}
+
+espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b)
+{
+    espi_status status = ESPI_OK;
+    for (uint32_t q = 2; 2 * q <= s->n && !status; q++) {
+        espi_builder_open(b, q, false);
+        uint32_t same = 0; /* symbols before i + 1 that equal those q on */
+        for (uint32_t i = 0; i + q + 1 < s->n && !status; i++) {
+            same = s->sym[i] == s->sym[i + q] ? same + 1 : 0;
+            if (same >= q - 1)
+                status = espi_builder_add(s, b, i + 2 - q);
+        }
+        if (!status)
+            status = espi_sparse_work(s, (s->n - q) / 8);
+        if (!status)
+            status = espi_builder_close(s, b);
+    }
+    return status;
+}

@@ -1,0 +1,204 @@
+/*
+ * Finds every square (u, q) whose block is not a strided run of leaves, as intervals (Lemma 8).
+ *
+ * The string of symbols is cut into tokens (runs of one symbol). Such a block contains a token boundary, and its mate
+ * q symbols on is a boundary between the same symbols, J tokens on. For J = 2, 3 every boundary is tried. Else at least
+ * J - 3 whole tokens of the block are repeated J tokens on; with 2W - 1 <= J - 3 they contain W tokens that start at
+ * a multiple of W. So for W = 1, 2, 4, ... it is enough to compare the hash of the W tokens at each multiple of W with
+ * the W tokens J on, for 2W + 2 <= J < 4W + 2: about 2 comparisons of words per token and W, read in order. Hits are
+ * extended symbol by symbol, so a collision of hashes costs time only.
+ */
+#include "reconstruct/sparse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct finder {
+    struct espi_sparse *s;
+    uint32_t *hash; /* of the W tokens from here */
+};
+
+static espi_status add_interval(struct espi_sparse *s, struct espi_interval interval)
+{
+    espi_status status =
+        espi_sparse_grow(&s->intervals, &s->intervals_cap, s->nintervals + 1, sizeof *s->intervals);
+    if (!status) {
+        s->intervals[s->nintervals++] = interval;
+        status = espi_sparse_work(s, 4);
+    }
+    return status;
+}
+
+static uint32_t tok_len(const struct espi_sparse *s, uint32_t j)
+{
+    return s->tok_at[j + 1] - s->tok_at[j];
+}
+
+static uint32_t tok_sym(const struct espi_sparse *s, uint32_t j)
+{
+    return s->sym[s->tok_at[j]];
+}
+
+/* Is the match of boundary j with boundary j + J one between two symbols of a known periodic run? Those squares are
+   already listed. */
+static bool inside_run(const struct espi_sparse *s, uint32_t j, uint32_t q)
+{
+    uint32_t at = s->tok_at[j];
+    for (uint32_t l = s->run_list[j]; l != ESPI_SPARSE_NONE; l = s->run_links[l].next) {
+        const struct espi_period_run *r = &s->runs[s->run_links[l].run];
+        if (q % r->period == 0 && at >= r->lo && at + q < r->hi)
+            return true;
+    }
+    return false;
+}
+
+/* Symbols [lo, hi) have period q: list the squares of all its multiples, and mark its tokens. */
+static espi_status add_run(struct espi_sparse *s, uint32_t lo, uint32_t hi, uint32_t q, uint32_t tokens)
+{
+    espi_status status = espi_sparse_grow(&s->runs, &s->runs_cap, s->nruns + 1, sizeof *s->runs);
+    if (status)
+        return status;
+    uint32_t id = (uint32_t)s->nruns++;
+    uint32_t most = (hi - lo + 1) / 2 / q; /* a square of k periods has 2kq entries, the run hi - lo + 1 */
+    uint32_t keep = s->drop_periods && most > 1 ? espi_sparse_periods_kept(s, lo, q, tokens, most) : most;
+    s->runs[id] = (struct espi_period_run){lo, hi, q, keep, keep < most};
+    for (uint32_t k = 1; k <= most && k <= keep && !status; k++)
+        status = add_interval(s, (struct espi_interval){k * q, lo, hi - k * q, id, k});
+    if (most < 2)
+        return status;
+    for (uint32_t j = s->tok_of[lo]; j <= s->tok_of[hi - 1] && !status; j++) {
+        status = espi_sparse_grow(&s->run_links, &s->run_links_cap, s->nrun_links + 1, sizeof *s->run_links);
+        if (!status) {
+            s->run_links[s->nrun_links] = (struct espi_run_link){id, s->run_list[j]};
+            s->run_list[j] = (uint32_t)s->nrun_links++;
+            status = espi_sparse_work(s, 1);
+        }
+    }
+    return status;
+}
+
+/* Boundary j (the start of token j >= 1) may match boundary j + J: extend to the maximal interval. */
+static espi_status extend(struct espi_sparse *s, uint32_t j, uint32_t J)
+{
+    uint32_t q = s->tok_at[j + J] - s->tok_at[j], left = 0, right = 0, steps = 2;
+    for (uint32_t a = j, b = j + J; b < s->ntok && tok_sym(s, a) == tok_sym(s, b); a++, b++, steps++) {
+        uint32_t x = tok_len(s, a), y = tok_len(s, b);
+        right += x < y ? x : y;
+        if (x != y)
+            break;
+    }
+    for (uint32_t a = j, b = j + J; a > 0 && tok_sym(s, a - 1) == tok_sym(s, b - 1); a--, b--, steps++) {
+        uint32_t x = tok_len(s, a - 1), y = tok_len(s, b - 1);
+        left += x < y ? x : y;
+        if (x != y)
+            break;
+    }
+    espi_status status = espi_sparse_work(s, steps);
+    uint32_t lo = s->tok_at[j] - left, hi = s->tok_at[j] + right;
+    if (status || hi - lo + 1 < q || hi == lo || s->tok_of[lo] == s->tok_of[hi - 1])
+        return status; /* too short, or without a boundary */
+    if (hi - lo >= q && !inside_run(s, j, q))
+        return add_run(s, lo, hi + q, q, J);
+    return add_interval(s, (struct espi_interval){q, lo, hi, ESPI_SPARSE_NONE, 0});
+}
+
+static espi_status try_near(struct espi_sparse *s)
+{
+    espi_status status = ESPI_OK;
+    for (uint32_t J = 2; J <= 3; J++)
+        for (uint32_t j = 1; j + J < s->ntok && !status; j++) {
+            if (tok_sym(s, j) != tok_sym(s, j + J) || tok_sym(s, j - 1) != tok_sym(s, j + J - 1))
+                continue;
+            bool seen = j >= 2 && tok_len(s, j - 1) == tok_len(s, j + J - 1) &&
+                        tok_sym(s, j - 2) == tok_sym(s, j + J - 2);
+            if (!seen && !inside_run(s, j, s->tok_at[j + J] - s->tok_at[j]))
+                status = extend(s, j, J);
+        }
+    return status;
+}
+
+/* All hits of the window of W tokens at j with windows lo <= k < hi. */
+static espi_status scan(const struct finder *f, uint32_t j, uint32_t W, uint32_t lo, uint32_t hi)
+{
+    enum { CHUNK = 32 };
+    struct espi_sparse *s = f->s;
+    const uint32_t *hash = f->hash, key = hash[j];
+    espi_status status = ESPI_OK;
+    for (uint32_t k = lo; k < hi && !status; k += CHUNK) {
+        uint32_t end = hi - k < CHUNK ? hi : k + CHUNK;
+        if (end == k + CHUNK) {
+            uint32_t hits = 0;
+            for (int i = 0; i < CHUNK; i++)
+                hits += hash[k + i] == key;
+            if (!hits)
+                continue;
+        }
+        for (uint32_t i = k; i < end && !status; i++)
+            if (hash[i] == key && !(j >= W && hash[j - W] == hash[i - W]) &&
+                !inside_run(s, j, s->tok_at[i] - s->tok_at[j]))
+                status = extend(s, j, i - j);
+    }
+    return status;
+}
+
+static uint32_t mix32(uint32_t a, uint32_t b)
+{
+    uint64_t x = ((uint64_t)a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> 29;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    return (uint32_t)(x >> 32);
+}
+
+static espi_status try_far(struct finder *f)
+{
+    struct espi_sparse *s = f->s;
+    uint32_t n = s->ntok;
+    espi_status status = ESPI_OK;
+    for (uint32_t j = 0; j < n; j++)
+        f->hash[j] = mix32(tok_sym(s, j), tok_len(s, j));
+    for (uint32_t W = 1; (uint64_t)3 * W + 2 <= n && !status; W *= 2) {
+        for (uint32_t j = 0; (uint64_t)j + 3 * (uint64_t)W + 2 <= n && !status; j += W) {
+            uint64_t end = (uint64_t)j + 4 * (uint64_t)W + 2, last = (uint64_t)n - W + 1;
+            status = scan(f, j, W, j + 2 * W + 2, (uint32_t)(end < last ? end : last));
+        }
+        for (uint32_t j = 0; (uint64_t)j + 2 * (uint64_t)W <= n; j++)
+            f->hash[j] = mix32(f->hash[j], f->hash[j + W]);
+        if (!status)
+            status = espi_sparse_work(s, n / 4);
+    }
+    return status;
+}
+
+static int by_block(const void *a, const void *b)
+{
+    const struct espi_interval *x = a, *y = b;
+    if (x->q != y->q)
+        return x->q < y->q ? -1 : 1;
+    return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+espi_status espi_sparse_repeats(struct espi_sparse *s)
+{
+    if (s->ntok < 3)
+        return ESPI_OK;
+    s->run_list = espi_arena_alloc(&s->scratch, s->ntok * sizeof *s->run_list);
+    struct finder f = {s, malloc(s->ntok * sizeof *f.hash)};
+    espi_status status = s->run_list && f.hash ? ESPI_OK : ESPI_ERR_MEMORY;
+    if (!status) {
+        memset(s->run_list, 0xff, s->ntok * sizeof *s->run_list);
+        status = try_near(s);
+    }
+    if (!status)
+        status = try_far(&f);
+    free(f.hash);
+    if (status)
+        return status;
+    if (s->nintervals)
+        qsort(s->intervals, s->nintervals, sizeof *s->intervals, by_block);
+    size_t kept = 0;
+    for (size_t i = 0; i < s->nintervals; i++)
+        if (i == 0 || by_block(&s->intervals[i], &s->intervals[i - 1]) != 0)
+            s->intervals[kept++] = s->intervals[i];
+    s->nintervals = kept;
+    return ESPI_OK;
+}

@@ -1,0 +1,102 @@
+/* The best tree of one segment whose root is a leaf or a repetition of equal blocks that fill the segment. */
+#include "reconstruct/sparse.h"
+
+#include <string.h>
+
+espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, uint32_t *times,
+                             int64_t *stride)
+{
+    const int64_t *d = s->map->disp;
+    *times = 1;
+    *stride = d[u + q] - d[u];
+    espi_status status = espi_sparse_work(s, m);
+    if (status)
+        return status;
+    if (q == 1) { /* leaves of one base type: symbols number the strides already */
+        uint32_t stamp = ++s->stamp;
+        for (uint32_t j = 0; j + 1 < m; j++) {
+            struct espi_by_stride *w = &s->leaf_stride[s->sym[u + j]];
+            if (w->stamp != stamp)
+                *w = (struct espi_by_stride){stamp, 0, 0};
+            if (++w->from > *times) {
+                *times = w->from;
+                *stride = d[u + j + 1] - d[u + j];
+            }
+        }
+        return ESPI_OK;
+    }
+    size_t slots = 16, old = s->nslots;
+    while (slots < 2 * (size_t)m)
+        slots *= 2;
+    status = espi_sparse_grow(&s->slots, &s->nslots, slots, sizeof *s->slots);
+    if (status)
+        return status;
+    if (s->nslots > old)
+        memset(s->slots + old, 0, (s->nslots - old) * sizeof *s->slots);
+    uint32_t stamp = ++s->slot_stamp;
+    for (uint32_t j = 0; j + 1 < m; j++) {
+        int64_t delta = d[u + (j + 1) * q] - d[u + j * q];
+        size_t at = ((uint64_t)delta * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots - 1);
+        while (s->slots[at].stamp == stamp && s->slots[at].key != delta)
+            at = (at + 1) & (slots - 1);
+        if (s->slots[at].stamp != stamp)
+            s->slots[at] = (struct espi_count_slot){delta, stamp, 0};
+        if (++s->slots[at].count > *times) {
+            *times = s->slots[at].count;
+            *stride = delta;
+        }
+    }
+    return ESPI_OK;
+}
+
+int64_t espi_sparse_repeat(const struct espi_sparse *s, uint32_t m, uint32_t times, enum espi_edge_kind *kind)
+{
+    const struct espi_costs *c = &s->costs;
+    int64_t cost = c->idx + c->idx_each * m;
+    *kind = ESPI_EDGE_IDX;
+    if (s->buckets && c->idxbuc + c->idxbuc_each * (m - times) < cost) {
+        cost = c->idxbuc + c->idxbuc_each * (m - times);
+        *kind = ESPI_EDGE_BUCKET;
+    }
+    if (times + 1 == m && c->vec <= cost) {
+        cost = c->vec;
+        *kind = ESPI_EDGE_VEC;
+    }
+    return cost;
+}
+
+/* Blocks of q at u, m of them, each of cost `block`: is that the best so far? */
+static espi_status try(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, int64_t block, uint32_t family,
+                       struct espi_root *root)
+{
+    uint32_t times;
+    int64_t stride;
+    enum espi_edge_kind kind;
+    espi_status status = espi_sparse_mode(s, u, q, m, &times, &stride);
+    if (status)
+        return status;
+    int64_t cost = block + espi_sparse_repeat(s, m, times, &kind);
+    if (cost < root->cost)
+        *root = (struct espi_root){cost, kind, q, family};
+    return ESPI_OK;
+}
+
+espi_status espi_sparse_root(struct espi_sparse *s, uint32_t u, uint32_t len, struct espi_root *root)
+{
+    espi_status status = ESPI_OK;
+    if (len == 1) {
+        *root = (struct espi_root){s->costs.leaf, ESPI_EDGE_LEAF, 1, ESPI_SPARSE_NONE};
+        return ESPI_OK;
+    }
+    root->cost = ESPI_SPARSE_INF;
+    if (s->base_end[u] >= u + len)
+        status = try(s, u, 1, len, s->costs.leaf, ESPI_SPARSE_NONE, root);
+    for (uint32_t e = s->first[u]; e < s->first[u + 1] && !status; e++) {
+        const struct espi_square *sq = &s->square[e];
+        const struct espi_family *f = &s->families[sq->family];
+        uint32_t blocks = f->squares + 1 - (u - f->start) / f->q;
+        if (len % sq->q == 0 && len / sq->q >= 2 && len / sq->q <= blocks)
+            status = try(s, u, sq->q, len / sq->q, f->cost, sq->family, root);
+    }
+    return status;
+}

@@ -1,0 +1,122 @@
+/*
+ * One row: shortest paths from a source over the positions after it, edges = roots that are leaf or repetition.
+ *
+ * Edges of a family (or of the leaves of one base type) from its a-th to its b-th boundary, b >= a + 2, cost, above
+ * the block and struc_each: vec when the strides between are equal; idx + idx_each (b - a);
+ * idxbuc + idxbuc_each (b - a - f), f the frequency of the most frequent stride. None is tried singly (Lemma 4):
+ *  - idx: the least path[a] - idx_each a over the sources so far;
+ *  - vec: the least path[a] over the sources since the stride last changed;
+ *  - buckets: let W(x) be the least over sources a of path[a] - ib a - ib (strides x since a). A new source and a new
+ *    stride y change W: every W(x) falls to the least path[a] - ib a so far if that is less, and W(y) falls by ib.
+ *    So the least W of all is a running minimum too, and W(x) is brought up to date only when x occurs.
+ */
+#include "reconstruct/sparse.h"
+
+#include <string.h>
+
+struct row {
+    struct espi_sparse *s;
+    uint32_t len;
+    int64_t *path;
+    struct espi_edge *edge;
+};
+
+static inline void relax(const struct row *r, uint32_t to, int64_t cost, uint32_t from, uint32_t kind,
+                         uint32_t family)
+{
+    if (cost < r->path[to]) {
+        r->path[to] = cost;
+        if (r->edge)
+            r->edge[to] = (struct espi_edge){from, family, kind};
+    }
+}
+
+static inline void forget(struct espi_minima *m, uint32_t stamp)
+{
+    m->stamp = stamp;
+    m->last_stride = ESPI_SPARSE_NONE;
+    m->idx = m->vec = m->any = m->bucket = ESPI_SPARSE_INF;
+}
+
+/* Boundary k of a chain, at relative position `from`, becomes a source; the next stride is number `stride`, recorded
+   in w; edges into boundary k + 2 at `to`, their block and struc_each costing `block`. */
+static inline void advance(const struct row *r, struct espi_minima *m, struct espi_by_stride *w, int64_t k,
+                           uint32_t from, uint32_t to, uint32_t stride, int64_t block, uint32_t family)
+{
+    const struct espi_costs *c = &r->s->costs;
+    int64_t x = r->path[from];
+    if (x - c->idx_each * k < m->idx) {
+        m->idx = x - c->idx_each * k;
+        m->idx_from = from;
+    }
+    if (stride != m->last_stride || x < m->vec) {
+        m->vec = x;
+        m->vec_from = from;
+        m->last_stride = stride;
+    }
+    relax(r, to, m->vec + c->vec + block, m->vec_from, ESPI_EDGE_VEC, family);
+    relax(r, to, m->idx + c->idx + c->idx_each * (k + 2) + block, m->idx_from, ESPI_EDGE_IDX, family);
+    if (!r->s->buckets)
+        return;
+    if (x - c->idxbuc_each * k < m->any) {
+        m->any = x - c->idxbuc_each * k;
+        m->any_from = from;
+    }
+    if (w->stamp != m->stamp || m->any < w->least) {
+        w->stamp = m->stamp;
+        w->least = m->any;
+        w->from = m->any_from;
+    }
+    w->least -= c->idxbuc_each;
+    if (w->least < m->bucket) {
+        m->bucket = w->least;
+        m->bucket_from = w->from;
+    }
+    relax(r, to, m->bucket + c->idxbuc + c->idxbuc_each * (k + 2) + block, m->bucket_from, ESPI_EDGE_BUCKET, family);
+}
+
+espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge)
+{
+    const struct espi_costs *c = &s->costs;
+    struct row r = {s, len, path, edge};
+    int64_t leaf = c->struc_each + c->leaf;
+    int64_t pair = s->uniform < c->idx + 2 * c->idx_each ? s->uniform : c->idx + 2 * c->idx_each;
+    uint32_t pair_kind = pair == c->vec ? ESPI_EDGE_VEC : pair < s->uniform ? ESPI_EDGE_IDX : ESPI_EDGE_BUCKET;
+    struct espi_minima leaves;
+    forget(&leaves, ++s->stamp);
+    uint32_t stamp = s->stamp;
+    uint64_t squares = 0;
+    path[0] = 0;
+    for (uint32_t i = 1; i <= len; i++)
+        path[i] = ESPI_SPARSE_INF;
+    for (uint32_t i = 0; i < len; i++) {
+        int64_t x = path[i];
+        uint32_t at = u + i;
+        relax(&r, i + 1, x + leaf, i, ESPI_EDGE_LEAF, ESPI_SPARSE_NONE);
+        if (i + 2 > len)
+            break;
+        if (s->base_end[at] > at + 1)
+            advance(&r, &leaves, &s->leaf_stride[s->sym[at]], i, i, i + 2, s->sym[at], leaf, ESPI_SPARSE_NONE);
+        else
+            forget(&leaves, ++s->stamp);
+        uint32_t e = s->first[at], end = s->first[at + 1];
+        for (; e < end; e++) {
+            const struct espi_square *sq = &s->square[e];
+            if (i + 2 * (uint64_t)sq->q > len)
+                break;
+            const struct espi_family *f = &s->families[sq->family];
+            int64_t block = f->cost + c->struc_each;
+            if (f->squares == 1) {
+                relax(&r, i + 2 * sq->q, x + pair + block, i, pair_kind, sq->family);
+                continue;
+            }
+            struct espi_minima *m = &s->minima[sq->family];
+            if (m->stamp != stamp)
+                forget(m, stamp);
+            advance(&r, m, &s->by_stride[sq->stride], (at - f->start) / f->q, i, i + 2 * sq->q, sq->stride, block,
+                    sq->family);
+        }
+        squares += e - s->first[at];
+    }
+    return espi_sparse_work(s, len + squares);
+}
