@@ -29,8 +29,9 @@ static bool make_private(void)
     return true;
 }
 
-/* Rank 0's settings hold for all. Every rank makes the same two broadcasts whatever goes wrong on it alone. */
-static void share_settings(struct espi_settings *settings)
+/* Rank 0's settings hold for all. Every rank makes the same calls whatever goes wrong on it alone, and learns whether
+   all could take the settings: later collective steps (the statistics) follow from them. */
+static bool share_settings(struct espi_settings *settings)
 {
     static char bytes[SETTINGS_BYTES];
     unsigned long long length = 0;
@@ -41,10 +42,12 @@ static void share_settings(struct espi_settings *settings)
     }
     if (espi_real.Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, espi_world.comm) != MPI_SUCCESS || length == 0 ||
         length > sizeof bytes || espi_real.Bcast(bytes, (int)length, MPI_CHAR, 0, espi_world.comm) != MPI_SUCCESS)
-        return;
-    if (espi_world.rank != 0 && espi_settings_read(settings, bytes, (size_t)length) != ESPI_OK)
-        espi_log(ESPI_LOG_WARN, "rank %d could not read the settings of rank 0 and keeps its own", espi_world.rank);
+        return false;
+    int good = espi_world.rank == 0 || espi_settings_read(settings, bytes, (size_t)length) == ESPI_OK, all = 0;
+    if (!good)
+        espi_log(ESPI_LOG_WARN, "rank %d could not read the settings of rank 0: ranks work alone", espi_world.rank);
     espi_log_set_level((enum espi_log_level)settings->log);
+    return espi_real.Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, espi_world.comm) == MPI_SUCCESS && all;
 }
 
 void espi_world_open(struct espi_settings *settings)
@@ -56,7 +59,7 @@ void espi_world_open(struct espi_settings *settings)
     bool all = settings->world == ESPI_WORLD_ALL || espi_rollcall_all_present(espi_world.rank, espi_world.size);
     espi_world.whole = all && make_private();
     if (espi_world.whole && espi_world.size > 1)
-        share_settings(settings);
+        espi_world.whole = share_settings(settings);
     if (!espi_world.whole)
         espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
     espi_world.open = true;

@@ -17,3 +17,12 @@ endif
 dist_check_SCRIPTS += %D%/run-golden %D%/run-fuzz
 TESTS += %D%/run-golden %D%/run-fuzz
 EXTRA_DIST += %D%/golden %D%/data
+
+# Statistics of MPI programs.
+dist_check_SCRIPTS += %D%/run-stats
+TESTS += %D%/run-stats
+check_PROGRAMS += %D%/ring
+%C%_ring_SOURCES = %D%/ring.c
+%C%_ring_CFLAGS = -std=gnu11 -Wall -Wextra
+%C%_ring_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_ring_LDADD = $(MPI_LIBS)

@@ -1,0 +1,1 @@
+espalier run -- echo --summary

@@ -1,0 +1,1 @@
+espalier run sh -c 'exit 7'

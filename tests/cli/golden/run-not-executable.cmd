@@ -1,0 +1,1 @@
+: > file; espalier run ./file

@@ -1,0 +1,1 @@
+espalier run ./no-such-program

@@ -1,0 +1,1 @@
+espalier run espalier run sh -c 'echo $LD_PRELOAD'
