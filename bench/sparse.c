@@ -1,0 +1,224 @@
+/*
+ * Exact sparse reconstruction: cost and time as n grows, per kind of layout, against the dense exact method where that
+ * is affordable. No MPI, one core. Usage: sparse [LARGEST_N [KIND]]; default 1000000 and all kinds.
+ * Columns: kind, set, n, cost (words), ms (best of up to five), ns per entry, dense ms (n <= 2000) and its ratio.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reconstruct/reconstruct.h"
+
+static uint64_t state = 88172645463325252u;
+
+static int64_t uniform(int64_t lo, int64_t hi)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return lo + (int64_t)(state % (uint64_t)(hi - lo + 1));
+}
+
+static void add(struct espi_typemap *map, int64_t disp)
+{
+    static espi_base base = ESPI_BASE_NONE;
+    if (base == ESPI_BASE_NONE)
+        base = espi_base_find("MPI_DOUBLE", 10);
+    if (espi_typemap_append(map, base, disp))
+        exit(1);
+}
+
+static void irregular(struct espi_typemap *map, size_t n)
+{
+    for (int64_t at = 0; map->n < n; at += 8 * uniform(1, 1000000))
+        add(map, at);
+}
+
+static void irregular_near(struct espi_typemap *map, size_t n) /* few different distances: chance repeats */
+{
+    for (int64_t at = 0; map->n < n; at += 8 * uniform(1, 10))
+        add(map, at);
+}
+
+static void unordered(struct espi_typemap *map, size_t n)
+{
+    while (map->n < n)
+        add(map, 8 * uniform(0, 4 * (int64_t)n));
+}
+
+static void blocks(struct espi_typemap *map, size_t n) /* 3 doubles each */
+{
+    for (int64_t at = 0; map->n + 3 <= n; at += 8 * uniform(4, 1000000))
+        for (int k = 0; k < 3; k++)
+            add(map, at + 8 * k);
+}
+
+static void blocks_near(struct espi_typemap *map, size_t n)
+{
+    for (int64_t at = 0; map->n + 3 <= n; at += 8 * uniform(4, 10))
+        for (int k = 0; k < 3; k++)
+            add(map, at + 8 * k);
+}
+
+static void records(struct espi_typemap *map, size_t n) /* 4 entries of uneven distances, irregular starts */
+{
+    for (int64_t at = 0; map->n + 4 <= n; at += 8 * uniform(30, 1000000)) {
+        add(map, at);
+        add(map, at + 8);
+        add(map, at + 40);
+        add(map, at + 128);
+    }
+}
+
+static void runs(struct espi_typemap *map, size_t n) /* one stride, random lengths and gaps */
+{
+    for (int64_t at = 0; map->n < n; at += 8 * uniform(2, 1000))
+        for (int64_t k = uniform(1, 200); k > 0 && map->n < n; k--, at += 8)
+            add(map, at);
+}
+
+static void short_runs(struct espi_typemap *map, size_t n)
+{
+    for (int64_t at = 0; map->n < n; at += 8 * uniform(2, 9))
+        for (int64_t k = uniform(1, 8); k > 0 && map->n < n; k--, at += 8)
+            add(map, at);
+}
+
+static void one_run(struct espi_typemap *map, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        add(map, 24 * (int64_t)k);
+}
+
+static void row_column(struct espi_typemap *map, size_t n) /* of a square matrix */
+{
+    int64_t m = (int64_t)(n / 2);
+    for (int64_t k = 0; k < m; k++)
+        add(map, 8 * k);
+    for (int64_t k = 1; k <= m; k++)
+        add(map, 8 * k * m);
+}
+
+static void matrix(struct espi_typemap *map, size_t n) /* part of one, two dimensions */
+{
+    int64_t side = 1;
+    while ((side + 1) * (side + 1) <= (int64_t)n)
+        side++;
+    for (int64_t i = 0; i < side; i++)
+        for (int64_t j = 0; j < side; j++)
+            add(map, 8 * (i * 3 * side + j));
+}
+
+static void box(struct espi_typemap *map, size_t n) /* three dimensions */
+{
+    int64_t side = 1;
+    while ((side + 1) * (side + 1) * (side + 1) <= (int64_t)n)
+        side++;
+    for (int64_t i = 0; i < side; i++)
+        for (int64_t j = 0; j < side; j++)
+            for (int64_t k = 0; k < side; k++)
+                add(map, 8 * ((i * 3 * side + j) * 2 * side + k));
+}
+
+static void periodic(struct espi_typemap *map, size_t n) /* an array of records */
+{
+    for (int64_t at = 0; map->n + 4 <= n; at += 200) {
+        add(map, at);
+        add(map, at + 8);
+        add(map, at + 40);
+        add(map, at + 128);
+    }
+}
+
+static void triangle(struct espi_typemap *map, size_t n)
+{
+    int64_t side = 1;
+    while ((side + 1) * (side + 2) / 2 <= (int64_t)n)
+        side++;
+    for (int64_t i = 0; i < side; i++)
+        for (int64_t j = 0; j <= i; j++)
+            add(map, 8 * (i * side + j));
+}
+
+static void two_distances(struct espi_typemap *map, size_t n) /* a random word of two letters */
+{
+    for (int64_t at = 0; map->n < n; at += 8 * uniform(1, 2))
+        add(map, at);
+}
+
+static void fibonacci(struct espi_typemap *map, size_t n) /* a word as full of repeats as can be */
+{
+    int64_t at = 0, a = 0;
+    for (int64_t i = 1; map->n < n; i++) {
+        int64_t b = (int64_t)((double)i * 0.6180339887498949);
+        add(map, at);
+        at += b > a ? 8 : 16;
+        a = b;
+    }
+}
+
+static const struct kind {
+    const char *name;
+    void (*make)(struct espi_typemap *map, size_t n);
+} kinds[] = {
+    {"irregular", irregular}, {"irregular-near", irregular_near}, {"unordered", unordered},
+    {"blocks-of-3", blocks},  {"blocks-near", blocks_near},       {"records", records},
+    {"one-run", one_run},     {"runs", runs},                     {"short-runs", short_runs},
+    {"row+column", row_column}, {"matrix", matrix},               {"box", box},
+    {"periodic", periodic},   {"triangle", triangle},             {"two-distances", two_distances},
+    {"fibonacci", fibonacci},
+};
+
+static void measure(const struct kind *kind, enum espi_set set, size_t n)
+{
+    struct espi_typemap map = ESPI_TYPEMAP_INIT;
+    struct espi_reconstruct_options options;
+    struct espi_reconstruction r = {NULL, 0, 0, false, 0};
+    espi_reconstruct_defaults(&options);
+    options.set = set;
+    kind->make(&map, n);
+    uint64_t best = UINT64_MAX, spent = 0;
+    espi_status status = ESPI_OK;
+    for (int i = 0; i < 5 && spent < 1000000000u && !status; i++) {
+        struct espi_arena arena = ESPI_ARENA_INIT;
+        status = espi_reconstruct_sparse(&arena, &map, &options, 0, &r);
+        if (!status) {
+            best = r.elapsed_ns < best ? r.elapsed_ns : best;
+            spent += r.elapsed_ns;
+        }
+        espi_arena_release(&arena);
+    }
+    printf("%-15s %-5s %8zu ", kind->name, set == ESPI_SET_BASIC ? "basic" : "mpi", map.n);
+    if (status) {
+        printf("refused: %s\n", espi_status_text(status));
+    } else {
+        printf("%9" PRId64 " %10.3f %8.1f", r.cost, (double)best / 1e6, (double)best / (double)map.n);
+        if (n <= 2000) {
+            struct espi_arena arena = ESPI_ARENA_INIT;
+            int64_t cost = r.cost;
+            status = espi_reconstruct_dense(&arena, &map, &options, &r);
+            if (!status)
+                printf(" %9.1f %7.1fx%s", (double)r.elapsed_ns / 1e6, (double)r.elapsed_ns / (double)best,
+                       r.cost == cost ? "" : "  DIFFERENT COST");
+            espi_arena_release(&arena);
+        }
+        printf("\n");
+    }
+    fflush(stdout);
+    espi_typemap_release(&map);
+}
+
+int main(int argc, char **argv)
+{
+    size_t largest = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+    printf("%-15s %-5s %8s %9s %10s %8s %9s\n", "#kind", "set", "n", "cost", "ms", "ns/entry", "dense ms");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (argc > 2 && strcmp(argv[2], kinds[k].name) != 0)
+            continue;
+        for (int set = ESPI_SET_BASIC; set <= ESPI_SET_MPI; set++)
+            for (size_t n = 2000; n <= largest; n *= n == 2000 ? 5 : 10)
+                measure(&kinds[k], set, n);
+    }
+    return 0;
+}
