@@ -145,6 +145,20 @@ static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *
     return status;
 }
 
+/* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough
+   for half a second or so and the near-linear cases of any size. */
+static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *map,
+                          const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    uint64_t limit = UINT64_C(30000000) + 50 * (uint64_t)map->n;
+    if (map->n <= options->exact_limit) {
+        limit = 0;
+    } else if (options->budget_ns > 0) {
+        limit = options->budget_ns / 10 + 1;
+    }
+    return espi_reconstruct_sparse(arena, map, options, limit, out);
+}
+
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                              const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {
@@ -158,13 +172,14 @@ espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap
         status = espi_node_struc(arena, 0, NULL, NULL, &out->tree);
         out->cost = out->lower_bound = options->costs.struc;
         out->exact = true;
-    } else if (map->n <= options->exact_limit && espi_span_fits(map)) {
-        status = espi_reconstruct_dense(arena, map, options, out);
+    } else {
+        status = espi_span_fits(map) ? sparse(arena, map, options, out) : ESPI_ERR_LIMIT;
+        if (status == ESPI_ERR_UNSUPPORTED || (status == ESPI_ERR_LIMIT && espi_span_fits(map))) {
+            status = map->n <= options->exact_limit ? espi_reconstruct_dense(arena, map, options, out) : ESPI_ERR_LIMIT;
+        }
         if (status == ESPI_ERR_MEMORY || status == ESPI_ERR_LIMIT) {
             status = bounded(arena, map, input, options, out);
         }
-    } else {
-        status = bounded(arena, map, input, options, out);
     }
     out->elapsed_ns = espi_reconstruct_clock() - start;
     return status;

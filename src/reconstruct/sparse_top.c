@@ -97,7 +97,7 @@ static espi_status shifted(struct tops *t, uint32_t len, struct top *out)
             *out = t->known[i];
             return ESPI_OK;
         }
-    struct top best = {len, c->struc + t->path[len], PARTS, {0, ESPI_EDGE_LEAF, 1, ESPI_SPARSE_NONE}};
+    struct top best = {len, ESPI_SPARSE_INF, PARTS, {0, ESPI_EDGE_LEAF, 1, ESPI_SPARSE_NONE}};
     bool uniform = false, filled = false;
     int64_t block;
     espi_status status = plain(t, len, &block);
@@ -118,6 +118,7 @@ static espi_status shifted(struct tops *t, uint32_t len, struct top *out)
             status = try_multiples(t, q, &best);
         }
     }
+    take(&best, c->struc + t->path[len], PARTS, ESPI_EDGE_LEAF, 1, ESPI_SPARSE_NONE);
     if (!status)
         status = espi_sparse_grow(&t->known, &t->cap, t->n + 1, sizeof *t->known);
     if (!status)

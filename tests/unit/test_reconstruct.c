@@ -65,6 +65,9 @@ static void check_exact(const struct espi_typemap *m, enum espi_set set, struct 
         espi_print_file(result.tree, 0, stdout);
         ck_abort_msg("\nset %d, cost %" PRId64 ", the plain procedure has %" PRId64, set, result.cost, least);
     }
+    ck_assert_int_eq(espi_reconstruct_dense(&arena, m, &options, &result), ESPI_OK);
+    check_result(m, &options, &result);
+    ck_assert_int_eq(result.cost, least);
 }
 
 /* All sequences of n displacements from `values` differences, with `bases` base types. */
