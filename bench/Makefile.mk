@@ -8,3 +8,9 @@ noinst_PROGRAMS += %D%/pingpong
 noinst_PROGRAMS += %D%/sparse
 %C%_sparse_SOURCES = %D%/sparse.c
 %C%_sparse_LDADD = libespi-pure.la
+
+# Exact reconstruction; the plain procedure that it is compared with comes from the unit tests.
+noinst_PROGRAMS += %D%/reconstruct
+%C%_reconstruct_SOURCES = %D%/reconstruct.c tests/unit/oracle.c tests/unit/random.c
+%C%_reconstruct_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests -I$(srcdir)/tests/unit
+%C%_reconstruct_LDADD = libespi-pure.la -lm

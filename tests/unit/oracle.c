@@ -6,7 +6,6 @@
  */
 #include "oracle.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 #include "random.h"
@@ -56,27 +55,38 @@ static bool equal_blocks(struct oracle *o, size_t i, size_t k, size_t q)
     return true;
 }
 
-/* The fewest buckets over all strides, for the c block starts p; bucket b of the strided kind starts at p[0] + b * s1. */
-static int64_t fewest_buckets(const int64_t *p, size_t c, bool strided, int64_t s1, int64_t s2)
+/* The fewest buckets of stride s for the c block starts p: a block joins the bucket before it when it can. */
+static int64_t fewest_buckets(const int64_t *p, size_t c, int64_t s)
 {
-    int64_t *fewest = malloc((c + 1) * (c + 1) * sizeof *fewest), result = NEVER;
-    /* fewest[k * (c + 1) + b]: 1 when the first k blocks can stand in exactly b buckets */
-    for (size_t k = 0; k <= c; k++) {
-        for (size_t b = 0; b <= c; b++) {
-            fewest[k * (c + 1) + b] = k == 0 && b == 0;
-            for (size_t j = 0; j < k && b > 0; j++) { /* the last bucket holds j .. k - 1 */
-                bool fits = fewest[j * (c + 1) + b - 1] && (!strided || p[j] == p[0] + (int64_t)(b - 1) * s1);
+    int64_t buckets = 1;
+    for (size_t k = 1; k < c; k++) {
+        buckets += p[k] - p[k - 1] != s;
+    }
+    return buckets;
+}
+
+/* The fewest buckets when bucket b must start at p[0] + b * s1 and has stride s2; NEVER when it can not be done.
+   possible[k * (c + 1) + b]: whether the first k blocks can stand in exactly b buckets. */
+static int64_t fewest_strided_buckets(const int64_t *p, size_t c, int64_t s1, int64_t s2)
+{
+    int64_t *possible = calloc((c + 1) * (c + 1), sizeof *possible), result = NEVER;
+    random_require(possible != NULL);
+    possible[0] = 1;
+    for (size_t k = 1; k <= c; k++) {
+        for (size_t b = 1; b <= k; b++) {
+            for (size_t j = 0; j < k; j++) { /* the last bucket holds blocks j .. k - 1 */
+                bool fits = possible[j * (c + 1) + b - 1] && p[j] == p[0] + (int64_t)(b - 1) * s1;
                 for (size_t t = j + 1; t < k && fits; t++) {
                     fits = p[t] - p[t - 1] == s2;
                 }
-                fewest[k * (c + 1) + b] = fewest[k * (c + 1) + b] || fits;
+                possible[k * (c + 1) + b] |= fits;
             }
-            if (k == c && fewest[k * (c + 1) + b] && (int64_t)b < result) {
+            if (k == c && possible[k * (c + 1) + b] && (int64_t)b < result) {
                 result = (int64_t)b;
             }
         }
     }
-    free(fewest);
+    free(possible);
     return result;
 }
 
@@ -107,12 +117,12 @@ static bool try_repetitions(struct oracle *o, size_t i, size_t e)
             changed |= lower(here, costs->idx + (int64_t)c * costs->idx_each + child);
             for (size_t k = 0; k < c && o->set != ESPI_SET_BASIC; k++) {
                 int64_t step = k == 0 ? 0 : p[k] - p[k - 1];
-                changed |= lower(here, costs->idxbuc + fewest_buckets(p, c, false, 0, step) * costs->idxbuc_each + child);
+                changed |= lower(here, costs->idxbuc + fewest_buckets(p, c, step) * costs->idxbuc_each + child);
             }
             for (size_t k = 0; k < c && o->set == ESPI_SET_EXTENDED; k++) {
                 int64_t step = k == 0 ? 0 : p[k] - p[k - 1];
                 for (size_t t = 0; t < c; t++) {
-                    int64_t b = fewest_buckets(p, c, true, p[t] - p[0], step);
+                    int64_t b = fewest_strided_buckets(p, c, p[t] - p[0], step);
                     changed |= b < NEVER && lower(here, costs->bucket + b * costs->bucket_each + chained);
                 }
             }
@@ -147,7 +157,7 @@ int64_t oracle_cost(const struct espi_typemap *map, enum espi_set set, const str
     size_t n = map->n;
     struct oracle o = {.map = map, .set = set, .costs = costs, .start = {0, map->disp[0], map->disp[0] + 12345}};
     o.cost = malloc(n * (n + 1) * STARTS * sizeof *o.cost);
-    ck_assert_ptr_nonnull(o.cost);
+    random_require(o.cost != NULL);
     for (size_t len = 1; len <= n; len++) {
         for (size_t i = 0; i + len <= n; i++) {
             bool changed = true;
@@ -176,7 +186,7 @@ static const espi_base *some_bases(void)
 
 static void add(struct espi_typemap *map, espi_base base, int64_t disp)
 {
-    ck_assert_int_eq(espi_typemap_append(map, base, disp), ESPI_OK);
+    random_require(espi_typemap_append(map, base, disp) == ESPI_OK);
 }
 
 /* Appends at `at` something of at most `room` entries: an entry, or repeated, bucketed or joined smaller things. */

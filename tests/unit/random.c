@@ -1,10 +1,17 @@
 #include "random.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <time.h>
 
 static uint64_t state;
+
+void random_require(bool ok)
+{
+    if (!ok) {
+        fprintf(stderr, "random input could not be made\n");
+        abort();
+    }
+}
 
 void random_seed(const char *program)
 {
@@ -32,7 +39,7 @@ int64_t random_in(int64_t lo, int64_t hi)
 static const int64_t *numbers(struct espi_arena *arena, int64_t n, int64_t lo, int64_t hi)
 {
     int64_t *values = espi_arena_alloc(arena, (size_t)n * sizeof *values);
-    ck_assert_ptr_nonnull(values);
+    random_require(values != NULL);
     for (int64_t i = 0; i < n; i++) {
         values[i] = random_in(lo, hi);
     }
@@ -62,7 +69,7 @@ const struct espi_node *random_tree(struct espi_arena *arena, int depth)
         break;
     case ESPI_STRUC: {
         const struct espi_node **sub = espi_arena_calloc(arena, (size_t)count, sizeof *sub);
-        ck_assert_ptr_nonnull(sub);
+        random_require(sub != NULL);
         for (int64_t j = 0; j < count; j++) {
             sub[j] = j > 0 && random_in(0, 3) == 0 ? sub[j - 1] : random_tree(arena, depth - 1);
         }
@@ -73,6 +80,6 @@ const struct espi_node *random_tree(struct espi_arena *arena, int depth)
         status = espi_node_leaf(arena, (espi_base)random_in(0, (int64_t)espi_base_count() - 1), &out);
         break;
     }
-    ck_assert_int_eq(status, ESPI_OK);
+    random_require(status == ESPI_OK);
     return out;
 }
