@@ -1,1 +1,3 @@
 # Lists of doc/; see Makefile.am.
+dist_man_MANS += %D%/espalier.1
+dist_doc_DATA += %D%/statistics.md
