@@ -43,4 +43,12 @@ TESTS += %D%/test-sparse
 %C%_test_sparse_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_sparse_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_sparse_LDADD = $(ESPI_UNIT_LIBS)
+
+check_PROGRAMS += %D%/test-commtree
+TESTS += %D%/test-commtree
+%C%_test_commtree_SOURCES = %D%/random.c %D%/random.h %D%/test_commtree.c
+%C%_test_commtree_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_commtree_LDADD = $(ESPI_UNIT_LIBS) -lm
 endif
+EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv

@@ -1,0 +1,94 @@
+/* Pictures of trees. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "commtree/internal.h"
+
+/* Bytes held by each rank's subtree. */
+static espi_status held_bytes(const struct espi_commtree *tree, const int64_t *size, int64_t **held)
+{
+    int *order = malloc((size_t)tree->n * sizeof *order), filled = 1;
+    *held = calloc((size_t)tree->p, sizeof **held);
+    if (!order || !*held) {
+        free(order);
+        free(*held);
+        *held = NULL;
+        return ESPI_ERR_MEMORY;
+    }
+    order[0] = tree->root;
+    for (int head = 0; head < filled; head++) {
+        for (int e = tree->first[order[head]]; e < tree->first[order[head] + 1]; e++)
+            order[filled++] = tree->child[e];
+    }
+    for (int x = filled - 1; x >= 0; x--) {
+        int v = order[x];
+        (*held)[v] += size[v];
+        if (tree->parent[v] >= 0)
+            (*held)[tree->parent[v]] += (*held)[v];
+    }
+    free(order);
+    return ESPI_OK;
+}
+
+espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree, const int64_t *size)
+{
+    int64_t *held;
+    espi_status status = held_bytes(tree, size, &held);
+    if (status != ESPI_OK)
+        return status;
+    fprintf(out, "digraph tree {\n  node [shape=box];\n  %d [label=\"%d\\n%" PRId64 "\", style=bold];\n", tree->root,
+            tree->root, size[tree->root]);
+    for (int v = 0; v < tree->p; v++) {
+        if (tree->parent[v] >= 0)
+            fprintf(out, "  %d [label=\"%d\\n%" PRId64 "\"];\n", v, v, size[v]);
+    }
+    for (int v = 0; v < tree->p; v++) {
+        for (int e = tree->first[v]; e < tree->first[v + 1]; e++)
+            fprintf(out, "  %d -> %d [label=\"%d: %" PRId64 "\"];\n", v, tree->child[e], e - tree->first[v] + 1,
+                    held[tree->child[e]]);
+    }
+    fprintf(out, "}\n");
+    free(held);
+    return ferror(out) ? ESPI_ERR_IO : ESPI_OK;
+}
+
+espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
+                                    const struct espi_commtree_model *model)
+{
+    size_t p = (size_t)tree->p;
+    double *start = calloc(p, sizeof *start), *finish = calloc(p, sizeof *finish), end = 0;
+    int64_t *held = NULL;
+    espi_status status = start && finish ? held_bytes(tree, size, &held) : ESPI_ERR_MEMORY;
+    if (status == ESPI_OK)
+        status = espi_commtree_schedule(tree, size, model, ESPI_COMMTREE_GATHER, start, finish, &end);
+    if (status != ESPI_OK)
+        goto out;
+    double wide = tree->p > 100 ? 1600.0 / tree->p : 16, high = 480, scale = end > 0 ? high / end : 0;
+    double width = wide * tree->p + 40;
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\" "
+            "font-size=\"10\">\n<title>Gather to rank %d in time %.10g</title>\n",
+            width, high + 60, tree->root, end);
+    for (int v = 0; v < tree->p; v++) {
+        double x = 20 + wide * (v + 0.5);
+        if (tree->parent[v] == ESPI_COMMTREE_ABSENT)
+            continue;
+        if (wide >= 12 || v == tree->root)
+            fprintf(out, "<text x=\"%.2f\" y=\"20\" text-anchor=\"middle\">%d</text>\n", x, v);
+        fprintf(out, "<line x1=\"%.2f\" y1=\"30\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\"/>\n", x, x,
+                30 + scale * (v == tree->root ? end : finish[v]), v == tree->root ? "#000" : "#bbb");
+        if (tree->parent[v] >= 0 && held[v])
+            fprintf(out,
+                    "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#06c\"><title>%d to %d: %" PRId64
+                    " bytes, %.10g to %.10g</title></line>\n",
+                    x, 30 + scale * start[v], 20 + wide * (tree->parent[v] + 0.5), 30 + scale * finish[v], v,
+                    tree->parent[v], held[v], start[v], finish[v]);
+    }
+    fprintf(out, "</svg>\n");
+    status = ferror(out) ? ESPI_ERR_IO : ESPI_OK;
+out:
+    free(start);
+    free(finish);
+    free(held);
+    return status;
+}
