@@ -14,3 +14,7 @@ noinst_PROGRAMS += %D%/reconstruct
 %C%_reconstruct_SOURCES = %D%/reconstruct.c tests/unit/oracle.c tests/unit/random.c
 %C%_reconstruct_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests -I$(srcdir)/tests/unit
 %C%_reconstruct_LDADD = libespi-pure.la -lm
+noinst_PROGRAMS += %D%/callcost
+%C%_callcost_SOURCES = %D%/callcost.c %D%/bench.c
+%C%_callcost_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_callcost_LDADD = $(MPI_LIBS)

@@ -22,8 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards known_comms a
 static struct known *known_comms;
 static int keyval = MPI_KEYVAL_INVALID;
 static atomic_uint epoch = 1; /* raised when a communicator ends: caches of threads are then stale */
-
-int espi_tag_ub;
+static atomic_bool have_world;
 
 static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -74,6 +73,10 @@ static bool ask(struct espi_comm_facts *facts)
         espi_real.Comm_rank(facts->comm, &facts->rank) != MPI_SUCCESS)
         return false;
     facts->inter = inter;
+    int *tag_ub, flag = 0;
+    facts->tag_ub = 32767; /* what every MPI allows */
+    if (espi_real.Comm_get_attr(facts->comm, MPI_TAG_UB, &tag_ub, &flag) == MPI_SUCCESS && flag)
+        facts->tag_ub = *tag_ub;
     int code = inter ? espi_real.Comm_remote_size(facts->comm, &facts->peers)
                      : espi_real.Comm_size(facts->comm, &facts->peers);
     return code == MPI_SUCCESS && ask_topology(facts);
@@ -112,8 +115,8 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key)
         return false;
     known->facts.comm = comm;
     bool good;
-    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) {
-        good = ask(&known->facts); /* they live */
+    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || !atomic_load(&have_world)) {
+        good = ask(&known->facts); /* the predefined ones live */
     } else {
         pthread_mutex_lock(&handlers_lock);
         good = ask_quietly(&known->facts);
@@ -158,12 +161,9 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
     return true;
 }
 
-void espi_comms_start(void)
+void espi_comms_start(bool world)
 {
-    int *tag_ub, flag = 0;
-    espi_tag_ub = 32767;
-    if (espi_real.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &flag) == MPI_SUCCESS && flag)
-        espi_tag_ub = *tag_ub;
+    atomic_store(&have_world, world);
     pthread_mutex_lock(&lock);
     if (keyval == MPI_KEYVAL_INVALID &&
         espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)

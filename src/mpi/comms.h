@@ -12,6 +12,7 @@ struct espi_comm_facts {
     int rank;
     int peers;   /* ranks that a rank argument may name: of the remote group of an intercommunicator */
     int in, out; /* neighbours of the topology; 0 without one */
+    int tag_ub;  /* the largest tag */
 };
 
 /* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not that
@@ -19,11 +20,10 @@ struct espi_comm_facts {
    is known of it. Thread-safe. */
 bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
 
-void espi_comms_start(void);
+/* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in the
+   name of the function that asks about it. */
+void espi_comms_start(bool world);
 /* Forgets everything; while MPI still works. */
 void espi_comms_stop(void);
-
-/* The largest tag of this MPI; valid after espi_comms_start. */
-extern int espi_tag_ub;
 
 #endif

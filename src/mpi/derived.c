@@ -22,7 +22,7 @@ static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *a
     int rank = (int)args[peer], value = (int)args[tag];
     bool rank_good = (rank >= 0 && rank < facts->peers) || rank == MPI_PROC_NULL ||
                      (receiving && rank == MPI_ANY_SOURCE);
-    bool tag_good = (value >= 0 && value <= espi_tag_ub) || (receiving && value == MPI_ANY_TAG);
+    bool tag_good = (value >= 0 && value <= facts->tag_ub) || (receiving && value == MPI_ANY_TAG);
     return rank_good && tag_good;
 }
 
@@ -171,7 +171,7 @@ static bool examine(struct espi_derived *d, const struct espi_comm_facts *facts)
 
 void espi_derived_begin(struct espi_derived *d)
 {
-    struct espi_comm_facts none = {MPI_COMM_NULL, 0, false, 0, 0, 0, 0};
+    struct espi_comm_facts none = {MPI_COMM_NULL, 0, false, 0, 0, 0, 0, 0};
     const struct espi_comm_facts *facts = &none;
     if (d->row->treatment == ESPI_API_COUNT) {
         espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);

@@ -29,7 +29,7 @@ static void start_services(void)
 {
     if (atomic_load_explicit(&espi_running, memory_order_relaxed))
         return;
-    espi_comms_start();
+    espi_comms_start(world_begun);
     if (espi_types_start(&espi_settings) != ESPI_OK)
         espi_log(ESPI_LOG_WARN, "derived types are left alone: their service did not start");
     atomic_store_explicit(&espi_running, true, memory_order_release);

@@ -1,0 +1,142 @@
+/*
+ * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made natively (the
+ * MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
+ *
+ *   callcost [--calls N] [--blocks N] [--trips N]
+ *
+ * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per call:
+ * native median, seen median, median of the paired differences, ratio. With two ranks or more also the ping-pong of
+ * ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
+ */
+#include "bench/bench.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int (*pack_size_fn)(int, MPI_Datatype, MPI_Comm, int *);
+
+static int calls = 200000, blocks = 101, trips = 2000;
+
+static void say(const char *what, const char *each, double *native, double *seen, double *added, double share)
+{
+    size_t n = (size_t)blocks;
+    double before = bench_quantile(native, n, 0.5), after = bench_quantile(seen, n, 0.5);
+
+    printf("%-24s native %8.2f ns  seen %8.2f ns  added %6.2f ns (quartiles %.2f .. %.2f) per %s  ratio %.4f\n", what, before,
+           after, bench_quantile(added, n, 0.5) * share, bench_quantile(added, n, 0.25) * share,
+           bench_quantile(added, n, 0.75) * share, each, after / before);
+}
+
+/* Nanoseconds per call of one block. */
+static double pack_size_block(pack_size_fn call)
+{
+    double begun = bench_now();
+    int size, sum = 0;
+
+    for (int i = 0; i < calls; i++) {
+        call(1, MPI_INT, MPI_COMM_SELF, &size);
+        sum += size;
+    }
+    if (sum == 0)
+        bench_die("MPI_Pack_size gave 0");
+    return (bench_now() - begun) * 1e9 / calls;
+}
+
+static double type_size_block(int (*call)(MPI_Datatype, int *))
+{
+    double begun = bench_now();
+    int size, sum = 0;
+
+    for (int i = 0; i < calls; i++) {
+        call(MPI_INT, &size);
+        sum += size;
+    }
+    if (sum == 0)
+        bench_die("MPI_Type_size gave 0");
+    return (bench_now() - begun) * 1e9 / calls;
+}
+
+/* Nanoseconds per half round trip of one block. */
+static double trip_block(const struct bench_calls *use, int rank)
+{
+    double word = 0, begun;
+
+    PMPI_Barrier(MPI_COMM_WORLD);
+    begun = bench_now();
+    for (int i = 0; i < trips && rank < 2; i++) {
+        if (rank == 0)
+            use->send(&word, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+        use->recv(&word, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            use->send(&word, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+    }
+    return (bench_now() - begun) * 1e9 / trips / 2;
+}
+
+static int number(int argc, char **argv, int i)
+{
+    int value = i + 1 < argc ? atoi(argv[i + 1]) : 0;
+
+    if (value < 1)
+        bench_die("%s wants a number above 0", argv[i]);
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_calls native;
+    int rank, ranks;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int i = 1; i < argc; i += 2) {
+        if (strcmp(argv[i], "--calls") == 0)
+            calls = number(argc, argv, i);
+        else if (strcmp(argv[i], "--blocks") == 0)
+            blocks = number(argc, argv, i);
+        else if (strcmp(argv[i], "--trips") == 0)
+            trips = number(argc, argv, i);
+        else
+            bench_die("unknown option %s (--calls, --blocks, --trips)", argv[i]);
+    }
+    if (bench_native(&native) != 0)
+        bench_die("the MPI library can not be looked into");
+
+    void *library = dlopen(ESPALIER_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+    pack_size_fn native_pack_size = library ? (pack_size_fn)dlsym(library, "PMPI_Pack_size") : NULL;
+    double *a = calloc(3 * (size_t)blocks, sizeof *a), *b = a + blocks, *added = b + blocks;
+    if (!a || !native_pack_size)
+        bench_die("no memory, or no PMPI_Pack_size");
+
+    if (rank == 0) {
+        printf("# espalier %s; blocks %d, calls per block %d\n", bench_intercepted() ? "preloaded" : "NOT preloaded", blocks,
+               calls);
+        for (int i = 0; i < blocks; i++) {
+            a[i] = pack_size_block(native_pack_size);
+            b[i] = pack_size_block(MPI_Pack_size);
+            added[i] = b[i] - a[i];
+        }
+        say("MPI_Pack_size(MPI_INT)", "call", a, b, added, 1);
+        for (int i = 0; i < blocks; i++) {
+            a[i] = type_size_block(native.type_size);
+            b[i] = type_size_block(bench_seen.type_size);
+            added[i] = b[i] - a[i];
+        }
+        say("MPI_Type_size(MPI_INT)", "call", a, b, added, 1);
+    }
+    if (ranks >= 2) {
+        for (int i = 0; i < blocks; i++) {
+            a[i] = trip_block(&native, rank);
+            b[i] = trip_block(&bench_seen, rank);
+            added[i] = b[i] - a[i];
+        }
+        if (rank == 0)
+            say("8-byte ping-pong", "call", a, b, added, 0.5);
+    }
+    free(a);
+    MPI_Finalize();
+    return 0;
+}
