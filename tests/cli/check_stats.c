@@ -446,6 +446,55 @@ START_TEST(file_size_limit_is_survived)
     ck_assert_int_eq(lines, 1);
     ck_assert_int_ne(access(name, F_OK), 0);
     ck_assert_int_ne(access(partial, F_OK), 0);
+    strcat(partial, "~");
+    ck_assert_int_ne(access(partial, F_OK), 0);
+}
+END_TEST
+
+static json_int_t elapsed_in(const char *name)
+{
+    json_error_t error;
+    json_t *root = json_load_file(name, 0, &error);
+    ck_assert_ptr_nonnull(root);
+    json_int_t elapsed = json_integer_value(json_object_get(root, "elapsed_ns"));
+    json_decref(root);
+    return elapsed;
+}
+
+START_TEST(partial_is_rewritten_when_it_is_due)
+{
+    char name[128], partial[160];
+    snprintf(name, sizeof name, "%s/due", folder);
+    snprintf(partial, sizeof partial, "%s.partial", name);
+    espi_stats_start(names, 3);
+    espi_settings_defaults(&settings);
+    ck_assert_int_eq(espi_settings_set(&settings, ESPI_SETTING_stats, name), ESPI_OK);
+    struct espi_stats_run run = run_of(0, 1, true);
+    espi_stats_open(&run);
+    json_int_t first = elapsed_in(partial);
+    espi_stats_slow_path();
+    ck_assert(elapsed_in(partial) == first);
+    usleep(2100 * 1000); /* the first interval is 2 s */
+    espi_stats_slow_path();
+    json_int_t second = elapsed_in(partial);
+    ck_assert(second > first + 2000000000);
+    usleep(1000);
+    espi_stats_slow_path(); /* the next one is longer */
+    ck_assert(elapsed_in(partial) == second);
+    espi_stats_reset_run();
+    unlink(partial);
+}
+END_TEST
+
+START_TEST(blocks_are_used_again)
+{
+    espi_stats_start(names, 3);
+    struct espi_stats_thread *one = espi_stats_thread_begin(), *two = espi_stats_thread_begin();
+    ck_assert_ptr_ne(one, two);
+    espi_stats_thread_end(one);
+    ck_assert_ptr_eq(espi_stats_thread_begin(), one);
+    espi_stats_thread_end(one);
+    espi_stats_thread_end(two);
 }
 END_TEST
 
@@ -475,6 +524,8 @@ int main(void)
     tcase_add_test(all, partial_stays_when_a_run_dies);
     tcase_add_test(all, bad_places_give_one_warning);
     tcase_add_test(all, file_size_limit_is_survived);
+    tcase_add_test(all, partial_is_rewritten_when_it_is_due);
+    tcase_add_test(all, blocks_are_used_again);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
