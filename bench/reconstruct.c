@@ -3,8 +3,8 @@
  *
  *   bench/reconstruct [REPEATS]
  *
- * One line per shape and n: least time of REPEATS runs (default 3), cost, MiB of tables' growth, and how the time grew
- * since the line before (as an exponent of n). For n = 48 also the ratio to the plain O(n^4) procedure.
+ * One line per shape and n: least time of REPEATS runs (default 3), cost, MiB of tables' growth, and how the time
+ * grew since the line before (as an exponent of n). For n = 48 also the ratio to the plain O(n^4) procedure.
  */
 #include <math.h>
 #include <stdio.h>

@@ -80,7 +80,8 @@ espi_status espi_costs_parse(const char *text, struct espi_costs *costs, size_t 
     const char *at = text;
     for (;;) {
         size_t len = strcspn(at, "=,"), k = 0, digits;
-        while (k < sizeof keys / sizeof *keys && !(strlen(keys[k].key) == len && strncmp(keys[k].key, at, len) == 0)) {
+        while (k < sizeof keys / sizeof *keys &&
+               !(strlen(keys[k].key) == len && strncmp(keys[k].key, at, len) == 0)) {
             k++;
         }
         if (k == sizeof keys / sizeof *keys) {

@@ -9,7 +9,7 @@
  *   idxbuc(c, s, <i..>, <a..>, L)   c buckets, the j-th at i_j with a_j copies of L at stride s
  *   struc(c, <i..>, <L..>)          L_0 at i_0, L_1 at i_1, ...
  *   bucket(c, s1, s2, <a..>, L)     c buckets at stride s1, the j-th with a_j copies of L at stride s2 (extended set)
- * Strides and displacements are bytes and may be negative. Arrays may be empty (an empty type map is struc(0, <>, <>)).
+ * Strides and displacements are bytes and may be negative. Arrays may be empty: struc(0, <>, <>).
  * Source of the notation: Ganian, Kalany, Szeider, Träff, "Polynomial-time construction of optimal MPI derived
  * datatype trees".
  */

@@ -5,9 +5,13 @@ libespi_pure_la_SOURCES += \
 	%D%/dense.h \
 	%D%/dense_solve.h \
 	%D%/large.c \
+	%D%/normalize.c \
+	%D%/normalize.h \
 	%D%/parts.h \
 	%D%/reconstruct.c \
 	%D%/reconstruct.h \
+	%D%/simplify.c \
+	%D%/symbols.c \
 	%D%/sparse.c \
 	%D%/sparse.h \
 	%D%/sparse_block.c \

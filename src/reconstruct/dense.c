@@ -49,7 +49,7 @@ static struct slot *find(const struct work *work, uint32_t round, int64_t stride
     return &work->slot[at];
 }
 
-/* The leading stride is counted in the tally, the others in the table, so that regular input never meets the table. */
+/* The leading stride is counted in the tally, others in the table, so that regular input never meets the table. */
 static inline void tally_add(const struct work *work, struct tally *tally, int64_t stride)
 {
     if (stride == tally->stride) {
@@ -149,8 +149,8 @@ static int64_t least_of(int64_t a, int64_t b)
 /*
  * The bounds that let the program skip work; `light` is the least weight of an item.
  * A tree of two or more items has a node that repeats at least two blocks or a struc of at least two children, and at
- * least one item below it. So a run of one symbol costs at least its weight and the cheapest such node; if that is vec,
- * nothing beats vec(c, s, item). A path of two edges costs at least 2 * (struc_each + light).
+ * least one item below it. So a run of one symbol costs at least its weight and the cheapest such node; if that is
+ * vec, nothing beats vec(c, s, item). A path of two edges costs at least 2 * (struc_each + light).
  */
 static void set_bounds(struct work *work, int64_t light)
 {

@@ -16,7 +16,8 @@ struct espi_dense {
     struct espi_costs costs;
     /* The result, owned: */
     int bits;   /* width of a value in the tables */
-    void *edge; /* of segment [i, e), at e(e-1)/2 + i: least cost of a tree without struc at the root, plus struc_each */
+    /* Of segment [i, e), at e(e-1)/2 + i: least cost of a tree without struc at the root, plus struc_each. */
+    void *edge;
     void *best; /* likewise: least cost of any tree that starts at 0 */
 };
 

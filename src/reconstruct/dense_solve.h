@@ -6,12 +6,12 @@
  * into the displacements of the next idx, idxbuc or struc above; see Lemma 5 and build.c for the root), so both are
  * defined by shorter segments:
  *   - R(i, i+1) is the item's own cost: any other tree contains it.
- *   - A repetition root has c >= 2 equal blocks of length q with the child C(i, i+q). It is a vec when all strides are
- *     equal, an idx always, an idxbuc with c - m buckets where m is the number of times that the chosen stride occurs:
- *     the most frequent stride is the best. (One copy under a repetition node costs more and changes nothing.)
+ *   - A repetition root has c >= 2 equal blocks of length q with the child C(i, i+q). It is a vec when all strides
+ *     are equal, an idx always, an idxbuc with c - m buckets where m is how often the chosen stride occurs: the
+ *     most frequent one is the best. (One copy under a repetition node costs more and changes nothing.)
  *   - A struc root has no struc child: its children could stand in the parent for struc + struc_each less. So
- *     C(i, e) = min(R(i, e), struc + f_i(e)) with f_i(e) the least cost of a path from i to e over edges (j, k) of cost
- *     struc_each + R(j, k).
+ *     C(i, e) = min(R(i, e), struc + f_i(e)) with f_i(e) the least cost of a path from i to e over edges (j, k) of
+ *     cost struc_each + R(j, k).
  *
  * Rows i are filled from the last to the first, each for growing e. When C(i, i+q) is final, every repetition of that
  * block is offered to R(i, i+cq): O(n/q) offers, so O(n log n) per row, ended by the first block that differs. Block

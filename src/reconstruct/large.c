@@ -53,28 +53,52 @@ espi_status espi_plain_list(struct espi_arena *arena, const struct espi_typemap 
     return espi_node_struc(arena, (int64_t)children, disp, sub, out);
 }
 
-/* Every base type that occurs needs a leaf; two base types need a struc with a child for each; two entries of one base
-   type need a repetition or a struc of two children. */
-int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_reconstruct_options *options)
+struct bases {
+    int64_t kinds;
+    uint64_t seen[(UINT16_MAX + 1) / 64];
+};
+
+static void see(struct bases *bases, espi_base base)
+{
+    uint64_t bit = UINT64_C(1) << (base % 64);
+    bases->kinds += (bases->seen[base / 64] & bit) == 0;
+    bases->seen[base / 64] |= bit;
+}
+
+static void see_tree(struct bases *bases, const struct espi_node *node)
+{
+    while (node->entries > 0 && node->kind != ESPI_LEAF && node->kind != ESPI_STRUC) {
+        node = node->child;
+    }
+    if (node->entries > 0 && node->kind == ESPI_LEAF) {
+        see(bases, node->base);
+    }
+    for (int64_t j = 0; node->kind == ESPI_STRUC && j < node->count; j++) {
+        if (j == 0 || node->sub[j] != node->sub[j - 1]) {
+            see_tree(bases, node->sub[j]);
+        }
+    }
+}
+
+/* Every base type that occurs needs a leaf, and strucs that join k leaves have k children at least; two entries of
+   one base type need a repetition or a struc of two children; no entries need a struc or a leaf that is not
+   repeated. */
+static int64_t bound(int64_t kinds, bool single, const struct espi_reconstruct_options *options)
 {
     const struct espi_costs *costs = &options->costs;
-    int64_t kinds = 0, least;
-    uint64_t seen[(UINT16_MAX + 1) / 64] = {0};
-    for (size_t i = 0; i < map->n; i++) {
-        uint64_t bit = UINT64_C(1) << (map->base[i] % 64);
-        kinds += (seen[map->base[i] / 64] & bit) == 0;
-        seen[map->base[i] / 64] |= bit;
-    }
+    int64_t least = costs->struc + 2 * costs->struc_each + costs->leaf;
     if (kinds == 0) {
-        return costs->struc;
+        int64_t none = costs->vec < costs->idx ? costs->vec : costs->idx;
+        none = costs->idxbuc < none ? costs->idxbuc : none;
+        none = (costs->bucket < none ? costs->bucket : none) + costs->leaf;
+        return costs->struc < none ? costs->struc : none;
+    }
+    if (single) {
+        return costs->leaf;
     }
     if (kinds > 1) {
         return costs->struc + kinds * (costs->struc_each + costs->leaf);
     }
-    if (map->n == 1) {
-        return costs->leaf;
-    }
-    least = costs->struc + 2 * costs->struc_each + costs->leaf;
     least = costs->vec < least ? costs->vec : least;
     least = costs->idx + 2 * costs->idx_each < least ? costs->idx + 2 * costs->idx_each : least;
     if (options->set != ESPI_SET_BASIC && costs->idxbuc + costs->idxbuc_each < least) {
@@ -86,8 +110,127 @@ int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_recon
     return costs->leaf + least;
 }
 
+int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_reconstruct_options *options)
+{
+    struct bases bases = {0};
+    for (size_t i = 0; i < map->n; i++) {
+        see(&bases, map->base[i]);
+    }
+    return bound(bases.kinds, map->n == 1, options);
+}
+
+int64_t espi_tree_lower_bound(const struct espi_node *tree, const struct espi_reconstruct_options *options)
+{
+    struct bases bases = {0};
+    see_tree(&bases, tree);
+    return bound(bases.kinds, tree->entries == 1, options);
+}
+
+/* A sequence of finished trees. */
+struct sequence {
+    size_t n;
+    int64_t *disp;
+    const struct espi_node **node;
+};
+
+enum { WINDOW = 256, LAST_WINDOW = 1500 };
+#define TIME_LIMIT UINT64_C(1000000000) /* ns, where the options set no budget */
+
+/* Strided runs of three or more equal entries become one vec each; other entries stay leaves. */
+static espi_status gather_runs(struct espi_arena *arena, const struct espi_typemap *map, struct sequence *sequence)
+{
+    const struct espi_node *leaf = NULL;
+    espi_status status = ESPI_OK;
+    for (size_t i = 0, e; i < map->n && status == ESPI_OK; i = e) {
+        int64_t step = i + 1 < map->n ? map->disp[i + 1] - map->disp[i] : 0;
+        for (e = i + 1; e < map->n && map->base[e] == map->base[i] && map->disp[e] - map->disp[e - 1] == step; e++) {
+        }
+        if (leaf == NULL || leaf->base != map->base[i]) {
+            status = espi_node_leaf(arena, map->base[i], &leaf);
+        }
+        sequence->disp[sequence->n] = map->disp[i];
+        sequence->node[sequence->n] = leaf;
+        if (e - i >= 3 && status == ESPI_OK) {
+            status = espi_node_vec(arena, (int64_t)(e - i), step, leaf, &sequence->node[sequence->n]);
+        } else {
+            e = i + 1;
+        }
+        sequence->n++;
+    }
+    return status;
+}
+
+/* Puts the tree of a window in the place of its symbols; the children of a struc one by one. */
+static void put(struct sequence *sequence, size_t *at, const struct espi_node *tree)
+{
+    if (tree->kind != ESPI_STRUC) {
+        sequence->disp[*at] = 0;
+        sequence->node[(*at)++] = tree;
+        return;
+    }
+    for (int64_t j = 0; j < tree->count; j++) {
+        sequence->disp[*at] = tree->disp[j];
+        sequence->node[(*at)++] = tree->sub[j];
+    }
+}
+
 espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_typemap *map,
                                    const struct espi_reconstruct_options *options, const struct espi_node **out)
 {
-    return espi_plain_list(arena, map, options, out);
+    uint64_t end = espi_reconstruct_clock() + (options->budget_ns > 0 ? options->budget_ns : TIME_LIMIT);
+    struct sequence sequence = {0, malloc(map->n * sizeof *sequence.disp), malloc(map->n * sizeof *sequence.node)};
+    espi_status status = ESPI_ERR_MEMORY;
+    if (sequence.disp == NULL || sequence.node == NULL) {
+        goto done;
+    }
+    status = gather_runs(arena, map, &sequence);
+    /* Rounds until the sequence fits one window, or nothing gets shorter, or the time is up. */
+    for (size_t before = SIZE_MAX; status == ESPI_OK && sequence.n > LAST_WINDOW && sequence.n < before / 8 * 7;) {
+        size_t kept = 0, i = 0;
+        before = sequence.n;
+        while (i < before && status == ESPI_OK) {
+            size_t n = before - i < WINDOW ? before - i : WINDOW;
+            const struct espi_node *tree;
+            if (espi_reconstruct_clock() > end) {
+                memmove(sequence.disp + kept, sequence.disp + i, (before - i) * sizeof *sequence.disp);
+                memmove(sequence.node + kept, sequence.node + i, (before - i) * sizeof *sequence.node);
+                kept += before - i;
+                break;
+            }
+            /* The window's first displacement becomes 0, so that equal windows give equal trees. */
+            int64_t origin = sequence.disp[i], *disp = sequence.disp + i;
+            size_t first = kept;
+            for (size_t k = 0; k < n; k++) {
+                disp[k] -= origin;
+            }
+            status = espi_solve_symbols(arena, n, disp, sequence.node + i, options, &tree);
+            if (status == ESPI_OK) {
+                put(&sequence, &kept, tree);
+            }
+            for (size_t k = first; k < kept; k++) {
+                sequence.disp[k] += origin;
+            }
+            i += n;
+        }
+        sequence.n = kept;
+    }
+    if (status == ESPI_OK && sequence.n <= LAST_WINDOW) {
+        status = espi_solve_symbols(arena, sequence.n, sequence.disp, sequence.node, options, out);
+    } else if (status == ESPI_OK) {
+        int64_t *disp = espi_arena_calloc(arena, sequence.n, sizeof *disp);
+        const struct espi_node **sub = espi_arena_calloc(arena, sequence.n, sizeof *sub);
+        status = ESPI_ERR_MEMORY;
+        if (disp != NULL && sub != NULL) {
+            memcpy(disp, sequence.disp, sequence.n * sizeof *disp);
+            memcpy(sub, sequence.node, sequence.n * sizeof *sub);
+            status = espi_node_struc(arena, (int64_t)sequence.n, disp, sub, out);
+        }
+    }
+    if (status == ESPI_ERR_LIMIT) { /* displacements too far apart for windows */
+        status = espi_plain_list(arena, map, options, out);
+    }
+done:
+    free(sequence.disp);
+    free(sequence.node);
+    return status;
 }

@@ -14,13 +14,21 @@ bool espi_costs_valid(const struct espi_costs *costs);
    overflow. False is rare: displacements from both ends of the address space. */
 bool espi_span_fits(const struct espi_typemap *map);
 
+/* A least-cost tree of the sequence node[0] at disp[0], node[1] at disp[1], ... among those that keep these n trees
+   whole (n > 0). ESPI_ERR_LIMIT when the displacements are too far apart for that. */
+espi_status espi_solve_symbols(struct espi_arena *arena, size_t n, const int64_t *disp,
+                               const struct espi_node *const *node, const struct espi_reconstruct_options *options,
+                               const struct espi_node **out);
+
 /* A proved lower bound in O(n) time. */
 int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_reconstruct_options *options);
+/* The same from any tree of the map. */
+int64_t espi_tree_lower_bound(const struct espi_node *tree, const struct espi_reconstruct_options *options);
 /* The list of the map as it is: idx over one base type, else a struc of leaves and lists. Never fails but for memory
    and for a map that no tree can hold. */
 espi_status espi_plain_list(struct espi_arena *arena, const struct espi_typemap *map,
                             const struct espi_reconstruct_options *options, const struct espi_node **out);
-/* The bounded method for any n: O(n) and windows. Does not look at an input tree. */
+/* The bounded method for any n: runs become symbols, windows of symbols are solved exactly, their results again. */
 espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_typemap *map,
                                    const struct espi_reconstruct_options *options, const struct espi_node **out);
 

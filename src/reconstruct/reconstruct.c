@@ -9,7 +9,8 @@
 
 void espi_reconstruct_defaults(struct espi_reconstruct_options *options)
 {
-    *options = (struct espi_reconstruct_options){.set = ESPI_SET_MPI, .costs = espi_costs_default, .exact_limit = 2000};
+    *options = (struct espi_reconstruct_options){
+        .set = ESPI_SET_MPI, .costs = espi_costs_default, .exact_limit = 2000};
 }
 
 uint64_t espi_reconstruct_clock(void)
@@ -170,12 +171,16 @@ espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap
     }
     if (map->n == 0) {
         status = espi_node_struc(arena, 0, NULL, NULL, &out->tree);
-        out->cost = out->lower_bound = options->costs.struc;
-        out->exact = true;
+        out->cost = options->costs.struc;
+        out->lower_bound = espi_lower_bound(map, options);
+        out->exact = out->cost == out->lower_bound; /* not where a struc is set dearer than a leaf repeated 0 times */
     } else {
         status = espi_span_fits(map) ? sparse(arena, map, options, out) : ESPI_ERR_LIMIT;
         if (status == ESPI_ERR_UNSUPPORTED || (status == ESPI_ERR_LIMIT && espi_span_fits(map))) {
-            status = map->n <= options->exact_limit ? espi_reconstruct_dense(arena, map, options, out) : ESPI_ERR_LIMIT;
+            status = ESPI_ERR_LIMIT;
+            if (map->n <= options->exact_limit) {
+                status = espi_reconstruct_dense(arena, map, options, out);
+            }
         }
         if (status == ESPI_ERR_MEMORY || status == ESPI_ERR_LIMIT) {
             status = bounded(arena, map, input, options, out);

@@ -34,15 +34,15 @@ struct espi_reconstruction {
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                              const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
 
-/* The dense exact method on its own, for any n: O(n^3) time, 2 * n * n / 2 values of 2, 4 or 8 bytes. ESPI_ERR_MEMORY or
-   ESPI_ERR_LIMIT when that is too much. */
+/* The dense exact method on its own, for any n: O(n^3) time, 2 * n * n / 2 values of 2, 4 or 8 bytes.
+   ESPI_ERR_MEMORY or ESPI_ERR_LIMIT when that is too much. */
 espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_typemap *map,
                                    const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
 
-/* The sparse exact method on its own (doc/reconstruction.md): work where blocks really repeat, near-linear on practical
-   layouts, memory in proportion to n and to the repetitions found. Basic and MPI sets (ESPI_ERR_UNSUPPORTED else).
-   ESPI_ERR_LIMIT when `work_limit` units of work (0: some 4e9; a unit is a few nanoseconds) do not suffice, which
-   for n <= 2000 does not happen. Equal subtrees of the result are one node. */
+/* The sparse exact method on its own (doc/reconstruction.md): work where blocks really repeat, near-linear on
+   practical layouts, memory in proportion to n and to the repetitions found. Basic and MPI sets
+   (ESPI_ERR_UNSUPPORTED else). ESPI_ERR_LIMIT when `work_limit` units of work (0: some 4e9; a unit is a few
+   nanoseconds) do not suffice, which for n <= 2000 does not happen. Equal subtrees of the result are one node. */
 espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
                                     struct espi_reconstruction *out);

@@ -18,6 +18,18 @@ TESTS += %D%/test-slice
 %C%_test_slice_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_slice_LDADD = $(ESPI_UNIT_LIBS)
 
+check_PROGRAMS += %D%/test-normalize
+TESTS += %D%/test-normalize
+%C%_test_normalize_SOURCES = \
+	%D%/oracle.c \
+	%D%/oracle.h \
+	%D%/random.c \
+	%D%/random.h \
+	%D%/test_normalize.c
+%C%_test_normalize_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_normalize_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_normalize_LDADD = $(ESPI_UNIT_LIBS)
+
 check_PROGRAMS += %D%/test-reconstruct
 TESTS += %D%/test-reconstruct
 %C%_test_reconstruct_SOURCES = \

@@ -1,0 +1,191 @@
+/* Normalization in place and the bounded method: same type map, never worse, no time or memory per entry. */
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+#include "random.h"
+#include "reconstruct/parts.h"
+
+static struct espi_arena arena;
+static struct espi_reconstruct_options options;
+
+static void setup(void)
+{
+    arena = ESPI_ARENA_INIT;
+    espi_reconstruct_defaults(&options);
+}
+
+static void teardown(void)
+{
+    espi_arena_release(&arena);
+}
+
+static const struct espi_node *parse(const char *text)
+{
+    const struct espi_node *tree = NULL;
+    ck_assert_msg(espi_parse(&arena, text, strlen(text), &tree, NULL) == ESPI_OK, "%s", text);
+    return tree;
+}
+
+static void same_map(const struct espi_node *a, const struct espi_node *b)
+{
+    struct espi_typemap x = ESPI_TYPEMAP_INIT, y = ESPI_TYPEMAP_INIT;
+    ck_assert_int_eq(espi_flatten(a, 0, 10000000, &x), ESPI_OK);
+    ck_assert_int_eq(espi_flatten(b, 0, 10000000, &y), ESPI_OK);
+    if (!espi_typemap_equal(&x, &y)) {
+        espi_print_file(a, 20, stdout);
+        printf("\n");
+        espi_print_file(b, 20, stdout);
+        ck_abort_msg("another type map");
+    }
+    espi_typemap_release(&x);
+    espi_typemap_release(&y);
+}
+
+static void huge(const char *text, const char *wanted)
+{
+    struct espi_reconstruction result;
+    char got[1000];
+    ck_assert_int_eq(espi_normalize(&arena, parse(text), &options, &result), ESPI_OK);
+    espi_print(result.tree, 0, got, sizeof got);
+    ck_assert_str_eq(got, wanted);
+    ck_assert_int_eq(espi_cost(result.tree, &options.costs), result.cost);
+    ck_assert_int_le(result.lower_bound, result.cost);
+    ck_assert_uint_lt(arena.bytes, 10 << 20);
+    ck_assert_uint_lt(result.elapsed_ns, UINT64_C(2000000000));
+}
+
+START_TEST(huge_trees_are_never_flattened)
+{
+    huge("vec(1000000000,16,leaf(MPI_DOUBLE))", "vec(1000000000,16,leaf(MPI_DOUBLE))");
+    huge("vec(1000000,800,vec(100,8,leaf(MPI_DOUBLE)))", "vec(100000000,8,leaf(MPI_DOUBLE))");
+    huge("vec(1,5,vec(1000000,800,vec(100,8,vec(1,0,leaf(MPI_DOUBLE)))))", "vec(100000000,8,leaf(MPI_DOUBLE))");
+    huge("vec(1000000,0,vec(1000,0,leaf(MPI_INT)))", "vec(1000000000,0,leaf(MPI_INT))");
+    huge("idx(3,<0,8,16>,vec(1000000,1000,leaf(MPI_INT)))", "vec(3,8,vec(1000000,1000,leaf(MPI_INT)))");
+    huge("struc(2,<8,0>,<vec(1000000,100,vec(1000,4,leaf(MPI_INT))),struc(1,<4>,<vec(1000000,100,leaf(MPI_INT))>)>)",
+         "struc(2,<8,4>,<vec(1000000,100,vec(1000,4,leaf(MPI_INT))),vec(1000000,100,leaf(MPI_INT))>)");
+    huge("struc(3,<0,9,18>,<vec(1000000,4,leaf(MPI_INT)),vec(1000,4000,vec(1000,4,leaf(MPI_INT))),"
+         "vec(1000000,4,leaf(MPI_INT))>)",
+         "vec(3,9,vec(1000000,4,leaf(MPI_INT)))");
+    huge("vec(2,1000,vec(2,100000,vec(10000000,4,leaf(MPI_INT))))",
+         "idx(4,<0,100000,1000,101000>,vec(10000000,4,leaf(MPI_INT)))");
+    huge("vec(1000000,8,idx(1,<24>,leaf(MPI_INT)))", "idxbuc(1,8,<24>,<1000000>,leaf(MPI_INT))");
+    huge("struc(3,<0,5,7>,<vec(0,1,leaf(MPI_INT)),vec(1000000,8,leaf(MPI_INT)),struc(0,<>,<>)>)",
+         "idxbuc(1,8,<5>,<1000000>,leaf(MPI_INT))");
+    options.set = ESPI_SET_BASIC;
+    huge("idxbuc(2,8,<0,8000>,<1000,10000000>,leaf(MPI_INT))",
+         "struc(2,<0,8000>,<vec(1000,8,leaf(MPI_INT)),vec(10000000,8,leaf(MPI_INT))>)");
+}
+END_TEST
+
+START_TEST(shared_subtrees_are_done_once)
+{
+    const struct espi_node *tree = parse("struc(2,<0,20000>,<vec(1000,4,leaf(MPI_INT)),"
+                                         "vec(1000,8,leaf(MPI_DOUBLE))>)");
+    struct espi_reconstruction result;
+    for (int level = 0; level < 30; level++) {
+        const struct espi_node **sub = espi_arena_calloc(&arena, 3, sizeof *sub);
+        int64_t *disp = espi_arena_calloc(&arena, 3, sizeof *disp);
+        sub[0] = sub[2] = tree;
+        sub[1] = parse("leaf(MPI_CHAR)");
+        disp[1] = INT64_C(1) << (16 + level);
+        disp[2] = disp[1] + 5 + random_in(0, 100);
+        ck_assert_int_eq(espi_node_vec(&arena, 1, 0, tree, &sub[2]), ESPI_OK);
+        sub[2] = sub[0];
+        ck_assert_int_eq(espi_node_struc(&arena, level < 12 ? 3 : 1, disp, sub, &tree), ESPI_OK);
+    }
+    ck_assert_int_eq(espi_normalize(&arena, tree, &options, &result), ESPI_OK);
+    same_map(tree, result.tree);
+    ck_assert_int_le(result.cost, espi_cost(tree, &options.costs));
+}
+END_TEST
+
+/* With a tiny exact limit every random tree takes the way of a large one. */
+START_TEST(random_trees_in_place)
+{
+    int better = 0;
+    for (int round = 0; round < 4000; round++) {
+        struct espi_reconstruction result, exact;
+        const struct espi_node *tree = random_tree(&arena, (int)random_in(1, 6));
+        options.costs = random_costs();
+        options.set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_MPI);
+        options.exact_limit = (size_t)random_in(0, 20);
+        options.budget_ns = 1; /* nothing large is flattened, nothing solved exactly */
+        if (round % 2 == 0) {
+            options.budget_ns = 1000000;
+        }
+        ck_assert_int_eq(espi_normalize(&arena, tree, &options, &result), ESPI_OK);
+        same_map(tree, result.tree);
+        ck_assert(espi_tree_in_set(result.tree, options.set));
+        ck_assert_int_eq(espi_cost(result.tree, &options.costs), result.cost);
+        ck_assert_int_le(result.lower_bound, result.cost);
+        if (espi_tree_in_set(tree, options.set)) {
+            ck_assert_int_le(result.cost, espi_cost(tree, &options.costs));
+            better += result.cost < espi_cost(tree, &options.costs);
+        }
+        if (tree->entries <= 60) {
+            options.exact_limit = 2000;
+            options.budget_ns = 0;
+            ck_assert_int_eq(espi_normalize(&arena, tree, &options, &exact), ESPI_OK);
+            ck_assert(exact.exact || tree->entries == 0);
+            ck_assert_int_le(exact.cost, result.cost);
+            ck_assert_int_le(result.lower_bound, exact.cost);
+        }
+        espi_arena_release(&arena);
+    }
+    ck_assert_int_gt(better, 500);
+}
+END_TEST
+
+START_TEST(bounded_method_keeps_its_promises)
+{
+    for (int round = 0; round < 60; round++) {
+        struct espi_typemap map = ESPI_TYPEMAP_INIT, again = ESPI_TYPEMAP_INIT;
+        const struct espi_node *tree, *list;
+        random_map(&map, round < 40 ? 40 : 30000);
+        for (int64_t more = random_in(0, 9) == 0 ? 0 : random_in(0, round < 40 ? 9 : 20000); more > 0; more--) {
+            ck_assert_int_eq(espi_typemap_append(&map, map.base[0], random_in(-1000000, 1000000)), ESPI_OK);
+        }
+        options.costs = random_costs();
+        options.set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_MPI);
+        options.budget_ns = 100000000;
+        ck_assert_int_eq(espi_reconstruct_large(&arena, &map, &options, &tree), ESPI_OK);
+        ck_assert_int_eq(espi_plain_list(&arena, &map, &options, &list), ESPI_OK);
+        ck_assert_int_eq(espi_flatten(tree, 0, map.n, &again), ESPI_OK);
+        ck_assert(espi_typemap_equal(&map, &again));
+        again.n = 0;
+        ck_assert_int_eq(espi_flatten(list, 0, map.n, &again), ESPI_OK);
+        ck_assert(espi_typemap_equal(&map, &again));
+        ck_assert(espi_tree_in_set(tree, options.set));
+        ck_assert_int_le(espi_lower_bound(&map, &options), espi_cost(tree, &options.costs));
+        if (map.n <= 40) {
+            ck_assert_int_ge(espi_cost(tree, &options.costs), oracle_cost(&map, options.set, &options.costs));
+            ck_assert_int_le(espi_lower_bound(&map, &options), oracle_cost(&map, options.set, &options.costs));
+        }
+        espi_typemap_release(&map);
+        espi_typemap_release(&again);
+        espi_arena_release(&arena);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    random_seed("test-normalize");
+    Suite *suite = suite_create("normalize");
+    TCase *tcase = tcase_create("normalize");
+    tcase_set_timeout(tcase, 300);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, huge_trees_are_never_flattened);
+    tcase_add_test(tcase, shared_subtrees_are_done_once);
+    tcase_add_test(tcase, random_trees_in_place);
+    tcase_add_test(tcase, bounded_method_keeps_its_promises);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
