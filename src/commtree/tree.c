@@ -22,6 +22,10 @@ bool espi_commtree_kind_parse(const char *name, enum espi_commtree_kind *kind)
             return true;
         }
     }
+    if (strcmp(name, "oblivious") == 0) { /* the published name */
+        *kind = ESPI_COMMTREE_BINOMIAL;
+        return true;
+    }
     return false;
 }
 

@@ -23,8 +23,9 @@
 struct column {
     double *t; /* T(., j) by index */
     uint16_t *queue;
+    double back_value; /* of queue[back], always the split pushed last */
     int front, back;
-    int ks, kr;
+    int ks, kr;        /* crossings, counted from lo */
 };
 
 size_t espi_triangle_bytes(int n, bool plain)
@@ -63,30 +64,39 @@ static inline __attribute__((always_inline)) void fast_row(const struct espi_tab
         struct column *c = &columns[j - lo];
         double *t = c->t; /* t[k - lo] */
         uint16_t *queue = c->queue;
+        if (j + 6 < hi) { /* each column is a stream of its own, too many for the hardware to follow */
+            __builtin_prefetch(&c[6].t[i - lo], 1);
+            __builtin_prefetch(&c[6].t[c[6].kr]);
+            __builtin_prefetch(&c[6].queue[c[6].back + 1], 1);
+        }
         /* Split j-1 enters the row's queue, split i the column's. */
         double value = row[j - 1 - lo] - q[j];
         while (back >= front && least[back] >= value)
             back--;
         least[++back] = value;
         least_k[back] = (uint16_t)(j - 1 - lo);
-        double below = t[i + 1 - lo];
+        double below = row[j - lo]; /* T(i+1, j), still there from the row before */
         value = below + q[i + 1];
         int cf = c->front, cb = c->back;
-        while (cb >= cf && t[queue[cb] + 1] + q[queue[cb] + 1 + lo] >= value)
+        if (cb >= cf && c->back_value >= value) {
             cb--;
+            while (cb >= cf && t[queue[cb] + 1] + q[queue[cb] + 1 + lo] >= value)
+                cb--;
+        }
         queue[++cb] = (uint16_t)(i - lo);
+        c->back_value = value;
         /* Crossings move left. */
-        int kr = c->kr - lo, first = i - lo;
+        int kr = c->kr, first = i - lo;
         while (kr > first && row[kr - 1] >= t[kr] + latency)
             kr--;
         int ks = kr;
         if (!shared) {
-            ks = c->ks - lo;
+            ks = c->ks;
             while (ks > first && row[ks - 1] + latency >= t[ks])
                 ks--;
-            c->ks = ks + lo;
+            c->ks = ks;
         }
-        c->kr = kr + lo;
+        c->kr = kr;
         while (cf <= cb && queue[cf] >= ks)
             cf++;
         while (front <= back && least_k[front] < kr)
@@ -160,7 +170,7 @@ espi_status espi_triangle_fill(const struct espi_table *s, int lo, int hi, struc
         c->queue = queues ? queues + (c->t - tri->t) : NULL;
         c->front = 0;
         c->back = -1;
-        c->ks = c->kr = j - 1;
+        c->ks = c->kr = j - 1 - lo;
         c->t[j - lo] = 0;
     }
     for (int i = hi - 2; i >= lo; i--) {

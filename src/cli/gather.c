@@ -1,0 +1,387 @@
+/* espalier gather: completion times and pictures of gather and scatter trees. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "commtree/commtree.h"
+
+enum {
+    OPTION_SIZES, OPTION_DIST, OPTION_P, OPTION_B, OPTION_RHO, OPTION_SEED, OPTION_ALPHA, OPTION_BETA, OPTION_GAMMA,
+    OPTION_LATENCY, OPTION_ROOT, OPTION_ALGORITHM, OPTION_OP, OPTION_FORMAT
+};
+
+static const struct cli_spec spec = {
+    .command = "gather",
+    .operands = "",
+    .summary = "Builds trees for a gather or scatter of blocks of given sizes and prints their completion times in the "
+               "one-ported linear model.",
+    .options =
+        (const struct cli_option[]){
+            {"--sizes", "FILE", "block sizes of the ranks, whole numbers in order; # begins a comment; - is standard "
+                                "input"},
+            {"--dist", "NAME", "sizes of a distribution instead: same, random, random-decreasing, random-increasing, "
+                               "bucket, spikes, decreasing, increasing, alternating, skewed, two-blocks"},
+            {"-p", "P", "ranks of the distribution"},
+            {"-b", "B", "its block size on average (default 1000)"},
+            {"--rho", "R", "its parameter (bucket, spikes, skewed; default 5)"},
+            {"--seed", "S", "its random numbers (default 1)"},
+            {"--alpha", "A", "time per message (default 100)"},
+            {"--beta", "B", "time per byte (default 1)"},
+            {"--gamma", "G", "time per byte of a receiving rank's own block (default 0)"},
+            {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own block "
+                               "while they wait (default 0)"},
+            {"--root", "R", "a rank, or best (the default): choose it too"},
+            {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the default); "
+                                       "also unordered, two-size"},
+            {"--op", "OP", "gather (the default) or scatter"},
+            {"--format", "FORMAT", "tsv (the default), json, dot or svg; the last two draw one tree, the optimal one "
+                                   "unless --algorithm names another"},
+            {NULL, NULL, NULL},
+        },
+    .notes = "Prints: algorithm, root, completion time. doc/gather-trees.md explains the model and the algorithms.",
+};
+
+enum format { FORMAT_TSV, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
+
+struct request {
+    struct espi_commtree_problem problem;
+    const char *file;
+    bool have_dist, have_p, picked;
+    enum espi_commtree_dist dist;
+    int64_t p, b, rho, seed, root;
+    enum espi_commtree_kind kinds[64];
+    int n_kinds;
+    enum espi_commtree_op op;
+    enum format format;
+};
+
+static int read_sizes(const char *file, int64_t **size, int *p)
+{
+    const char *shown = strcmp(file, "-") == 0 ? "standard input" : file, *blank = " \t\r\v\f";
+    struct cli_text text;
+    size_t n = 0, capacity = 0, number = 1;
+    int64_t total = 0;
+    int code = CLI_OK;
+
+    *size = NULL;
+    if (!cli_read_text(file, &text))
+        return CLI_FAILURE;
+    for (size_t at = 0; at < text.len && code == CLI_OK;) {
+        char c = text.data[at];
+        if (c == '\n' || (c != '\0' && strchr(blank, c) != NULL)) {
+            number += c == '\n';
+            at++;
+            continue;
+        }
+        if (c == '#') {
+            while (at < text.len && text.data[at] != '\n')
+                at++;
+            continue;
+        }
+        size_t end = at;
+        while (end < text.len && text.data[end] != '\n' && text.data[end] != '#' &&
+               (text.data[end] == '\0' || strchr(blank, text.data[end]) == NULL))
+            end++;
+        if (n == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            int64_t *more = capacity > INT32_MAX / 2 ? NULL : realloc(*size, capacity * sizeof **size);
+            if (more == NULL) {
+                code = cli_fail("%s:%zu: no memory for so many sizes", shown, number);
+                break;
+            }
+            *size = more;
+        }
+        int width = end - at > 40 ? 40 : (int)(end - at);
+        if (!cli_parse_number(text.data + at, end - at, &(*size)[n]) || (*size)[n] < 0)
+            code = cli_fail("%s:%zu: expected a block size (a whole number that is not negative and fits 63 bits), "
+                            "found '%.*s'",
+                            shown, number, width, text.data + at);
+        else if (__builtin_add_overflow(total, (*size)[n], &total))
+            code = cli_fail("%s:%zu: expected a sum of sizes that fits 63 bits, found more with %.*s", shown, number,
+                            width, text.data + at);
+        n++;
+        at = end;
+    }
+    free(text.data);
+    if (code == CLI_OK && n == 0)
+        code = cli_fail("%s: expected a block size, found none", shown);
+    *p = (int)n;
+    if (code != CLI_OK) {
+        free(*size);
+        *size = NULL;
+    }
+    return code;
+}
+
+static int make_sizes(struct request *request, int64_t **size)
+{
+    if (request->file != NULL)
+        return read_sizes(request->file, size, &request->problem.p);
+    *size = malloc((size_t)request->p * sizeof **size);
+    if (*size == NULL)
+        return cli_fail("no memory for %" PRId64 " ranks", request->p);
+    request->problem.p = (int)request->p;
+    espi_status status = espi_commtree_dist_fill(request->dist, request->problem.p, request->b, request->rho,
+                                                 (uint64_t)request->seed, *size);
+    if (status == ESPI_OK)
+        return CLI_OK;
+    free(*size);
+    *size = NULL;
+    return cli_fail("-b: expected block sizes whose sum fits 63 bits, found more");
+}
+
+/* Whole numbers as such, others with as many digits as they need. */
+static void print_number(double x)
+{
+    char buf[40];
+    snprintf(buf, sizeof buf, "%.15g", x);
+    if (strtod(buf, NULL) != x)
+        snprintf(buf, sizeof buf, "%.17g", x);
+    if (fabs(x) < 9e15 && x == floor(x))
+        snprintf(buf, sizeof buf, "%.0f", x);
+    fputs(buf, stdout);
+}
+
+static void print_json_tree(const struct espi_commtree *tree, const char *name, double time, bool last)
+{
+    printf("    {\"algorithm\": \"%s\", \"root\": %d, \"time\": ", name, tree->root);
+    print_number(time);
+    printf(",\n     \"parent\": [");
+    for (int v = 0; v < tree->p; v++) {
+        const char *gap = v ? ", " : "";
+        if (tree->parent[v] == ESPI_COMMTREE_ABSENT)
+            printf("%snull", gap);
+        else
+            printf("%s%d", gap, tree->parent[v]);
+    }
+    printf("],\n     \"children\": [");
+    for (int v = 0; v < tree->p; v++) {
+        printf("%s[", v ? ", " : "");
+        for (int e = tree->first[v]; e < tree->first[v + 1]; e++)
+            printf("%s%d", e > tree->first[v] ? ", " : "", tree->child[e]);
+        printf("]");
+    }
+    printf("]}%s\n", last ? "" : ",");
+}
+
+static int print_json_head(const struct request *request)
+{
+    const struct espi_commtree_model *m = &request->problem.model;
+    double bound;
+    int64_t total = 0;
+    espi_status status = espi_commtree_lower_bound(&request->problem, &bound);
+
+    if (status != ESPI_OK)
+        return cli_fail("%s", espi_status_text(status));
+    for (int v = 0; v < request->problem.p; v++)
+        total += request->problem.size[v];
+    printf("{\n  \"operation\": \"%s\",\n  \"ranks\": %d,\n  \"bytes\": %" PRId64 ",\n  \"alpha\": ",
+           request->op == ESPI_COMMTREE_GATHER ? "gather" : "scatter", request->problem.p, total);
+    print_number(m->alpha);
+    printf(",\n  \"beta\": ");
+    print_number(m->beta);
+    printf(",\n  \"gamma\": ");
+    print_number(m->gamma);
+    printf(",\n  \"latency\": ");
+    print_number(m->latency);
+    printf(",\n  \"lower_bound\": ");
+    print_number(bound);
+    printf(",\n  \"trees\": [\n");
+    return CLI_OK;
+}
+
+static int print_tree(const struct request *request, int at)
+{
+    const struct espi_commtree_problem *problem = &request->problem;
+    const char *name = espi_commtree_kind_name(request->kinds[at]);
+    struct espi_commtree tree;
+    double time = 0;
+    espi_status status = espi_commtree_build(request->kinds[at], problem, &tree);
+
+    if (status == ESPI_ERR_LIMIT)
+        return cli_fail("%s: expected at most 65535 ranks with data for this algorithm", name);
+    if (status == ESPI_OK)
+        status = espi_commtree_time(&tree, problem->size, &problem->model, request->op, &time);
+    if (status == ESPI_OK && request->format == FORMAT_DOT)
+        status = espi_commtree_write_dot(stdout, &tree, problem->size);
+    else if (status == ESPI_OK && request->format == FORMAT_SVG)
+        status = espi_commtree_write_svg(stdout, &tree, problem->size, &problem->model);
+    else if (status == ESPI_OK && request->format == FORMAT_JSON)
+        print_json_tree(&tree, name, time, at + 1 == request->n_kinds);
+    else if (status == ESPI_OK) {
+        printf("%s\t%d\t", name, tree.root);
+        print_number(time);
+        printf("\n");
+    }
+    espi_commtree_release(&tree);
+    /* What cannot be written is reported at the end, for all commands alike. */
+    return status == ESPI_OK || status == ESPI_ERR_IO ? CLI_OK : cli_fail("%s: %s", name, espi_status_text(status));
+}
+
+static int carry_out(struct request *request)
+{
+    int64_t *size = NULL;
+    int code = make_sizes(request, &size);
+
+    if (code != CLI_OK)
+        return code;
+    request->problem.size = size;
+    if (request->root >= request->problem.p)
+        code = cli_usage("--root: expected best or a rank below %d, found %" PRId64, request->problem.p, request->root);
+    request->problem.root = (int)request->root;
+    if (code == CLI_OK && request->format == FORMAT_TSV)
+        printf("algorithm\troot\ttime\n");
+    else if (code == CLI_OK && request->format == FORMAT_JSON)
+        code = print_json_head(request);
+    for (int k = 0; k < request->n_kinds && code == CLI_OK; k++)
+        code = print_tree(request, k);
+    if (code == CLI_OK && request->format == FORMAT_JSON)
+        printf("  ]\n}\n");
+    free(size);
+    return code;
+}
+
+static int take_whole(const char *option, const char *value, int64_t least, int64_t most, int64_t *number)
+{
+    if (cli_parse_number(value, strlen(value), number) && *number >= least && *number <= most)
+        return CLI_OK;
+    if (most == INT64_MAX)
+        return cli_usage("%s: expected a whole number from %" PRId64 " up, found '%s'", option, least, value);
+    return cli_usage("%s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", option, least, most,
+                     value);
+}
+
+static int take_constant(const char *option, const char *value, double *number)
+{
+    char *end;
+    *number = strtod(value, &end);
+    if (end != value && *end == '\0' && isfinite(*number) && *number >= 0 && *number <= 1e15)
+        return CLI_OK;
+    return cli_usage("%s: expected a number from 0 to 1e15, found '%s'", option, value);
+}
+
+static int take_algorithms(struct request *request, const char *value)
+{
+    request->n_kinds = 0;
+    request->picked = true;
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ",");
+        char name[24] = "";
+        if (len < sizeof name)
+            memcpy(name, at, len);
+        if (request->n_kinds + 5 > (int)(sizeof request->kinds / sizeof request->kinds[0]))
+            return cli_usage("--algorithm: expected fewer names");
+        if (strcmp(name, "all") == 0) {
+            for (int k = ESPI_COMMTREE_LINEAR; k <= ESPI_COMMTREE_OPTIMAL; k++)
+                request->kinds[request->n_kinds++] = (enum espi_commtree_kind)k;
+        } else if (!espi_commtree_kind_parse(name, &request->kinds[request->n_kinds++])) {
+            return cli_usage("--algorithm: expected linear, binary, binomial, adaptive, optimal, unordered, two-size "
+                             "or all, found '%.*s'",
+                             len > 40 ? 40 : (int)len, at);
+        }
+        at += len;
+        if (*at == '\0')
+            return CLI_OK;
+    }
+}
+
+static int take_choice(const char *option, const char *value, const char *const *names, int *chosen)
+{
+    char all[80] = "";
+    for (int x = 0; names[x] != NULL; x++) {
+        if (strcmp(value, names[x]) == 0) {
+            *chosen = x;
+            return CLI_OK;
+        }
+        strncat(all, x == 0 ? "" : names[x + 1] ? ", " : " or ", sizeof all - strlen(all) - 1);
+        strncat(all, names[x], sizeof all - strlen(all) - 1);
+    }
+    return cli_usage("%s: expected %s, found '%s'", option, all, value);
+}
+
+static int take_option(struct request *request, int option, const char *value)
+{
+    static const char *const ops[] = {"gather", "scatter", NULL}, *const formats[] = {"tsv", "json", "dot", "svg", NULL};
+    struct espi_commtree_model *model = &request->problem.model;
+    int chosen = 0, code = CLI_OK;
+
+    switch (option) {
+    case OPTION_SIZES:
+        request->file = value;
+        return CLI_OK;
+    case OPTION_DIST:
+        request->have_dist = espi_commtree_dist_parse(value, &request->dist);
+        return request->have_dist ? CLI_OK : cli_usage("--dist: expected a distribution of --help, found '%s'", value);
+    case OPTION_P:
+        request->have_p = true;
+        return take_whole("-p", value, 1, 100000000, &request->p);
+    case OPTION_B:
+        return take_whole("-b", value, 0, INT64_MAX, &request->b);
+    case OPTION_RHO:
+        return take_whole("--rho", value, 1, INT64_MAX, &request->rho);
+    case OPTION_SEED:
+        return take_whole("--seed", value, 0, INT64_MAX, &request->seed);
+    case OPTION_ALPHA:
+        return take_constant("--alpha", value, &model->alpha);
+    case OPTION_BETA:
+        return take_constant("--beta", value, &model->beta);
+    case OPTION_GAMMA:
+        return take_constant("--gamma", value, &model->gamma);
+    case OPTION_LATENCY:
+        code = take_constant("--latency", value, &model->latency);
+        model->early_copy = model->latency > 0;
+        return code;
+    case OPTION_ROOT:
+        request->root = ESPI_COMMTREE_BEST;
+        return strcmp(value, "best") == 0 ? CLI_OK : take_whole("--root", value, 0, INT32_MAX - 1, &request->root);
+    case OPTION_ALGORITHM:
+        return take_algorithms(request, value);
+    case OPTION_OP:
+        code = take_choice("--op", value, ops, &chosen);
+        request->op = (enum espi_commtree_op)chosen;
+        return code;
+    default:
+        code = take_choice("--format", value, formats, &chosen);
+        request->format = (enum format)chosen;
+        return code;
+    }
+}
+
+int espi_cli_gather(int argc, char **argv)
+{
+    struct cli_args args = cli_args_begin(&spec, argc, argv);
+    struct request request = {.problem = {.model = {100, 1, 0, 0, false}},
+                              .b = 1000, .rho = 5, .seed = 1, .root = ESPI_COMMTREE_BEST};
+
+    take_algorithms(&request, "all");
+    request.picked = false;
+    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;) {
+        int code = CLI_OK;
+        if (next == CLI_NEXT_HELP)
+            return CLI_OK;
+        if (next == CLI_NEXT_WRONG)
+            return CLI_USAGE;
+        if (next == CLI_NEXT_OPERAND)
+            code = cli_usage("expected options only, found '%s'", args.value);
+        else
+            code = take_option(&request, next, args.value);
+        if (code != CLI_OK)
+            return code;
+    }
+    if ((request.file != NULL) == request.have_dist)
+        return cli_usage("expected either --sizes or --dist, found %s", request.have_dist ? "both" : "neither");
+    if (request.have_dist && !request.have_p)
+        return cli_usage("expected -p with --dist");
+    if (request.format == FORMAT_DOT || request.format == FORMAT_SVG) {
+        if (!request.picked) {
+            request.kinds[0] = ESPI_COMMTREE_OPTIMAL;
+            request.n_kinds = 1;
+        }
+        if (request.n_kinds != 1)
+            return cli_usage("--format: expected one --algorithm for a picture, found %d", request.n_kinds);
+    }
+    return carry_out(&request);
+}

@@ -1,0 +1,1 @@
+espalier gather --dist zipf -p 4

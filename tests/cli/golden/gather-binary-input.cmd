@@ -1,0 +1,1 @@
+espalier gather --sizes "$data/garbage.bin"

@@ -1,0 +1,1 @@
+printf '# none\n' > sizes; espalier gather --sizes sizes

@@ -1,0 +1,1 @@
+espalier gather --help
