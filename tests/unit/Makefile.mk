@@ -18,6 +18,13 @@ TESTS += %D%/test-slice
 %C%_test_slice_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_slice_LDADD = $(ESPI_UNIT_LIBS)
 
+check_PROGRAMS += %D%/test-corpus
+TESTS += %D%/test-corpus
+%C%_test_corpus_SOURCES = %D%/test_corpus.c %D%/oracle.c %D%/oracle.h %D%/random.c %D%/random.h
+%C%_test_corpus_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS) -DESPI_CORPUS='"$(abs_srcdir)/tests/corpus"'
+%C%_test_corpus_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_corpus_LDADD = $(ESPI_UNIT_LIBS)
+
 check_PROGRAMS += %D%/test-normalize
 TESTS += %D%/test-normalize
 %C%_test_normalize_SOURCES = \
