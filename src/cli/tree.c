@@ -32,8 +32,6 @@ static const struct cli_spec spec = {
     .notes = "Prints: the tree; its cost in words; the length of the type map; whether no cheaper tree exists.",
 };
 
-#define FLATTEN_LIMIT 10000000 /* entries of the type map of a given tree */
-
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
 struct request {
@@ -170,12 +168,7 @@ static int carry_out(const struct request *request)
     if (request->from_tree != NULL) {
         status = espi_parse(&arena, request->from_tree, strlen(request->from_tree), &input, &error);
         if (status == ESPI_OK)
-            status = espi_flatten(input, 0, FLATTEN_LIMIT, &map);
-        if (status == ESPI_OK)
-            status = espi_reconstruct(&arena, &map, input, &request->options, &result);
-        else if (status == ESPI_ERR_LIMIT)
-            code = cli_fail("the type map has %" PRId64 " entries; expected at most %d", input->entries,
-                            FLATTEN_LIMIT);
+            status = espi_normalize(&arena, input, &request->options, &result);
         else if (status != ESPI_ERR_MEMORY)
             code = cli_fail("tree:%zu:%zu: %s", error.line, error.column, error.text);
     } else {
