@@ -76,7 +76,7 @@ static void one_type(struct espi_derived *d, const struct espi_typed *typed, int
     if (count <= 0 || espi_type_is_predefined(type))
         return;
     espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
-    MPI_Datatype better = espi_types_better(d->thread, type, count);
+    MPI_Datatype better = espi_types_better(d->thread, type, count, d->row->kind & ESPI_LOCAL);
     if (better != type) {
         d->changed[(int)typed->type] = better;
         d->substituted = true;
@@ -94,7 +94,7 @@ static void array_of_types(struct espi_derived *d, const struct espi_typed *type
         if (count <= 0 || espi_type_is_predefined(types[i]))
             continue;
         espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
-        MPI_Datatype better = espi_types_better(d->thread, types[i], count);
+        MPI_Datatype better = espi_types_better(d->thread, types[i], count, false);
         if (better == types[i])
             continue;
         if (!copy) {

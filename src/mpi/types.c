@@ -1,37 +1,334 @@
+/*
+ * Handle to state to plan.
+ *
+ * A state hangs on the program's datatype as an attribute, whose delete callback ends it however the type is freed, so a
+ * recycled handle can not meet a stale plan. Looking a handle up: the thread's cache of one entry, valid while no type has
+ * ended since (the epoch), else a hash table under a read lock.
+ *
+ * Locks: `table_lock` is never held over an MPI call, because the delete callback takes it while MPI holds its own lock.
+ * `planning` is held over MPI calls, but only ever tried, and never in a callback.
+ */
 #include "mpi/types.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "mpi/budget.h"
+#include "mpi/decode.h"
+#include "mpi/kinds.h"
+#include "mpi/mine.h"
+#include "mpi/plan.h"
+#include "mpi/real.h"
+
+#define NEVER UINT64_MAX
+
+enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
+
+struct state {
+    MPI_Datatype type;
+    _Atomic(struct espi_plan *) plan;
+    _Atomic uint64_t uses, items; /* written without locked instructions: threads that share a type may lose a few */
+    uint64_t noted_uses, noted_items; /* those that the plan's record has */
+    _Atomic uint64_t look;        /* number of uses at which to look again whether planning is due; NEVER: settled */
+    struct espi_kind_facts kind;
+    bool kind_known;
+    uint64_t told;                /* uses the kind was told of */
+    UT_hash_handle hh;
+};
+
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct state *table;
+static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint epoch = 1;
+static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop */
+static int key = MPI_KEYVAL_INVALID;
+static bool check;
+
+/* Adds to the plan's record what was counted here since the last time. */
+static void note_uses(struct state *s, struct espi_plan *plan)
+{
+    uint64_t uses = atomic_load_explicit(&s->uses, memory_order_relaxed) - s->noted_uses;
+    uint64_t items = atomic_load_explicit(&s->items, memory_order_relaxed) - s->noted_items;
+
+    s->noted_uses += uses;
+    s->noted_items += items;
+    atomic_fetch_add_explicit(&plan->record->uses, uses, memory_order_relaxed);
+    atomic_fetch_add_explicit(&plan->record->elements, items, memory_order_relaxed);
+    atomic_fetch_add_explicit(&plan->record->bytes, items * (uint64_t)plan->size, memory_order_relaxed);
+}
+
+static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    struct state *s = value;
+    struct espi_plan *plan;
+
+    (void)type;
+    (void)keyval;
+    (void)extra;
+    pthread_rwlock_wrlock(&table_lock);
+    HASH_DELETE(hh, table, s);
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_rwlock_unlock(&table_lock);
+    plan = atomic_load(&s->plan);
+    if (plan != NULL) {
+        note_uses(s, plan);
+        espi_plan_release(plan);
+    }
+    free(s);
+    espi_count_anywhere(ESPI_COUNT_types_ended, 1);
+    return MPI_SUCCESS;
+}
 
 espi_status espi_types_start(const struct espi_settings *settings)
 {
-    (void)settings;
+    if (settings->datatypes == ESPI_MODE_OFF)
+        return ESPI_OK;
+    if (espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
+        return ESPI_ERR_MPI;
+    check = settings->check;
+    espi_budget_start(settings->budget_ms);
+    espi_kinds_reset();
+    atomic_store(&mode, settings->datatypes);
     return ESPI_OK;
 }
 
 void espi_types_stop(void)
 {
+    struct state *s;
+
+    if (atomic_exchange(&mode, ESPI_MODE_OFF) == ESPI_MODE_OFF)
+        return;
+    pthread_mutex_lock(&planning);
+    /* Types that outlive us keep their state until MPI ends them, but no plan. */
+    pthread_rwlock_wrlock(&table_lock);
+    for (s = table; s != NULL; s = s->hh.next) {
+        struct espi_plan *plan = atomic_exchange(&s->plan, NULL);
+
+        if (plan != NULL) {
+            note_uses(s, plan);
+            espi_plan_release(plan);
+        }
+        atomic_store(&s->look, atomic_load(&s->uses) + 1);
+    }
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_rwlock_unlock(&table_lock);
+    espi_plans_stop();
+    if (key != MPI_KEYVAL_INVALID)
+        espi_real.Type_free_keyval(&key);
+    pthread_mutex_unlock(&planning);
 }
 
-MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count)
+static struct state *find(MPI_Datatype type)
 {
-    (void)thread;
-    (void)count;
-    return type;
+    struct state *s;
+
+    pthread_rwlock_rdlock(&table_lock);
+    HASH_FIND_INT(table, &type, s);
+    pthread_rwlock_unlock(&table_lock);
+    return s;
+}
+
+/* The thread's entry holds the state itself. The epoch is read first: an end in between makes the entry old. */
+static inline struct state *look_up(struct espi_thread *thread, MPI_Datatype type)
+{
+    unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
+    struct state *s;
+
+    if (thread->cached_handle == (espi_word)type && thread->cached_epoch == now)
+        return (struct state *)thread->cached_better;
+    s = find(type);
+    if (s != NULL) {
+        thread->cached_handle = (espi_word)type;
+        thread->cached_better = (espi_word)s;
+        thread->cached_epoch = now;
+    }
+    return s;
+}
+
+static void add(MPI_Datatype type)
+{
+    struct state *s, *old;
+
+    if (find(type) != NULL)
+        return; /* committed again */
+    s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return;
+    s->type = type;
+    atomic_init(&s->look, 1);
+    pthread_rwlock_wrlock(&table_lock);
+    HASH_FIND_INT(table, &type, old);
+    if (old == NULL)
+        HASH_ADD_INT(table, type, s);
+    pthread_rwlock_unlock(&table_lock);
+    if (old != NULL || s->hh.tbl == NULL) {
+        free(s);
+        return;
+    }
+    if (espi_real.Type_set_attr(type, key, s) == MPI_SUCCESS) {
+        espi_count_anywhere(ESPI_COUNT_types_registered, 1);
+        return;
+    }
+    pthread_rwlock_wrlock(&table_lock);
+    HASH_DELETE(hh, table, s);
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_rwlock_unlock(&table_lock);
+    free(s);
 }
 
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
 {
     (void)thread;
-    (void)type;
+    if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && !espi_handle_predefined(type))
+        add(type);
 }
 
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type)
 {
-    (void)thread;
-    (void)old_type;
-    (void)new_type;
+    if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && look_up(thread, old_type) != NULL)
+        add(new_type);
 }
 
 void espi_types_freed(struct espi_thread *thread, MPI_Datatype type)
 {
     (void)thread;
     (void)type;
+    espi_stats_slow_path();
+}
+
+/* Settles the state with a plan, or with none for good (NULL). With a plan the next looks only keep its record current. */
+static void settle(struct state *s, struct espi_plan *plan)
+{
+    if (plan == NULL)
+        atomic_store(&s->look, NEVER);
+    atomic_store_explicit(&s->plan, plan, memory_order_release);
+}
+
+/* Decodes and finds or makes the plan. `fresh`: the first use, where only known layouts and those seen before count. */
+static void consider(struct state *s, int how, bool fresh, uint64_t uses, uint64_t items)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded layout;
+    struct espi_plan_request request = {s->type, &layout, (enum espi_mode)how, check, 1};
+    struct espi_plan *plan = NULL;
+    uint64_t begun = espi_stats_now(), took;
+    espi_status status;
+
+    status = espi_decode(&arena, s->type, NUMBERS_MOST, &layout);
+    took = espi_stats_now() - begun;
+    espi_count_anywhere(ESPI_COUNT_time_decode, took);
+    espi_budget_book(took);
+    if (status != ESPI_OK) {
+        espi_count_anywhere(status == ESPI_ERR_LIMIT    ? ESPI_COUNT_plan_too_large
+                            : status == ESPI_ERR_MEMORY ? ESPI_COUNT_plan_no_memory
+                            : status == ESPI_ERR_MPI    ? ESPI_COUNT_plan_mpi_error
+                                                        : ESPI_COUNT_plan_unsupported,
+                            1);
+        settle(s, NULL);
+        goto done;
+    }
+    espi_count_anywhere(ESPI_COUNT_types_decoded, 1);
+    plan = espi_plan_find(&layout);
+    if (plan != NULL)
+        espi_count_anywhere(ESPI_COUNT_types_known, 1);
+    if (how == ESPI_MODE_AUTO && fresh) {
+        bool seen = plan != NULL || espi_layout_seen(espi_plan_key(&layout));
+
+        espi_kind_tried(s->kind.key, seen);
+        if (!seen)
+            goto done;
+    }
+    if (plan == NULL) {
+        request.count = uses > 0 ? (int64_t)(items / uses) : 1;
+        plan = espi_plan_make(&request);
+    }
+    if (plan != NULL)
+        settle(s, plan);
+done:
+    espi_arena_release(&arena);
+}
+
+/* Whether the state has earned planning; books the uses since the last look with the kind. */
+static bool earned(struct state *s, uint64_t uses, uint64_t items)
+{
+    uint64_t new_uses = uses - s->told, size = (uint64_t)s->kind.size, all_uses, all_bytes, estimate;
+    uint64_t bytes = items * size;
+
+    espi_kind_use(s->kind.key, new_uses, uses > 0 ? bytes / uses * new_uses : 0, &all_uses, &all_bytes);
+    s->told = uses;
+    estimate = espi_budget_estimate(s->kind.numbers, size);
+    if (!espi_budget_earned(uses, espi_budget_spent(uses, bytes), estimate) &&
+        !(espi_budget_earned(all_uses, espi_budget_spent(all_uses, all_bytes), estimate) &&
+          (uses > 1 || espi_kind_hopeful(s->kind.key))))
+        return false;
+    if (!espi_budget_open(estimate)) {
+        espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+        return false;
+    }
+    return true;
+}
+
+/* The slow path of a use, the first, second, fourth, ... */
+static __attribute__((noinline)) void look(struct state *s)
+{
+    uint64_t uses = atomic_load(&s->uses), items = atomic_load(&s->items);
+    int how = atomic_load(&mode);
+    struct espi_plan *plan;
+
+    atomic_store(&s->look, uses < NEVER / 2 ? 2 * uses : NEVER);
+    if (how == ESPI_MODE_OFF || pthread_mutex_trylock(&planning) != 0)
+        return;
+    plan = atomic_load(&s->plan);
+    if (plan != NULL) {
+        note_uses(s, plan);
+    } else if (atomic_load(&mode) == how) {
+        if (!s->kind_known)
+            s->kind_known = espi_kind_ask(s->type, &s->kind);
+        if (!s->kind_known)
+            settle(s, NULL);
+        else if (how == ESPI_MODE_ALWAYS || earned(s, uses, items))
+            consider(s, how, uses == 1, uses, items);
+    }
+    pthread_mutex_unlock(&planning);
+    espi_stats_slow_path();
+}
+
+MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
+{
+    struct espi_stats_thread *stats = espi_mine(thread)->stats;
+    struct espi_plan *plan;
+    MPI_Datatype better;
+    struct state *s;
+    uint64_t uses;
+
+    if (atomic_load_explicit(&mode, memory_order_relaxed) == ESPI_MODE_OFF) {
+        espi_count(stats, ESPI_COUNT_left_switched_off, 1);
+        return type;
+    }
+    s = look_up(thread, type);
+    if (s == NULL) {
+        espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
+        return type;
+    }
+    uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
+    espi_bump(&s->items, (uint64_t)count);
+    if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed), 0))
+        look(s);
+    plan = atomic_load_explicit(&s->plan, memory_order_acquire);
+    if (plan == NULL) {
+        espi_count(stats, ESPI_COUNT_left_not_earned, 1);
+        return type;
+    }
+    better = atomic_load_explicit(&plan->better[whole ? ESPI_WHOLE : ESPI_PARTS], memory_order_acquire);
+    if (better == MPI_DATATYPE_NULL) {
+        espi_count(stats, ESPI_COUNT_left_not_better, 1);
+        return type;
+    }
+    espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
+    return better;
 }

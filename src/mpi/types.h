@@ -30,8 +30,9 @@ espi_status espi_types_start(const struct espi_settings *settings);
 void espi_types_stop(void);
 
 /* The type to hand to MPI in the place of `type` for one use of `count` elements (> 0; over all ranks for an array of
-   counts; 1 where it is not known). Gives back `type` itself when nothing better is known. */
-MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count);
+   counts; 1 where it is not known). `whole`: a local pack or unpack, which MPI does in one go; messages go in parts, and
+   another type may be best there. Gives back `type` itself when nothing better is known. */
+MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole);
 
 /* After the call returned MPI_SUCCESS. */
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);

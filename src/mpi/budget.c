@@ -1,0 +1,27 @@
+#include "mpi/budget.h"
+
+#include <stdatomic.h>
+
+#include "stats/stats.h"
+
+enum { SHARE = 50 }; /* one 50th of the time since the start */
+
+static _Atomic uint64_t booked;
+static uint64_t begun, grant;
+
+void espi_budget_start(int64_t grant_ms)
+{
+    begun = espi_stats_now();
+    grant = (uint64_t)grant_ms * 1000000;
+    atomic_store(&booked, 0);
+}
+
+bool espi_budget_open(uint64_t estimate)
+{
+    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <= grant + (espi_stats_now() - begun) / SHARE;
+}
+
+void espi_budget_book(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&booked, ns, memory_order_relaxed);
+}

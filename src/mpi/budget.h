@@ -1,0 +1,47 @@
+/*
+ * When a layout has earned Espalier's work (setting auto).
+ *
+ * The rule. What planning costs is estimated before it is done; what the program has spent so far on the type natively
+ * is estimated from its uses (a fixed part per call and a part per byte).
+ *  - First use of a type: it is counted, and its kind (envelope, size, extent: three cheap questions to MPI) is looked up.
+ *    Only when types of this kind have earned planning together, it is decoded, and its layout is looked up among those
+ *    known; a layout not planned before is noted, and planned when it comes a second time.
+ *  - Second, fourth, eighth, ... use: planned when the time spent on this handle, or on its kind, reaches a quarter of the
+ *    estimated cost of planning, and it was used four times at least.
+ *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 2 % of the time since the start. A type that finds
+ *    the budget used up is looked at again when its uses have doubled.
+ * So a type that is committed, used once and freed is never reconstructed, unless the very same layout was used before
+ * and its kind has earned it.
+ */
+#ifndef ESPI_MPI_BUDGET_H
+#define ESPI_MPI_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Nanoseconds that `uses` native calls moving `bytes` bytes in all may have taken. */
+static inline uint64_t espi_budget_spent(uint64_t uses, uint64_t bytes)
+{
+    return 150 * uses + bytes / 2;
+}
+
+/* Estimated nanoseconds of planning a type whose constructor has `numbers` counts and displacements and one element of
+   which has `size` bytes. */
+static inline uint64_t espi_budget_estimate(uint64_t numbers, uint64_t size)
+{
+    return 500000 + 1500 * numbers + 60 * (size < 65536 ? size : 65536);
+}
+
+static inline bool espi_budget_earned(uint64_t uses, uint64_t spent, uint64_t estimate)
+{
+    return uses >= 4 && spent >= estimate / 4;
+}
+
+/* Starts the clock. */
+void espi_budget_start(int64_t grant_ms);
+/* Whether work of about `estimate` nanoseconds fits in what is left. */
+bool espi_budget_open(uint64_t estimate);
+/* Books work that was done. */
+void espi_budget_book(uint64_t ns);
+
+#endif

@@ -1,0 +1,15 @@
+/* What is best for one layout: reconstruction, emission, measurement, and the reason in words (judge.c). */
+#ifndef ESPI_MPI_JUDGE_H
+#define ESPI_MPI_JUDGE_H
+
+#include "mpi/plan.h"
+
+struct espi_judgement {
+    MPI_Datatype better[ESPI_PURPOSES]; /* owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: none */
+    size_t types;                       /* MPI types they are made of */
+};
+
+/* Fills `j` whatever happens, describes the layout in `record` and counts the reason when nothing better was found. */
+void espi_judge(const struct espi_plan_request *request, struct espi_stats_type *record, struct espi_judgement *j);
+
+#endif

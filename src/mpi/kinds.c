@@ -1,0 +1,105 @@
+#include "mpi/kinds.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "mpi/real.h"
+
+enum { KINDS = 512, SEEN = 1024 };
+
+struct kind {
+    uint64_t key, uses, bytes, tried, found;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
+static struct kind kinds[KINDS];
+static uint64_t seen[SEEN];
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 31;
+}
+
+bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts)
+{
+    MPI_Count ints, addrs, counts, types, size, lb, extent;
+    int combiner;
+    uint64_t h;
+
+    if (espi_real.Type_get_envelope_c(type, &ints, &addrs, &counts, &types, &combiner) != MPI_SUCCESS ||
+        espi_real.Type_size_c(type, &size) != MPI_SUCCESS ||
+        espi_real.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS)
+        return false;
+    h = mix(mix(mix(mix(1, (uint64_t)ints), (uint64_t)addrs), (uint64_t)counts), (uint64_t)types);
+    h = mix(mix(mix(mix(h, (uint64_t)combiner), (uint64_t)size), (uint64_t)lb), (uint64_t)extent);
+    facts->key = h | 1;
+    facts->size = size;
+    facts->numbers = (uint64_t)(ints + addrs + counts);
+    return true;
+}
+
+static struct kind *slot(uint64_t key)
+{
+    struct kind *k = &kinds[(key >> 8) % KINDS];
+
+    if (k->key != key) {
+        memset(k, 0, sizeof *k);
+        k->key = key;
+    }
+    return k;
+}
+
+void espi_kind_use(uint64_t key, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes)
+{
+    struct kind *k;
+
+    pthread_mutex_lock(&lock);
+    k = slot(key);
+    k->uses += uses;
+    k->bytes += bytes;
+    *all_uses = k->uses;
+    *all_bytes = k->bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+bool espi_kind_hopeful(uint64_t key)
+{
+    bool hopeful;
+
+    pthread_mutex_lock(&lock);
+    hopeful = slot(key)->tried < 16 + 8 * slot(key)->found;
+    pthread_mutex_unlock(&lock);
+    return hopeful;
+}
+
+void espi_kind_tried(uint64_t key, bool found)
+{
+    struct kind *k;
+
+    pthread_mutex_lock(&lock);
+    k = slot(key);
+    k->tried++;
+    k->found += found;
+    pthread_mutex_unlock(&lock);
+}
+
+bool espi_layout_seen(uint64_t layout_key)
+{
+    uint64_t *at = &seen[(layout_key >> 8) % SEEN];
+    bool before;
+
+    pthread_mutex_lock(&lock);
+    before = *at == layout_key;
+    *at = layout_key;
+    pthread_mutex_unlock(&lock);
+    return before;
+}
+
+void espi_kinds_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    memset(kinds, 0, sizeof kinds);
+    memset(seen, 0, sizeof seen);
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,34 @@
+/*
+ * Kinds of types: what can be told apart by three cheap questions to MPI, without reading a constructor's arguments. A
+ * program that makes the same type again and again shows by its kind.
+ * The table is small and shared by all threads; entries that meet in one slot replace each other, which only delays planning.
+ */
+#ifndef ESPI_MPI_KINDS_H
+#define ESPI_MPI_KINDS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct espi_kind_facts {
+    uint64_t key;
+    int64_t size;     /* bytes of data */
+    uint64_t numbers; /* counts and displacements of the outermost constructor */
+};
+
+/* False when MPI does not answer. */
+bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts);
+
+/* Adds uses to a kind; gives its totals. */
+void espi_kind_use(uint64_t key, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes);
+
+/* Whether another decode of a fresh type of this kind is worth trying: not after many that led to no known layout. */
+bool espi_kind_hopeful(uint64_t key);
+void espi_kind_tried(uint64_t key, bool found);
+
+/* Notes that a layout was seen; true when it had been noted before. */
+bool espi_layout_seen(uint64_t layout_key);
+
+void espi_kinds_reset(void);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * A sample is the least of several rounds; within a round the candidates take turns, so that what else happens on the
+ * machine meets all of them. Candidates that are far behind in everything after two rounds are not measured further.
+ */
+#include "mpi/measure.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "mpi/real.h"
+#include "stats/stats.h"
+
+enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 25, SAMPLE_NS = 4000, REPEAT_MOST = 64 };
+
+static MPI_Comm self = MPI_COMM_NULL;
+
+struct bench {
+    char *from, *to, *packed, *reference; /* from and to: as MPI's buffer arguments, true_lb already taken off */
+    char *memory;
+    size_t mapped, span;
+    int count, bytes;
+};
+
+static bool open_self(void)
+{
+    int begun = 0;
+
+    if (self != MPI_COMM_NULL)
+        return true;
+    if (espi_real.Initialized(&begun) != MPI_SUCCESS || !begun)
+        return false;
+    if (espi_real.Comm_dup(MPI_COMM_SELF, &self) != MPI_SUCCESS) {
+        self = MPI_COMM_NULL;
+        return false;
+    }
+    return espi_real.Comm_set_errhandler(self, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+}
+
+void espi_measure_stop(void)
+{
+    if (self != MPI_COMM_NULL)
+        espi_real.Comm_free(&self);
+    self = MPI_COMM_NULL;
+}
+
+static size_t pages(size_t bytes)
+{
+    return (bytes + 8191) & ~(size_t)4095;
+}
+
+static espi_status open_bench(struct bench *b, MPI_Datatype type, int count, size_t scratch)
+{
+    MPI_Count size, lb, extent, true_lb, true_extent;
+    int64_t reach, low, high;
+    size_t total;
+
+    if (espi_real.Type_size_c(type, &size) != MPI_SUCCESS ||
+        espi_real.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS ||
+        espi_real.Type_get_true_extent_c(type, &true_lb, &true_extent) != MPI_SUCCESS)
+        return ESPI_ERR_MPI;
+    if (__builtin_mul_overflow((int64_t)extent, (int64_t)(count - 1), &reach) || size > INT_MAX / 2 / count ||
+        true_extent > (int64_t)scratch)
+        return ESPI_ERR_LIMIT;
+    low = reach < 0 ? reach : 0;
+    high = reach > 0 ? reach : 0;
+    if (high - low > (int64_t)scratch)
+        return ESPI_ERR_LIMIT;
+    b->span = (size_t)(high - low + true_extent);
+    b->count = count;
+    b->bytes = (int)size * count;
+    total = 2 * pages(b->span) + 2 * pages((size_t)b->bytes);
+    if (total > scratch)
+        return ESPI_ERR_LIMIT;
+    b->memory = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (b->memory == MAP_FAILED)
+        return ESPI_ERR_MEMORY;
+    b->mapped = total;
+    b->from = b->memory - low - true_lb;
+    b->to = b->memory + pages(b->span) - low - true_lb;
+    b->packed = b->memory + 2 * pages(b->span);
+    b->reference = b->packed + pages((size_t)b->bytes);
+    return ESPI_OK;
+}
+
+static bool run(const struct bench *b, MPI_Datatype type, enum espi_operation op)
+{
+    int at = 0;
+
+    switch (op) {
+    case ESPI_MEASURE_PACK:
+        return espi_real.Pack(b->from, b->count, type, b->packed, b->bytes, &at, self) == MPI_SUCCESS;
+    case ESPI_MEASURE_UNPACK:
+        return espi_real.Unpack(b->packed, b->bytes, &at, b->to, b->count, type, self) == MPI_SUCCESS;
+    default:
+        return espi_real.Sendrecv(b->from, b->count, type, 0, 0, b->to, b->count, type, 0, 0, self,
+                                  MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    }
+}
+
+/* Fills the data with something that has no period a layout could have, and keeps how the first candidate packs it. */
+static bool prepare(const struct bench *b, MPI_Datatype original)
+{
+    uint64_t x = 88172645463325252u;
+    int at = 0, i;
+
+    for (i = 0; i < b->bytes; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        b->reference[i] = (char)x;
+    }
+    if (espi_real.Unpack(b->reference, b->bytes, &at, b->from, b->count, original, self) != MPI_SUCCESS)
+        return false;
+    at = 0;
+    return espi_real.Pack(b->from, b->count, original, b->reference, b->bytes, &at, self) == MPI_SUCCESS;
+}
+
+/* Packs and unpacks with the candidate what the original unpacks and packs. */
+static bool same_bytes(const struct bench *b, MPI_Datatype original, MPI_Datatype type)
+{
+    int at = 0;
+
+    memset(b->packed, 0, (size_t)b->bytes); /* what the candidate before has unpacked must not pass for this one's */
+    if (!run(b, original, ESPI_MEASURE_UNPACK) || !run(b, type, ESPI_MEASURE_PACK) || memcmp(b->packed, b->reference, (size_t)b->bytes) != 0)
+        return false;
+    if (!run(b, type, ESPI_MEASURE_UNPACK))
+        return false;
+    memset(b->packed, 0, (size_t)b->bytes);
+    return espi_real.Pack(b->to, b->count, original, b->packed, b->bytes, &at, self) == MPI_SUCCESS &&
+           memcmp(b->packed, b->reference, (size_t)b->bytes) == 0;
+}
+
+static uint64_t sample(const struct bench *b, MPI_Datatype type, enum espi_operation op, int repeat)
+{
+    uint64_t begun;
+    int i;
+
+    begun = espi_stats_now();
+    for (i = 0; i < repeat; i++)
+        if (!run(b, type, op))
+            return UINT64_MAX;
+    return (espi_stats_now() - begun) / (uint64_t)repeat + 1;
+}
+
+static uint64_t cpu_now(void)
+{
+    struct timespec t;
+
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
+static bool far_behind(const struct espi_candidate *c, const uint64_t best[ESPI_OPERATIONS])
+{
+    int op;
+
+    for (op = 0; op < ESPI_OPERATIONS; op++)
+        if (c->ns[op] < best[op] + best[op] / 4)
+            return false;
+    return true;
+}
+
+static void rounds(const struct bench *b, struct espi_candidate *c, int n, uint64_t budget_ns)
+{
+    uint64_t begun = cpu_now(), wall = espi_stats_now(), best[ESPI_OPERATIONS], ns;
+    int round, op, i, repeat;
+
+    for (op = 0; op < ESPI_OPERATIONS; op++)
+        best[op] = UINT64_MAX;
+    for (round = 0; round < ROUNDS_MOST; round++) {
+        for (op = 0; op < ESPI_OPERATIONS; op++) {
+            for (i = 0; i < n; i++) {
+                if (c[i].wrong || (round > 1 && i > 0 && far_behind(&c[i], best)))
+                    continue;
+                repeat = round == 0 ? 1 : (int)(SAMPLE_NS / c[i].ns[op]) + 1;
+                ns = sample(b, c[i].type, (enum espi_operation)op, repeat > REPEAT_MOST ? REPEAT_MOST : repeat);
+                if (c[i].ns[op] == 0 || ns < c[i].ns[op])
+                    c[i].ns[op] = ns;
+                if (c[i].ns[op] < best[op])
+                    best[op] = c[i].ns[op];
+            }
+        }
+        /* Time in which others had the processor shows nothing, so rounds are paid for by the thread's own time. */
+        if ((round >= ROUNDS_LEAST && cpu_now() - begun > budget_ns) || espi_stats_now() - wall > 10 * budget_ns)
+            break;
+    }
+}
+
+espi_status espi_measure(struct espi_candidate *candidates, int n, int count, size_t scratch, uint64_t budget_ns)
+{
+    struct bench b;
+    espi_status status;
+    int i;
+
+    if (!open_self())
+        return ESPI_ERR_MPI;
+    status = open_bench(&b, candidates[0].type, count, scratch);
+    if (status != ESPI_OK)
+        return status;
+    for (i = 0; i < n; i++) {
+        candidates[i].wrong = false;
+        memset(candidates[i].ns, 0, sizeof candidates[i].ns);
+    }
+    if (prepare(&b, candidates[0].type)) {
+        for (i = 1; i < n; i++)
+            candidates[i].wrong = !same_bytes(&b, candidates[0].type, candidates[i].type);
+        rounds(&b, candidates, n, budget_ns);
+    } else {
+        status = ESPI_ERR_MPI;
+    }
+    munmap(b.memory, b.mapped);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* Times of MPI datatypes that describe the same bytes, on scratch memory. */
+#ifndef ESPI_MPI_MEASURE_H
+#define ESPI_MPI_MEASURE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum espi_operation { ESPI_MEASURE_PACK, ESPI_MEASURE_UNPACK, ESPI_MEASURE_PARTIAL, ESPI_OPERATIONS };
+
+struct espi_candidate {
+    MPI_Datatype type;
+    bool wrong;                    /* out: it packed or unpacked other bytes than the first */
+    uint64_t ns[ESPI_OPERATIONS];  /* out: least time of one call; 0 = not measured */
+};
+
+/*
+ * Packs, unpacks and sends to self (the type on both sides, so that MPI goes through it in parts) `count` items of each
+ * of the n candidates, in turns. The first candidate is the program's own type; the bytes that the others
+ * produce are compared with its. At most `scratch` bytes of memory, about `budget_ns` of time (a first round of all is
+ * always made). ESPI_ERR_LIMIT: the buffers would be larger. Calls from several threads at once must be excluded.
+ */
+espi_status espi_measure(struct espi_candidate *candidates, int n, int count, size_t scratch, uint64_t budget_ns);
+
+/* Frees the communicator that measuring uses. */
+void espi_measure_stop(void);
+
+#endif
