@@ -10,6 +10,13 @@ check_PROGRAMS += %D%/bytes_p2p %D%/bytes_coll
 %C%_bytes_coll_SOURCES = %D%/bytes_coll.c $(ESPI_BYTES_SOURCES)
 %C%_bytes_coll_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_bytes_coll_LDADD = $(MPI_LIBS)
-TESTS += %D%/run-p2p %D%/run-coll
+check_PROGRAMS += %D%/bytes_local %D%/bad_calls
+%C%_bytes_local_SOURCES = %D%/bytes_local.c $(ESPI_BYTES_SOURCES)
+%C%_bytes_local_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
+%C%_bytes_local_LDADD = $(MPI_LIBS)
+%C%_bad_calls_SOURCES = %D%/bad_calls.c
+%C%_bad_calls_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_bad_calls_LDADD = $(MPI_LIBS)
+TESTS += %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
 endif
-dist_check_SCRIPTS += %D%/compare %D%/run-p2p %D%/run-coll
+dist_check_SCRIPTS += %D%/compare %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
