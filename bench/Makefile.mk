@@ -18,3 +18,7 @@ noinst_PROGRAMS += %D%/callcost
 %C%_callcost_SOURCES = %D%/callcost.c %D%/bench.c
 %C%_callcost_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_callcost_LDADD = $(MPI_LIBS)
+
+noinst_PROGRAMS += %D%/commtree
+%C%_commtree_SOURCES = %D%/commtree.c
+%C%_commtree_LDADD = libespi-pure.la -lm

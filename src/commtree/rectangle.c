@@ -10,6 +10,7 @@
 struct column {
     double *f; /* F(., j) by index */
     const double *t; /* T(., j) of the right triangle, by index; NULL for j = root */
+    double back_value;
     int front, back;
     int ks, kr;
 };
@@ -74,8 +75,11 @@ espi_status espi_rectangle_fill(const struct espi_table *s, const struct espi_tr
     for (int i = root; i >= 0; i--) {
         int front = 0, back = -1;
         double q0 = q[i];
-        for (int k = i; k < root; k++)
+        for (int k = i; k < root; k++) {
+            if (k + 8 < root)
+                __builtin_prefetch(&espi_column(left, k + 8)[i]);
             row_left[k] = espi_at(left, i, k);
+        }
         for (int j = root; j < s->n; j++) {
             struct column *c = &columns[j - root];
             if (i == root && j == root) {
@@ -87,6 +91,12 @@ espi_status espi_rectangle_fill(const struct espi_table *s, const struct espi_tr
                 continue;
             }
             uint16_t *queue = queues + (c->f - rect->f);
+            if (j + 6 < s->n) {
+                __builtin_prefetch(&c[6].f[i], 1);
+                __builtin_prefetch(&c[6].f[c[6].ks]);
+                __builtin_prefetch(&c[6].t[c[6].kr]);
+                __builtin_prefetch(queue + 6 * height + c[6].back + 1, 1);
+            }
             double best = 1e308, end = q[j + 1];
             if (j > root) {
                 if (i < root || j - 1 > root) {
@@ -112,10 +122,14 @@ espi_status espi_rectangle_fill(const struct espi_table *s, const struct espi_tr
             if (i < root) {
                 int ks = c->ks, cf = c->front, cb = c->back;
                 if (i + 1 < root || j > root) {
-                    double value = c->f[i + 1] + q[i + 1];
-                    while (cb >= cf && c->f[queue[cb] + 1] + q[queue[cb] + 1] >= value)
+                    double value = row[j - root] + q[i + 1]; /* the row before still stands there */
+                    if (cb >= cf && c->back_value >= value) {
                         cb--;
+                        while (cb >= cf && c->f[queue[cb] + 1] + q[queue[cb] + 1] >= value)
+                            cb--;
+                    }
                     queue[++cb] = (uint16_t)i;
+                    c->back_value = value;
                 }
                 while (ks > i && row_left[ks - 1] + latency >= c->f[ks])
                     ks--;
