@@ -85,8 +85,8 @@ static struct row in_a_child(enum espi_commtree_kind kind, enum espi_commtree_di
     return row;
 }
 
-static void series(enum espi_commtree_kind kind, enum espi_commtree_dist dist, bool best, int from, int to, int factor,
-                   const struct espi_commtree_model *model, const char *note)
+static void series(enum espi_commtree_kind kind, enum espi_commtree_dist dist, bool best, int from, int to,
+                   int factor, const struct espi_commtree_model *model, const char *note)
 {
     double before = 0;
     for (int p = from; p <= to; p *= factor) {

@@ -16,8 +16,8 @@ enum {
 static const struct cli_spec spec = {
     .command = "gather",
     .operands = "",
-    .summary = "Builds trees for a gather or scatter of blocks of given sizes and prints their completion times in the "
-               "one-ported linear model.",
+    .summary = "Builds trees for a gather or scatter of blocks of given sizes and prints their completion times in "
+               "the one-ported linear model.",
     .options =
         (const struct cli_option[]){
             {"--sizes", "FILE", "block sizes of the ranks, whole numbers in order; # begins a comment; - is standard "
@@ -31,8 +31,8 @@ static const struct cli_spec spec = {
             {"--alpha", "A", "time per message (default 100)"},
             {"--beta", "B", "time per byte (default 1)"},
             {"--gamma", "G", "time per byte of a receiving rank's own block (default 0)"},
-            {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own block "
-                               "while they wait (default 0)"},
+            {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own "
+                               "block while they wait (default 0)"},
             {"--root", "R", "a rank, or best (the default): choose it too"},
             {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the default); "
                                        "also unordered, two-size"},
@@ -230,7 +230,8 @@ static int carry_out(struct request *request)
         return code;
     request->problem.size = size;
     if (request->root >= request->problem.p)
-        code = cli_usage("--root: expected best or a rank below %d, found %" PRId64, request->problem.p, request->root);
+        code = cli_usage("--root: expected best or a rank below %d, found %" PRId64, request->problem.p,
+                         request->root);
     request->problem.root = (int)request->root;
     if (code == CLI_OK && request->format == FORMAT_TSV)
         printf("algorithm\troot\ttime\n");
@@ -304,7 +305,8 @@ static int take_choice(const char *option, const char *value, const char *const 
 
 static int take_option(struct request *request, int option, const char *value)
 {
-    static const char *const ops[] = {"gather", "scatter", NULL}, *const formats[] = {"tsv", "json", "dot", "svg", NULL};
+    static const char *const ops[] = {"gather", "scatter", NULL};
+    static const char *const formats[] = {"tsv", "json", "dot", "svg", NULL};
     struct espi_commtree_model *model = &request->problem.model;
     int chosen = 0, code = CLI_OK;
 
@@ -314,7 +316,8 @@ static int take_option(struct request *request, int option, const char *value)
         return CLI_OK;
     case OPTION_DIST:
         request->have_dist = espi_commtree_dist_parse(value, &request->dist);
-        return request->have_dist ? CLI_OK : cli_usage("--dist: expected a distribution of --help, found '%s'", value);
+        return request->have_dist ? CLI_OK
+                                  : cli_usage("--dist: expected a distribution of --help, found '%s'", value);
     case OPTION_P:
         request->have_p = true;
         return take_whole("-p", value, 1, 100000000, &request->p);

@@ -4,9 +4,10 @@
      root r inside: max(U(i,r-1) + c(i,r-1) + own(r), U(r+1,j)) + c(r+1,j)
      root i:        max(max(own(i), U(i+1,k)) + c(i+1,k), U(k+1,j)) + c(k+1,j), or one child i+1..j
      root j:        max(U(i,k) + c(i,k), U(k+1,j-1)) + c(k+1,j-1) + own(j), or one child i..j-1
-   with c(i,j) the cost of sending that range. All three are of the form max(A(k), U(k+1,e)) + c(k+1,e) with A rising in k
-   (for gamma <= beta) and U falling: before the crossing the last k is best, behind it A(k) - beta*sum(0..k) has a
-   sliding minimum. As e grows everything moves right: O(n^2). Ranks without data may be among them. */
+   with c(i,j) the cost of sending that range. All three are of the form max(A(k), U(k+1,e)) + c(k+1,e) with A
+   rising in k (for gamma <= beta) and U falling: before the crossing the last k is best, behind it A(k) -
+   beta*sum(0..k) has a sliding minimum. As e grows everything moves right: O(n^2). Ranks without data may be among
+   them. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -181,8 +182,8 @@ static void choose_ends(const struct binary *b, const struct espi_triangle *tri,
     if (first) {
         offer(best, one_child(b, tri, i, j, true), i, i + 1, j, 1, 0);
         for (int k = i + 1; k < j; k++)
-            offer(best, espi_max(first_part(b, tri, FIRST, i, k), best_of(tri, k + 1, j)) + cost(b, k + 1, j), i, i + 1,
-                  k, k + 1, j);
+            offer(best, espi_max(first_part(b, tri, FIRST, i, k), best_of(tri, k + 1, j)) + cost(b, k + 1, j), i,
+                  i + 1, k, k + 1, j);
     }
     if (last) {
         offer(best, one_child(b, tri, i, j, false), j, i, j - 1, 1, 0);

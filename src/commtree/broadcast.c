@@ -65,9 +65,9 @@ struct span {
     int lo, hi, root, rounds;
 };
 
-/* Root r of lo..hi, which has at most 2^rounds ranks, takes in round t a range of at most 2^t: from the left where bit t of
-   the number of ranks on the left is set, else from the right. That exhausts the left exactly, and the right too, as
-   what remains of 2^rounds - 1 covers it. */
+/* Root r of lo..hi, which has at most 2^rounds ranks, takes in round t a range of at most 2^t: from the left where
+   bit t of the number of ranks on the left is set, else from the right. That exhausts the left exactly, and the
+   right too, as what remains of 2^rounds - 1 covers it. */
 static espi_status in_rank_order(int p, int root, struct espi_commtree *tree)
 {
     struct espi_joins joins = {0, 0, NULL, NULL};

@@ -82,8 +82,8 @@ espi_status espi_commtree_build_compact(enum espi_commtree_kind kind, const stru
 
 void espi_commtree_release(struct espi_commtree *tree);
 
-/* Makes a tree of n-1 joins: in step s the rank to[s], with all it holds, receives all that from[s] holds. Steps of one
-   receiver must be in time order. With no steps the tree is the root alone. ARGUMENT unless it is a tree. */
+/* Makes a tree of n-1 joins: in step s the rank to[s], with all it holds, receives all that from[s] holds. Steps of
+   one receiver must be in time order. With no steps the tree is the root alone. ARGUMENT unless it is a tree. */
 espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from, const int *to, bool ordered,
                                      struct espi_commtree *tree);
 
@@ -91,8 +91,8 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
 espi_status espi_commtree_time(const struct espi_commtree *tree, const int64_t *size,
                                const struct espi_commtree_model *model, enum espi_commtree_op op, double *time);
 
-/* The same, and when each rank's message with its parent occupies the parent's port (start and finish, p entries each,
-   set only for ranks with a parent). */
+/* The same, and when each rank's message with its parent occupies the parent's port (start and finish, p entries
+   each, set only for ranks with a parent). */
 espi_status espi_commtree_schedule(const struct espi_commtree *tree, const int64_t *size,
                                    const struct espi_commtree_model *model, enum espi_commtree_op op, double *start,
                                    double *finish, double *time);
@@ -109,14 +109,14 @@ struct espi_commtree_links {
 espi_status espi_commtree_time_links(const struct espi_commtree *tree, const int64_t *size,
                                      const struct espi_commtree_links *links, enum espi_commtree_op op, double *time);
 
-/* Optimal ordered tree over such links for op: exact, by a recurrence over ranges and roots with about n^5/60 steps for
-   n ranks with data; LIMIT above 128. */
+/* Optimal ordered tree over such links for op: exact, by a recurrence over ranges and roots with about n^5/60 steps
+   for n ranks with data; LIMIT above 128. */
 espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links, const int64_t *size, int root,
                                         enum espi_commtree_op op, struct espi_commtree *tree);
 
-/* Ranks in nodes; two pairs of constants. An ordered tree made for each node, and one over the nodes; compared with flat
-   optimal and adaptive trees, and up to 64 ranks with the exact optimum; the fastest is returned. node[] holds any
-   integers; a run of neighbours with the same one is treated together. */
+/* Ranks in nodes; two pairs of constants. An ordered tree made for each node, and one over the nodes; compared with
+   flat optimal and adaptive trees, and up to 64 ranks with the exact optimum; the fastest is returned. node[] holds
+   any integers; a run of neighbours with the same one is treated together. */
 struct espi_commtree_levels {
     const int *node;                        /* p entries */
     struct espi_commtree_model within, across; /* latency and early_copy must agree; gamma of `within` is used */
@@ -124,7 +124,8 @@ struct espi_commtree_levels {
 espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
                                     const struct espi_commtree_levels *levels, struct espi_commtree *tree);
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
-                                      const struct espi_commtree_levels *levels, enum espi_commtree_op op, double *time);
+                                      const struct espi_commtree_levels *levels, enum espi_commtree_op op,
+                                      double *time);
 
 /* Broadcast of m bytes from root (children to be sent to in reverse order), or reduction to it (received in order;
    each costs gamma*m more to combine). Optimal under the model incl. latency. Ranks are numbered around from the

@@ -57,12 +57,14 @@ void espi_splits_join(const struct espi_split *split, int nodes, int single, int
 bool espi_commtree_monotone(const struct espi_compact *c, const struct espi_commtree_model *model);
 
 /* The constructions; sizes and model already checked. */
-espi_status espi_build_linear(const struct espi_commtree_problem *, const struct espi_compact *, struct espi_commtree *);
+espi_status espi_build_linear(const struct espi_commtree_problem *, const struct espi_compact *,
+                              struct espi_commtree *);
 espi_status espi_build_binomial(const struct espi_commtree_problem *, const struct espi_compact *,
                                 struct espi_commtree *);
 espi_status espi_build_adaptive(const struct espi_commtree_problem *, const struct espi_compact *,
                                 struct espi_commtree *);
-espi_status espi_build_binary(const struct espi_commtree_problem *, const struct espi_compact *, struct espi_commtree *);
+espi_status espi_build_binary(const struct espi_commtree_problem *, const struct espi_compact *,
+                              struct espi_commtree *);
 espi_status espi_build_optimal(const struct espi_commtree_problem *, const struct espi_compact *,
                                struct espi_commtree *);
 espi_status espi_build_unordered(const struct espi_commtree_problem *, const struct espi_compact *,

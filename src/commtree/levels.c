@@ -1,8 +1,8 @@
-/* Two levels, nodes and the network between them. The composed tree gathers inside each node by its optimal tree, then
-   joins neighbouring nodes by a dynamic program in which a node is one element that is ready at its completion time:
-   O(N^3) for N nodes with a tight inner loop. What it gives up is mixing: a node's ranks never receive from outside
-   before the node is complete, and no node is left in two parts. So flat trees compete with it, and for few ranks the
-   exact optimum. */
+/* Two levels, nodes and the network between them. The composed tree gathers inside each node by its optimal tree,
+   then joins neighbouring nodes by a dynamic program in which a node is one element that is ready at its completion
+   time: O(N^3) for N nodes with a tight inner loop. What it gives up is mixing: a node's ranks never receive from
+   outside before the node is complete, and no node is left in two parts. So flat trees compete with it, and for few
+   ranks the exact optimum. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Optimal ordered trees where every pair of ranks has its own constants.
 
-   T(i, j, r), the least time in which r holds all of i..j, is the least over the splits k, and over the roots s of the part
-   that does not hold r, of max(T(part of r, r), T(other part, s)) + alpha_sr + beta_sr * (size of the other part). */
+   T(i, j, r), the least time in which r holds all of i..j, is the least over the splits k, and over the roots s of
+   the part that does not hold r, of max(T(part of r, r), T(other part, s)) + alpha_sr + beta_sr * (size of the
+   other part). */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -159,7 +159,8 @@ espi_status espi_build_optimal(const struct espi_commtree_problem *problem, cons
         q[v + 1] = m->beta * (double)c->prefix[v + 1];
         own[v] = m->gamma * (double)c->size[v];
     }
-    struct espi_table s = {n, q, own, m->alpha, m->latency, m->early_copy, plain, 4 * DBL_EPSILON * (q[n] + m->alpha)};
+    struct espi_table s = {n, q, own, m->alpha, m->latency, m->early_copy, plain,
+                           4 * DBL_EPSILON * (q[n] + m->alpha)};
     struct walk w = {&s, &left, &right, NULL};
     if (c->root == ESPI_COMMTREE_BEST) {
         status = espi_triangle_fill(&s, 0, n, &left);

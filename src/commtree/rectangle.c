@@ -34,7 +34,8 @@ static double plain_cell(const struct espi_table *s, int root, int i, int j, con
     for (int k = root; k < j; k++) {
         double b = c->t[k + 1];
         best = espi_min(best, k == i ? single_right(s, root, j, b)
-                                     : espi_max(row[k - root], b + s->latency) + s->alpha + (s->q[j + 1] - s->q[k + 1]));
+                                     : espi_max(row[k - root], b + s->latency) + s->alpha +
+                                           (s->q[j + 1] - s->q[k + 1]));
     }
     for (int k = i; k < root; k++) {
         best = espi_min(best, k + 1 == j ? single_left(s, i, root, left[k])

@@ -1,4 +1,5 @@
-/* Linear, rank-ordered binomial, problem-adaptive binomial and two-size trees: O(p), or O(p log p) for a best root. */
+/* Linear, rank-ordered binomial, problem-adaptive binomial and two-size trees: O(p), or O(p log p) for a best root.
+   */
 #include <stdlib.h>
 
 #include "commtree/internal.h"
@@ -31,8 +32,8 @@ espi_status espi_build_linear(const struct espi_commtree_problem *problem, const
     return status;
 }
 
-/* Joins neighbours of 2^k indices, k = 0, 1, ...; `adaptive`: the lighter side sends, the left one when equal; else the
-   left side sends. The side with the root receives. */
+/* Joins neighbours of 2^k indices, k = 0, 1, ...; `adaptive`: the lighter side sends, the left one when equal; else
+   the left side sends. The side with the root receives. */
 static espi_status rounds(const struct espi_commtree_problem *problem, const struct espi_compact *c, int root,
                           bool adaptive, struct espi_commtree *tree)
 {

@@ -1,7 +1,8 @@
 /* The tables of the optimal ordered construction; doc/gather-trees.md has the recurrences and the proof.
 
-   Indices are those of the ranks that take part. A table of best trees holds T(i, j), the least completion time of the
-   range i..j with any root, column by column: T(., j) is contiguous and grows with i towards the end of the column. */
+   Indices are those of the ranks that take part. A table of best trees holds T(i, j), the least completion time of
+   the range i..j with any root, column by column: T(., j) is contiguous and grows with i towards the end of the
+   column. */
 #ifndef ESPI_COMMTREE_TABLE_H
 #define ESPI_COMMTREE_TABLE_H
 
@@ -33,8 +34,8 @@ static inline double espi_at(const struct espi_triangle *tri, int i, int j)
     return espi_column(tri, j)[i - tri->lo];
 }
 
-/* Cost of the range i..j when i..k receives k+1..j (from the left's view), and the other way round; `a` and `b` are the
-   parts' times. A single rank that receives also copies. */
+/* Cost of the range i..j when i..k receives k+1..j (from the left's view), and the other way round; `a` and `b` are
+   the parts' times. A single rank that receives also copies. */
 static inline double espi_right_sends(const struct espi_table *s, int i, int k, int j, double a, double b)
 {
     double ready = i == k ? s->own[i] : a;
@@ -54,7 +55,8 @@ size_t espi_triangle_bytes(int n, bool plain);
 espi_status espi_triangle_fill(const struct espi_table *s, int lo, int hi, struct espi_triangle *tri);
 void espi_triangle_release(struct espi_triangle *tri);
 
-/* F(i, j) for i <= root <= j, column by column (root+1 entries each), from the triangles left and right of the root. */
+/* F(i, j) for i <= root <= j, column by column (root+1 entries each), from the triangles left and right of the
+   root. */
 struct espi_rectangle {
     int root, n;
     double *f;

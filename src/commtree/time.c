@@ -32,8 +32,8 @@ static double message(const struct link_costs *cost, int from, int to, int64_t s
     return m->alpha + m->beta * (double)size;
 }
 
-/* After how many of its children the rank copies its own block: before all of them when the first child lies behind it
-   (or the model allows it), else as soon as the child that lies next before it has been received. */
+/* After how many of its children the rank copies its own block: before all of them when the first child lies behind
+   it (or the model allows it), else as soon as the child that lies next before it has been received. */
 static int copy_after(const struct espi_commtree *tree, bool early, int v)
 {
     int from = tree->first[v], to = tree->first[v + 1], next = 0;
@@ -149,7 +149,8 @@ espi_status espi_commtree_time_links(const struct espi_commtree *tree, const int
 }
 
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
-                                      const struct espi_commtree_levels *levels, enum espi_commtree_op op, double *time)
+                                      const struct espi_commtree_levels *levels, enum espi_commtree_op op,
+                                      double *time)
 {
     struct link_costs cost = {.levels = levels, .gamma = levels->within.gamma, .latency = levels->within.latency,
                               .early = levels->within.early_copy};

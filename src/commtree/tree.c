@@ -70,8 +70,8 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
         tree->first[v + 2] += tree->first[v + 1];
     for (int s = 0; s < steps; s++)
         tree->child[tree->first[to[s] + 1]++] = from[s];
-    /* n-1 edges and distinct senders: it is a tree if every sender's parent is in it and there is no cycle, that is, if
-       all are reached from the root. */
+    /* n-1 edges and distinct senders: it is a tree if every sender's parent is in it and there is no cycle, that
+       is, if all are reached from the root. */
     int reached = 1, *queue = malloc((size_t)tree->n * sizeof *queue);
     if (!queue) {
         status = ESPI_ERR_MEMORY;

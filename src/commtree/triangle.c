@@ -4,11 +4,11 @@
      R(k) = max(T(i,k), T(k+1,j) + L) + alpha + beta*size(k+1..j)     the right part sends
      S(k) = max(T(i,k) + L, T(k+1,j)) + alpha + beta*size(i..k)       the left part sends
    except that a part of one rank that receives copies its block. Where T grows with the range, the first maximum is
-   its second term up to a crossing point kr and its first from there on, so that the best k before kr is kr-1 and the
-   best one behind it is a range minimum of T(i,k) - beta*sum(0..k). Likewise for S with its crossing ks: ks itself, or
-   a range minimum of T(k+1,j) + beta*sum(0..k) before it. As j grows, or i falls, both ends of both ranges move
-   in one direction only, so crossing points and range minima (monotone queues: one for the row, one for each
-   column) take amortised constant time: O(n^2) in all. */
+   its second term up to a crossing point kr and its first from there on, so that the best k before kr is kr-1 and
+   the best one behind it is a range minimum of T(i,k) - beta*sum(0..k). Likewise for S with its crossing ks: ks
+   itself, or a range minimum of T(k+1,j) + beta*sum(0..k) before it. As j grows, or i falls, both ends of both
+   ranges move in one direction only, so crossing points and range minima (monotone queues: one for the row, one for
+   each column) take amortised constant time: O(n^2) in all. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

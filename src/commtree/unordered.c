@@ -1,6 +1,7 @@
-/* Trees whose subtrees need not be ranges. Finding the best is NP-hard (Traeff; from PARTITION): exact over all subsets
-   for up to 14 ranks with data, beyond that the best ordered tree of the blocks sorted by decreasing size, and of the
-   natural order, whichever is faster. A rank may always copy its block while it waits for its first child. */
+/* Trees whose subtrees need not be ranges. Finding the best is NP-hard (Traeff; from PARTITION): exact over all
+   subsets for up to 14 ranks with data, beyond that the best ordered tree of the blocks sorted by decreasing size,
+   and of the natural order, whichever is faster. A rank may always copy its block while it waits for its first
+   child. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -111,7 +112,9 @@ struct keyed {
 static int by_size(const void *a, const void *b)
 {
     const struct keyed *x = a, *y = b;
-    return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : (x->index > y->index) - (x->index < y->index);
+    if (x->size != y->size)
+        return x->size < y->size ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
 }
 
 static espi_status sorted(const struct espi_commtree_problem *problem, const struct espi_compact *c,

@@ -15,7 +15,8 @@ static const char *reference_file;
 static double time_of(const struct espi_commtree *tree, const struct espi_commtree_problem *problem)
 {
     double gather = -1, scatter = -2;
-    ck_assert_int_eq(espi_commtree_time(tree, problem->size, &problem->model, ESPI_COMMTREE_GATHER, &gather), ESPI_OK);
+    ck_assert_int_eq(espi_commtree_time(tree, problem->size, &problem->model, ESPI_COMMTREE_GATHER, &gather),
+                     ESPI_OK);
     ck_assert_int_eq(espi_commtree_time(tree, problem->size, &problem->model, ESPI_COMMTREE_SCATTER, &scatter),
                      ESPI_OK);
     ck_assert_msg(fabs(gather - scatter) <= 1e-12 * gather, "gather %.17g, scatter %.17g", gather, scatter);
@@ -77,8 +78,8 @@ static void expect_time(double got, double want, const char *what, const struct 
 {
     if (fabs(got - want) <= 1e-11 * want)
         return;
-    fprintf(stderr, "%s: got %.17g, want %.17g; p %d root %d alpha %g beta %g gamma %g latency %g early %d sizes", what,
-            got, want, pb->p, pb->root, pb->model.alpha, pb->model.beta, pb->model.gamma, pb->model.latency,
+    fprintf(stderr, "%s: got %.17g, want %.17g; p %d root %d alpha %g beta %g gamma %g latency %g early %d sizes",
+            what, got, want, pb->p, pb->root, pb->model.alpha, pb->model.beta, pb->model.gamma, pb->model.latency,
             pb->model.early_copy);
     for (int v = 0; v < pb->p; v++)
         fprintf(stderr, " %lld", (long long)pb->size[v]);
@@ -290,8 +291,8 @@ START_TEST(binary_is_the_plain_recurrence)
 END_TEST
 
 /* Every order in which groups can join: any two (neighbouring, if `ordered`) groups, either root. */
-static double exhaustive(const struct espi_commtree_problem *problem, int groups, const int *head, int steps, int *from,
-                         int *to, bool ordered)
+static double exhaustive(const struct espi_commtree_problem *problem, int groups, const int *head, int steps,
+                         int *from, int *to, bool ordered)
 {
     double best = DBL_MAX;
     if (groups == 1) {
@@ -386,15 +387,16 @@ START_TEST(published_table)
     FILE *file = fopen(reference_file, "r");
     int rows = 0;
     int64_t *size = malloc(2000 * sizeof *size);
-    static const enum espi_commtree_kind kinds[] = {ESPI_COMMTREE_LINEAR, ESPI_COMMTREE_BINARY, ESPI_COMMTREE_BINOMIAL,
+    static const enum espi_commtree_kind kinds[] = {ESPI_COMMTREE_LINEAR, ESPI_COMMTREE_BINARY,
+                                                    ESPI_COMMTREE_BINOMIAL,
                                                     ESPI_COMMTREE_ADAPTIVE, ESPI_COMMTREE_OPTIMAL};
     ck_assert_msg(file != NULL, "%s cannot be read", reference_file);
     while (fgets(line, sizeof line, file)) {
         int alpha, gamma, det;
         long long m, want[5], sum = 0;
         enum espi_commtree_dist dist;
-        if (sscanf(line, "%d %d %63s %d %15s %lld %lld %lld %lld %lld %lld", &alpha, &gamma, dist_name, &det, root_name,
-                   &m, &want[0], &want[1], &want[2], &want[3], &want[4]) != 11 || !det)
+        if (sscanf(line, "%d %d %63s %d %15s %lld %lld %lld %lld %lld %lld", &alpha, &gamma, dist_name, &det,
+                   root_name, &m, &want[0], &want[1], &want[2], &want[3], &want[4]) != 11 || !det)
             continue;
         ck_assert(espi_commtree_dist_parse(dist_name, &dist));
         ck_assert_int_eq(espi_commtree_dist_fill(dist, 2000, 1000, 5, 1, size), ESPI_OK);
@@ -407,8 +409,8 @@ START_TEST(published_table)
             double t = build_time(kinds[k], &problem);
             bool bettered = kinds[k] == ESPI_COMMTREE_OPTIMAL && gamma == 0 && dist == ESPI_DIST_INCREASING &&
                             problem.root == ESPI_COMMTREE_BEST;
-            ck_assert_msg(t == (double)(want[k] - bettered), "%s gamma %d root %s %s: %.17g, published %lld", dist_name,
-                          gamma, root_name, espi_commtree_kind_name(kinds[k]), t, want[k]);
+            ck_assert_msg(t == (double)(want[k] - bettered), "%s gamma %d root %s %s: %.17g, published %lld",
+                          dist_name, gamma, root_name, espi_commtree_kind_name(kinds[k]), t, want[k]);
         }
         rows++;
     }
@@ -509,7 +511,8 @@ START_TEST(equal_links_are_the_homogeneous_model)
             beta[x] = problem.model.beta;
         }
         links = (struct espi_commtree_links){p, alpha, beta, problem.model.gamma};
-        ck_assert_int_eq(espi_commtree_optimal_links(&links, size, problem.root, ESPI_COMMTREE_GATHER, &tree), ESPI_OK);
+        ck_assert_int_eq(espi_commtree_optimal_links(&links, size, problem.root, ESPI_COMMTREE_GATHER, &tree),
+                         ESPI_OK);
         ck_assert_int_eq(espi_commtree_time_links(&tree, size, &links, ESPI_COMMTREE_GATHER, &t), ESPI_OK);
         expect_time(t, oracle_optimal(&problem), "equal links", &problem);
         espi_commtree_release(&tree);
@@ -528,7 +531,8 @@ START_TEST(two_levels)
         struct espi_commtree_levels levels = {node, {(double)random_in(1, 20), 0.25, 0.25, 0, false},
                                               {(double)random_in(20, 200), 1, 0.25, 0, false}};
         struct espi_commtree tree, best;
-        double t, least, *alpha = malloc(sizeof *alpha * (size_t)(p * p)), *beta = malloc(sizeof *beta * (size_t)(p * p));
+        double t, least, *alpha = malloc(sizeof *alpha * (size_t)(p * p));
+        double *beta = malloc(sizeof *beta * (size_t)(p * p));
         for (int v = 0; v < p; v++) {
             node[v] = v / width;
             size[v] = random_in(0, 3) ? random_in(0, 100) : random_in(0, 2000);
@@ -544,7 +548,8 @@ START_TEST(two_levels)
         ck_assert_int_eq(espi_commtree_time_levels(&tree, size, &levels, ESPI_COMMTREE_GATHER, &t), ESPI_OK);
         espi_commtree_release(&tree);
         if (round % 6 == 0) {
-            ck_assert_int_eq(espi_commtree_optimal_links(&all, size, problem.root, ESPI_COMMTREE_GATHER, &best), ESPI_OK);
+            ck_assert_int_eq(espi_commtree_optimal_links(&all, size, problem.root, ESPI_COMMTREE_GATHER, &best),
+                             ESPI_OK);
             ck_assert_int_eq(espi_commtree_time_links(&best, size, &all, ESPI_COMMTREE_GATHER, &least), ESPI_OK);
             espi_commtree_release(&best);
             ck_assert_double_ge(t, least * (1 - 1e-12));
@@ -607,7 +612,8 @@ END_TEST
 
 START_TEST(two_sizes)
 {
-    /* A few large blocks and many small ones: large ones straight to the root, small ones by rounds in one message. */
+    /* A few large blocks and many small ones: large ones straight to the root, small ones by rounds in one message.
+       */
     int64_t size[64];
     struct espi_commtree_problem problem = {64, size, 0, {10, 1, 0, 0, false}, 0};
     for (int v = 0; v < 64; v++)
