@@ -1,5 +1,6 @@
 # Lists of src/reconstruct/; see Makefile.am.
 libespi_pure_la_SOURCES += \
+	%D%/buckets.c \
 	%D%/build.c \
 	%D%/dense.c \
 	%D%/dense.h \

@@ -2,7 +2,7 @@
  * From the tables of the dense solver to a tree. The tables hold costs only: how a cost came about is found again
  * here, which takes O(n d(n)) time per repetition node (d: number of divisors) and O(n^2) per struc.
  *
- * A sequence that starts at x != 0 (Lemma 5). A tree of which only vec nodes and an item stand on the way down from
+ * A sequence that starts at x != 0 (Lemma 5). A tree of which only vec and bucket nodes and an item stand on the way down from
  * the root starts at 0; any other can be moved by x at no cost, in the displacements of the first idx, idxbuc or
  * struc on that way. So the least cost is the minimum over trees that have such a node: A(n) with
  *   A(l) = min(least idx, idxbuc or struc over [0, l) with children of cost C, idx of one copy included,
@@ -28,6 +28,7 @@ struct choice {
     int64_t stride; /* of vec and idxbuc */
     size_t buckets; /* idxbuc */
     int64_t cost;
+    struct espi_strided_buckets strided; /* bucket */
 };
 
 static int64_t difference(int64_t a, int64_t b)
@@ -91,12 +92,26 @@ static void consider_block(struct builder *b, size_t i, size_t e, size_t q, bool
     int64_t child = espi_dense_best(b->dense, i, i + q), stride;
     size_t most = most_frequent(b, i, c, q, &stride);
     if (!absorbing && most == c - 1) {
-        consider(choice, (struct choice){ESPI_VEC, q, stride, 0, child + costs->vec});
+        consider(choice, (struct choice){ESPI_VEC, q, stride, 0, child + costs->vec, {0}});
     }
-    consider(choice, (struct choice){ESPI_IDX, q, 0, 0, child + costs->idx + (int64_t)c * costs->idx_each});
+    consider(choice, (struct choice){ESPI_IDX, q, 0, 0, child + costs->idx + (int64_t)c * costs->idx_each,
+                                      {0}});
     if (b->dense->set != ESPI_SET_BASIC) {
         consider(choice, (struct choice){ESPI_IDXBUC, q, stride, c - most,
-                                         child + costs->idxbuc + (int64_t)(c - most) * costs->idxbuc_each});
+                                         child + costs->idxbuc + (int64_t)(c - most) * costs->idxbuc_each, {0}});
+    }
+}
+
+/* Strided buckets of c > 1 blocks over a child of cost `child`. */
+static void consider_strided(struct builder *b, size_t i, size_t c, size_t q, int64_t child, struct choice *choice)
+{
+    const struct espi_costs *costs = &b->dense->costs;
+    if (b->dense->set == ESPI_SET_EXTENDED && c > 1) {
+        struct espi_strided_buckets best = espi_buckets_best(b->dense->disp + i, q, c);
+        if (best.count > 0) {
+            consider(choice, (struct choice){ESPI_BUCKET, q, 0, 0,
+                                             child + costs->bucket + best.count * costs->bucket_each, best});
+        }
     }
 }
 
@@ -110,6 +125,15 @@ static espi_status repetition(struct builder *b, size_t i, size_t e, int64_t shi
     size_t q = choice->q, c = (e - i) / q, n = choice->kind == ESPI_IDX ? c : choice->buckets, bucket = 0;
     if (choice->kind == ESPI_VEC) {
         return espi_node_vec(b->arena, (int64_t)c, choice->stride, child, out);
+    }
+    if (choice->kind == ESPI_BUCKET) {
+        const struct espi_strided_buckets *best = &choice->strided;
+        int64_t *lengths = espi_arena_calloc(b->arena, (size_t)best->count, sizeof *lengths);
+        if (lengths == NULL) {
+            return ESPI_ERR_MEMORY;
+        }
+        espi_buckets_lengths(disp + i, q, c, best, lengths);
+        return espi_node_bucket(b->arena, best->count, best->stride1, best->stride2, lengths, child, out);
     }
     int64_t *at = espi_arena_calloc(b->arena, n, sizeof *at), *len = NULL;
     if (at == NULL) {
@@ -167,6 +191,7 @@ static espi_status build_edge(struct builder *b, size_t i, size_t e, const struc
     for (size_t q = (e - i) / 2; q > 0; q--) {
         if ((e - i) % q == 0 && repeats(b->dense, i, e, q)) {
             consider_block(b, i, e, q, false, &choice);
+            consider_strided(b, i, (e - i) / q, q, espi_dense_best(b->dense, i, i + q), &choice);
         }
     }
     espi_status status = build(b, i, i + choice.q, 0, &child);
@@ -231,14 +256,18 @@ static espi_status build_displaced(struct builder *b, const struct espi_node **o
                 size_t c = l / q;
                 consider_block(b, 0, l, q, true, &best[l]);
                 if (q < l && most_frequent(b, 0, c, q, &stride) == c - 1) {
-                    consider(&best[l], (struct choice){ESPI_VEC, q, stride, 0, dense->costs.vec + best[q].cost});
+                    consider(&best[l], (struct choice){ESPI_VEC, q, stride, 0, dense->costs.vec + best[q].cost, {0}});
+                }
+                if (q < l) {
+                    consider_strided(b, 0, c, q, best[q].cost, &best[l]);
                 }
             }
         }
         consider(&best[l], (struct choice){.kind = ESPI_STRUC, .cost = dense->costs.struc + b->f[l]});
     }
     *cost = best[n].cost;
-    for (l = n; best[l].kind == ESPI_VEC; l = best[l].q) { /* the chain of vec nodes, made from below afterwards */
+    for (l = n; best[l].kind == ESPI_VEC || best[l].kind == ESPI_BUCKET; l = best[l].q) {
+        /* the chain of nodes that stay where they are, made from below afterwards */
     }
     espi_status status = best[l].kind == ESPI_STRUC
                              ? build_struc(b, 0, l, dense->disp[0], &child)
@@ -247,11 +276,11 @@ static espi_status build_displaced(struct builder *b, const struct espi_node **o
         status = repetition(b, 0, l, dense->disp[0], &best[l], child, &child);
     }
     while (status == ESPI_OK && l < n) {
-        size_t above = n; /* the vec over l on the chain from n */
+        size_t above = n; /* the node over l on the chain from n */
         while (best[above].q != l) {
             above = best[above].q;
         }
-        status = espi_node_vec(b->arena, (int64_t)(above / l), best[above].stride, child, &child);
+        status = repetition(b, 0, above, 0, &best[above], child, &child);
         l = above;
     }
     *out = child;

@@ -17,7 +17,7 @@ struct work {
     uint32_t *x[TILE]; /* common extensions of the rows of a tile */
     uint32_t *run_end; /* of each i: the largest e so that [i, e) is one strided run of equal items */
     void *rows;        /* 2 * TILE arrays of n + 1 values */
-    int64_t *bucket;   /* see espi_dense_buckets */
+    int64_t *bucket;   /* scratch for espi_buckets_fewest */
     bool runs_win;     /* a run as a vec has the least cost that two or more items can have */
     int64_t two_edges; /* no path of two or more edges costs less */
     struct slot *slot;
@@ -88,15 +88,6 @@ static void extend(const struct work *work, size_t i, const uint32_t *next, uint
         x[m] = symbol[m] == symbol[i] ? 1 + longer : 0;
     }
     x[n - 1] = symbol[n - 1] == symbol[i];
-}
-
-/* No buckets are looked for yet: an empty list. */
-static const int64_t *espi_dense_buckets(const struct work *work, size_t i, size_t q, const uint32_t *x)
-{
-    (void)i;
-    (void)q;
-    (void)x;
-    return work->bucket;
 }
 
 #define VALUE int16_t

@@ -33,4 +33,17 @@ int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e);
 espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *arena,
                              const struct espi_node *const *item, const struct espi_node **out, int64_t *cost);
 
+/* ---- strided buckets (buckets.c) over blocks that start at p[0], p[step], p[2 step], .. ---- */
+
+struct espi_strided_buckets {
+    int64_t count; /* 0: these blocks can not stand in strided buckets */
+    int64_t stride1, stride2;
+};
+/* fewest[c] for 2 <= c <= m: the fewest buckets of the first c blocks, 0 when impossible; fewest[m + 1] = 0. Whoever
+   can place c blocks can place fewer, so the first 0 ends the list. */
+void espi_buckets_fewest(const int64_t *p, size_t step, size_t m, int64_t *fewest);
+struct espi_strided_buckets espi_buckets_best(const int64_t *p, size_t step, size_t m);
+void espi_buckets_lengths(const int64_t *p, size_t step, size_t m, const struct espi_strided_buckets *best,
+                          int64_t *len);
+
 #endif

@@ -8,7 +8,7 @@
  *   - R(i, i+1) is the item's own cost: any other tree contains it.
  *   - A repetition root has c >= 2 equal blocks of length q with the child C(i, i+q). It is a vec when all strides
  *     are equal, an idx always, an idxbuc with c - m buckets where m is how often the chosen stride occurs: the
- *     most frequent one is the best. (One copy under a repetition node costs more and changes nothing.)
+ *     most frequent one is the best. For strided buckets see buckets.c. (One copy under a repetition node costs more and changes nothing.)
  *   - A struc root has no struc child: its children could stand in the parent for struc + struc_each less. So
  *     C(i, e) = min(R(i, e), struc + f_i(e)) with f_i(e) the least cost of a path from i to e over edges (j, k) of
  *     cost struc_each + R(j, k).
@@ -29,7 +29,9 @@ static inline __attribute__((always_inline)) void NAME(relax_plain)(const VALUE 
 {
     const VALUE *restrict f0 = f[0], *restrict f1 = f[1], *restrict f2 = f[2], *restrict f3 = f[3];
     VALUE m0 = INFINITE, m1 = INFINITE, m2 = INFINITE, m3 = INFINITE;
+#ifndef __clang__ /* which vectorizes this at -O2 anyway, and warns where it is told not to */
 #pragma omp simd reduction(min : m0, m1, m2, m3)
+#endif
     for (size_t j = 0; j < n; j++) {
         VALUE t0 = (VALUE)(f0[j] + edge[j]), t1 = (VALUE)(f1[j] + edge[j]);
         VALUE t2 = (VALUE)(f2[j] + edge[j]), t3 = (VALUE)(f3[j] + edge[j]);
@@ -87,7 +89,8 @@ static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t chi
         }
     }
     if (work->dense->set == ESPI_SET_EXTENDED) {
-        const int64_t *bucket = espi_dense_buckets(work, i, q, x);
+        const int64_t *bucket = work->bucket;
+        espi_buckets_fewest(disp + i, q, c - 1, work->bucket);
         for (c = 2; bucket[c] != 0; c++) {
             int64_t cost = child + costs->bucket + bucket[c] * costs->bucket_each;
             if (cost < row[i + c * q]) {

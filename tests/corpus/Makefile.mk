@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	%D%/shifted-run.layout \
 	%D%/single-shifted.layout \
 	%D%/single.layout \
+	%D%/strided-buckets.layout \
 	%D%/subarray-3d.layout \
 	%D%/subarray-planes.layout \
 	%D%/triangle-lower.layout \

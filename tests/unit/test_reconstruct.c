@@ -106,6 +106,38 @@ START_TEST(every_short_sequence)
 }
 END_TEST
 
+/* The plain search for strided buckets takes long: short sequences only. */
+START_TEST(strided_buckets)
+{
+    for (int round = 0; round < 2500; round++) {
+        map.n = 0;
+        random_map(&map, 10);
+        check_exact(&map, ESPI_SET_EXTENDED, random_costs());
+        if (round % 50 == 0) {
+            espi_arena_release(&arena);
+        }
+    }
+    for (size_t n = 3; n <= 6; n++) { /* every sequence of differences 0, 1, 2, at a price that makes buckets win */
+        int64_t total = 1;
+        for (size_t i = 1; i < n; i++) {
+            total *= 4;
+        }
+        for (int64_t code = 0; code < total; code++) {
+            struct espi_costs costs = espi_costs_default;
+            int64_t rest = code, at = code % 3 == 0 ? 7 : 0;
+            costs.bucket = 1;
+            map.n = 0;
+            for (size_t i = 0; i < n; i++) {
+                ck_assert_int_eq(espi_typemap_append(&map, 0, at), ESPI_OK);
+                at += rest % 4;
+                rest /= 4;
+            }
+            check_exact(&map, ESPI_SET_EXTENDED, costs);
+        }
+    }
+}
+END_TEST
+
 START_TEST(random_sequences)
 {
     for (int round = 0; round < 6000; round++) {
@@ -205,6 +237,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, known_layouts);
     tcase_add_test(tcase, every_short_sequence);
+    tcase_add_test(tcase, strided_buckets);
     tcase_add_test(tcase, random_sequences);
     tcase_add_test(tcase, bad_arguments_are_refused);
     tcase_add_test(tcase, far_displacements_hold);
