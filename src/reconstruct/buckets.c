@@ -1,18 +1,18 @@
 /*
- * Strided buckets: m equal blocks start at p_0, p_1, ...; find s1, s2 and the fewest buckets so that bucket j starts at
- * p_0 + j s1 and its blocks follow each other at s2. Every bucket holds at least one block.
+ * Strided buckets: m equal blocks start at p_0, p_1, ...; find s1, s2 and the fewest buckets so that bucket j starts
+ * at p_0 + j s1 and its blocks follow each other at s2. Every bucket holds at least one block.
  *
- * For given s1 and s2 one pass is enough. While blocks follow at s2, the number of the bucket that the present block is
- * in may be any of j0 .. j0 + floor(t / r), where j0 is the bucket that the stretch began with, t the steps since then,
- * and r = s1 / s2 when that is a whole number >= 1: only at every r-th step can a new bucket begin inside a stretch.
+ * For given s1 and s2 one pass is enough. While blocks follow at s2, the number of the bucket that the present block
+ * is in may be any of j0 .. j0 + floor(t / r), where j0 is the bucket that the stretch began with, t the steps since
+ * then, and r = s1 / s2 when that is a whole number >= 1: only at every r-th step can a new bucket begin inside a stretch.
  * Where a stretch ends, the next block must begin a bucket, which its place tells: j = (p_k - p_0) / s1; so there is
  * one way to go on, and the fewest buckets for a prefix is j0 + 1.
  *
  * Few pairs (s1, s2) need trying. Let p_0 .. p_t be the first stretch, of stride d, and p' the next block.
  *   - All of the first blocks stand alone: s1 = d, s2 = p' - p_t.
- *   - Else the first bucket has two blocks or more (or s1 = s2, the same as one long bucket), so s2 = d, and p' begins
- *     bucket j: p' - p_0 = j s1. Either j = 1, or buckets began inside the stretch: s1 = r d with r a proper divisor of
- *     u = (p' - p_0) / d and (j - 1) r = u - r <= t.
+ *   - Else the first bucket has two blocks or more (or s1 = s2, the same as one long bucket), so s2 = d, and p'
+ *     begins bucket j: p' - p_0 = j s1. Either j = 1, or buckets began inside the stretch: s1 = r d with r a proper
+ *     divisor of u = (p' - p_0) / d and (j - 1) r = u - r <= t.
  */
 #include <string.h>
 
@@ -28,8 +28,8 @@ static int64_t place(const struct starts *starts, size_t k)
     return starts->p[k * starts->step] - starts->p[0];
 }
 
-/* One pass; lowers fewest[2 .. m] (0: impossible so far), fills len when not NULL. Returns how many buckets all m blocks
-   need, or 0. */
+/* One pass; lowers fewest[2 .. m] (0: impossible so far), fills len when not NULL. Returns how many buckets all m
+   blocks need, or 0. */
 static int64_t pass(const struct starts *starts, int64_t s1, int64_t s2, int64_t *fewest, int64_t *len)
 {
     int64_t r = s2 != 0 && s1 % s2 == 0 && s1 / s2 >= 1 ? s1 / s2 : 0, j0 = 0, t = 0;

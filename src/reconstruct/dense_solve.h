@@ -8,7 +8,8 @@
  *   - R(i, i+1) is the item's own cost: any other tree contains it.
  *   - A repetition root has c >= 2 equal blocks of length q with the child C(i, i+q). It is a vec when all strides
  *     are equal, an idx always, an idxbuc with c - m buckets where m is how often the chosen stride occurs: the
- *     most frequent one is the best. For strided buckets see buckets.c. (One copy under a repetition node costs more and changes nothing.)
+ *     most frequent one is the best. For strided buckets see buckets.c. (One copy under a repetition node
+ *     costs more and changes nothing.)
  *   - A struc root has no struc child: its children could stand in the parent for struc + struc_each less. So
  *     C(i, e) = min(R(i, e), struc + f_i(e)) with f_i(e) the least cost of a path from i to e over edges (j, k) of
  *     cost struc_each + R(j, k).

@@ -7,7 +7,7 @@
 enum espi_set {
     ESPI_SET_BASIC,   /* leaf, vec, idx, struc */
     ESPI_SET_MPI,     /* and idxbuc */
-    ESPI_SET_EXTENDED /* and bucket */
+    ESPI_SET_EXTENDED /* and bucket, each with one copy at least */
 };
 
 struct espi_reconstruct_options {
