@@ -4,6 +4,10 @@ noinst_PROGRAMS += %D%/pingpong
 %C%_pingpong_SOURCES = %D%/pingpong.c %D%/bench.c
 %C%_pingpong_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_pingpong_LDADD = $(MPI_LIBS)
+noinst_PROGRAMS += %D%/overhead
+%C%_overhead_SOURCES = %D%/overhead.c %D%/bench.c
+%C%_overhead_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_overhead_LDADD = $(MPI_LIBS)
 
 noinst_PROGRAMS += %D%/sparse
 %C%_sparse_SOURCES = %D%/sparse.c

@@ -12,6 +12,7 @@ const struct bench_calls bench_seen = {
     .recv = MPI_Recv,
     .pack = MPI_Pack,
     .unpack = MPI_Unpack,
+    .pack_size = MPI_Pack_size,
     .type_size = MPI_Type_size,
     .commit = MPI_Type_commit,
     .type_free = MPI_Type_free,
@@ -35,13 +36,14 @@ int bench_native(struct bench_calls *out)
     *(void **)&out->recv = dlsym(handle, "PMPI_Recv");
     *(void **)&out->pack = dlsym(handle, "PMPI_Pack");
     *(void **)&out->unpack = dlsym(handle, "PMPI_Unpack");
+    *(void **)&out->pack_size = dlsym(handle, "PMPI_Pack_size");
     *(void **)&out->type_size = dlsym(handle, "PMPI_Type_size");
     *(void **)&out->commit = dlsym(handle, "PMPI_Type_commit");
     *(void **)&out->type_free = dlsym(handle, "PMPI_Type_free");
     *(void **)&out->barrier = dlsym(handle, "PMPI_Barrier");
     *(void **)&out->bcast = dlsym(handle, "PMPI_Bcast");
-    if (!out->send || !out->recv || !out->pack || !out->unpack || !out->type_size || !out->commit || !out->type_free ||
-        !out->barrier || !out->bcast)
+    if (!out->send || !out->recv || !out->pack || !out->unpack || !out->pack_size || !out->type_size || !out->commit ||
+        !out->type_free || !out->barrier || !out->bcast)
         return -1;
     return 0;
 }

@@ -14,6 +14,7 @@ struct bench_calls {
     int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
     int (*pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
     int (*unpack)(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
+    int (*pack_size)(int, MPI_Datatype, MPI_Comm, int *);
     int (*type_size)(MPI_Datatype, int *);
     int (*commit)(MPI_Datatype *);
     int (*type_free)(MPI_Datatype *);

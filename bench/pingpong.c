@@ -36,7 +36,11 @@ struct layout {
 };
 
 static struct options options = {
-    .cases = "indexed_block,indexed,struct,irregular2000,irregular8000", .n = 1000, .blocks = 201, .millis = 2000, .warm = 400,
+    .cases = "indexed_block,indexed,struct,irregular2000,irregular8000",
+    .n = 1000,
+    .blocks = 201,
+    .millis = 2000,
+    .warm = 400,
     .seed = 1,
 };
 static struct bench_calls native;
