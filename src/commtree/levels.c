@@ -10,6 +10,7 @@
 #include "commtree/internal.h"
 
 #define EXACT_RANKS 64
+#define RANGED_RANKS 1024
 
 struct nodes {
     int n, root;       /* root: the node of the fixed root, or ESPI_COMMTREE_BEST */
@@ -99,7 +100,7 @@ static int split_of(const struct nodes *w, const struct espi_commtree_model *m, 
     return chosen;
 }
 
-struct ranged {
+struct node_range {
     int i, j, parent;
     bool right;
 };
@@ -111,7 +112,7 @@ static espi_status across(const struct espi_commtree_levels *levels, const struc
     size_t n = (size_t)w->n;
     int count = 0, depth = 0, top = 0, base = joins->steps;
     struct espi_split *split = malloc(n * sizeof *split);
-    struct ranged *stack = malloc((n + 1) * sizeof *stack);
+    struct node_range *stack = malloc((n + 1) * sizeof *stack);
     int *scratch = malloc(n * sizeof *scratch);
     espi_status status = split && stack && scratch ? ESPI_OK : ESPI_ERR_MEMORY;
     bool to_left = true;
@@ -123,9 +124,9 @@ static espi_status across(const struct espi_commtree_levels *levels, const struc
         for (int j = i + 1; j < w->n; j++)
             split_of(w, m, i, j, t_at(w, i, j), &to_left);
     }
-    stack[depth++] = (struct ranged){0, w->n - 1, -1, false};
+    stack[depth++] = (struct node_range){0, w->n - 1, -1, false};
     while (depth) {
-        struct ranged x = stack[--depth];
+        struct node_range x = stack[--depth];
         int value = x.i == x.j ? -1 - x.i : count;
         double time;
         if (x.parent >= 0)
@@ -134,8 +135,8 @@ static espi_status across(const struct espi_commtree_levels *levels, const struc
             continue;
         int k = split_of(w, m, x.i, x.j, &time, &to_left);
         split[count].to_left = to_left;
-        stack[depth++] = (struct ranged){x.i, k, count, false};
-        stack[depth++] = (struct ranged){k + 1, x.j, count, true};
+        stack[depth++] = (struct node_range){x.i, k, count, false};
+        stack[depth++] = (struct node_range){k + 1, x.j, count, true};
         count++;
     }
     espi_splits_join(split, count, 0, scratch, joins, &top);
@@ -193,6 +194,32 @@ static espi_status composed(const struct espi_commtree_problem *problem, const s
     return status;
 }
 
+/* A dynamic program over all ranges in which a join costs what it costs within a node if the whole range lies in one, and
+   else what it costs across: never worse than the composed tree, and free to leave a node in parts. */
+static espi_status ranged(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
+                          struct espi_commtree *tree)
+{
+    struct espi_commtree_problem across_problem = *problem;
+    struct espi_compact c;
+    espi_status status = espi_compact_make(problem, false, &c);
+    if (status != ESPI_OK)
+        return status;
+    int *node_end = malloc((size_t)c.n * sizeof *node_end);
+    status = !node_end ? ESPI_ERR_MEMORY : c.n > RANGED_RANKS ? ESPI_ERR_LIMIT : ESPI_OK;
+    if (status == ESPI_OK) {
+        for (int v = c.n - 1; v >= 0; v--) {
+            bool same = v + 1 < c.n && levels->node[c.rank[v]] == levels->node[c.rank[v + 1]];
+            node_end[v] = same ? node_end[v + 1] : v;
+        }
+        across_problem.model = levels->across;
+        across_problem.model.gamma = levels->within.gamma;
+        status = espi_build_in_nodes(&across_problem, &c, &levels->within, node_end, tree);
+    }
+    free(node_end);
+    espi_compact_release(&c);
+    return status;
+}
+
 static espi_status exact(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
                          struct espi_commtree *tree)
 {
@@ -224,7 +251,7 @@ espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
     if (levels->within.latency != levels->across.latency || levels->within.early_copy != levels->across.early_copy)
         return ESPI_ERR_ARGUMENT;
     bool plain_model = levels->within.latency == 0 && !levels->within.early_copy;
-    for (int x = 0; x < 5; x++) {
+    for (int x = 0; x < 6; x++) {
         struct espi_commtree_problem flat = *problem;
         struct espi_commtree next = ESPI_COMMTREE_INIT;
         double time = 0;
@@ -236,6 +263,8 @@ espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
             status = espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &flat, &next);
         else if (x == 3)
             status = espi_commtree_build_compact(ESPI_COMMTREE_ADAPTIVE, &flat, &next);
+        else if (x == 4)
+            status = ranged(problem, levels, &next);
         else if (problem->p <= EXACT_RANKS && plain_model)
             status = exact(problem, levels, &next);
         else
