@@ -17,6 +17,8 @@ AC_MSG_CHECKING([for MPICH's compiler wrapper])
 AS_IF([test -z "$MPICC"], [AC_MSG_RESULT([none])
   AC_MSG_ERROR([no MPICH compiler wrapper found (tried mpicc.mpich, mpicc). Install MPICH (Debian: apt-get install mpich libmpich-dev) or name it: ./configure MPICC=/path/to/mpicc])])
 AC_MSG_RESULT([$MPICC])
+set dummy $MPICC
+AS_IF([command -v "$[]2" >/dev/null 2>&1], [], [AC_MSG_ERROR(['$[]2', given as MPICC, cannot be run])])
 espi_show=`$MPICC -show 2>/dev/null`
 AS_IF([test -z "$espi_show"], [AC_MSG_ERROR(['$MPICC -show' prints nothing: is MPICC MPICH's wrapper? (Open MPI and others are not supported)])])
 MPI_CPPFLAGS=
