@@ -64,15 +64,25 @@ static espi_status find_families(struct espi_sparse *s)
     if (!status)
         status = espi_builder_finish(s, &b);
     espi_builder_release(&b);
+    return status;
+}
+
+espi_status espi_sparse_begin(struct espi_sparse *s)
+{
+    espi_status status = espi_sparse_text(s);
+    if (!status)
+        status = find_families(s);
     if (status)
         return status;
     s->minima = espi_arena_calloc(&s->scratch, s->nfamilies, sizeof *s->minima);
     s->by_stride = espi_arena_calloc(&s->scratch, s->nstrides, sizeof *s->by_stride);
     s->leaf_stride = espi_arena_calloc(&s->scratch, s->nsym, sizeof *s->leaf_stride);
-    return s->minima && s->by_stride && s->leaf_stride ? ESPI_OK : ESPI_ERR_MEMORY;
+    if (!s->minima || !s->by_stride || !s->leaf_stride)
+        return ESPI_ERR_MEMORY;
+    return espi_sparse_prepare(s);
 }
 
-static void finish(struct espi_sparse *s)
+void espi_sparse_finish(struct espi_sparse *s)
 {
     free(s->intervals);
     free(s->runs);
@@ -82,44 +92,26 @@ static void finish(struct espi_sparse *s)
     espi_arena_release(&s->scratch);
 }
 
-/* *again: Lemma 6 did not hold for some run; the same without it is needed. */
-static espi_status solve(struct espi_sparse *s, struct espi_arena *arena, bool *again, const struct espi_node **tree)
-{
-    espi_status status = espi_sparse_text(s);
-    if (!status)
-        status = find_families(s);
-    if (!status)
-        status = espi_sparse_blocks(s);
-    *again = !status && s->drop_periods && !espi_sparse_periods_hold(s);
-    if (!status && !*again)
-        status = espi_sparse_tree(s, arena, tree);
-    return status;
-}
-
 espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
                                     struct espi_reconstruction *out)
 {
     uint64_t began = now_ns();
     const struct espi_node *tree = NULL;
-    struct espi_sparse s;
+    struct espi_sparse s = {.failed = false};
     if (options->set == ESPI_SET_EXTENDED)
         return ESPI_ERR_UNSUPPORTED;
     espi_status status = check(map, &options->costs);
     if (status)
         return status;
-    if (map->n == 0) {
+    if (map->n == 0)
         status = espi_node_struc(arena, 0, NULL, NULL, &tree);
-    } else {
-        bool again = false;
-        start(&s, map, options, work_limit, true);
-        status = solve(&s, arena, &again, &tree);
-        finish(&s);
-        if (!status && again) {
-            start(&s, map, options, work_limit, false);
-            status = solve(&s, arena, &again, &tree);
-            finish(&s);
-        }
+    for (int round = 0; map->n > 0 && round < 2 && (round == 0 || s.failed); round++) {
+        start(&s, map, options, work_limit, round == 0); /* once more without Lemma 6 where it does not hold */
+        status = espi_sparse_begin(&s);
+        if (!status)
+            status = espi_sparse_tree(&s, arena, &tree);
+        espi_sparse_finish(&s);
     }
     if (status)
         return status;

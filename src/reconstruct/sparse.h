@@ -26,23 +26,27 @@ struct espi_family {
     uint32_t q;       /* entries of a block */
     uint32_t squares; /* blocks less one */
     uint32_t same;    /* the family that speaks for all with this block content */
-    bool run;         /* the block is one strided run of leaves whose cost Lemma 2 gives */
-    int64_t cost;     /* C of the block */
+    uint32_t period_run; /* a run of that period, of whose multiples squares were left out (Lemma 6), or NONE */
+    bool exact;       /* cost is what it costs, not a bound */
+    bool solved;      /* least is C of the block, not a bound (of the family that speaks for it) */
+    int64_t least;
+    int64_t cost;     /* of its block in rows: C, or a lower bound of it and of what was left out in its favour */
     const struct espi_node *node;
 };
 
 /* A maximal stretch of positions lo <= i < hi where symbol i equals symbol i + q, at least q - 1 of them. */
 struct espi_interval {
     uint32_t q, lo, hi;
-    uint32_t run;      /* the periodic run that it lies in with q a multiple of the period, or NONE */
+    uint32_t run; /* the periodic run whose period q is a multiple of, if it lies in one; or NONE */
     uint32_t multiple; /* q over that period */
 };
 
 /* Symbols lo <= i < hi have the least period `period`, and not longer; at least two periods long. */
 struct espi_period_run {
     uint32_t lo, hi, period;
-    uint32_t keep; /* squares of more periods than this are left out (Lemma 6) */
-    bool drops;    /* some really were */
+    uint32_t most; /* periods of the longest block that has a square inside */
+    bool drops;    /* squares of two and more periods are left out (Lemma 6) */
+    int64_t spare; /* the blocks left out cost at least this or as much as one period */
 };
 
 /* What the running minima of one family (or of the leaves) hold while a row is filled. */
@@ -72,7 +76,9 @@ struct espi_sparse {
     bool buckets;       /* idxbuc may be used */
     int64_t uniform;    /* least cost of a repetition of uniform stride over its block */
     bool runs_are_best; /* condition V: nothing is cheaper than a strided run of leaves */
-    bool drop_periods;  /* use Lemma 6 */
+    bool drop_periods;  /* use Lemma 6 ... */
+    bool keep_whole;    /* ... but not for a run that is the whole map */
+    bool failed;        /* it did not hold */
     uint64_t work, work_limit;
     struct espi_arena scratch;
 
@@ -104,6 +110,9 @@ struct espi_sparse {
     size_t nsquares;
     uint32_t nstrides;
 
+    uint32_t *blocks; /* hash table of contents: the families that speak for them */
+    size_t nblocks;
+
     /* rows */
     uint32_t stamp;
     struct espi_minima *minima;          /* per family */
@@ -133,20 +142,19 @@ bool espi_sparse_is_run(const struct espi_sparse *s, uint32_t u, uint32_t len);
 
 /* sparse_repeats.c: all intervals whose blocks are not strided runs, and the periodic runs. */
 espi_status espi_sparse_repeats(struct espi_sparse *s);
-/* sparse_period.c: how many periods squares inside a periodic run need (Lemma 6), at most `periods`; `tokens` per
-   period. */
-uint32_t espi_sparse_periods_kept(struct espi_sparse *s, uint32_t at, uint32_t period, uint32_t tokens,
-                                  uint32_t periods);
-/* Did the squares kept bear Lemma 6 out? Called when all costs are known. */
-bool espi_sparse_periods_hold(const struct espi_sparse *s);
+/* sparse_period.c: Lemma 6. A lower bound of a struct over k periods whose parts are shorter than two. */
+int64_t espi_sparse_least_struct(const struct espi_sparse *s, uint64_t k, uint64_t period);
+/* The family's block, of one period, costs `cost`: are blocks of more periods no cheaper? If one is, s->failed is set and
+   the answer ESPI_ERR_LIMIT. */
+espi_status espi_sparse_certify(struct espi_sparse *s, const struct espi_family *f, int64_t cost);
 
 /* sparse_family.c: squares collected block length by block length, linked into families. */
 struct espi_builder {
     uint32_t q;
-    bool run;
     uint32_t *at;    /* list of positions */
     size_t n, cap;
     uint32_t *stamp; /* per position */
+    uint32_t *owner; /* per position: period_run of the family */
     uint32_t *place; /* per position: square in all[] */
     uint32_t now;
     struct espi_flat {
@@ -156,9 +164,9 @@ struct espi_builder {
     size_t nall, all_cap;
 };
 espi_status espi_builder_start(struct espi_sparse *s, struct espi_builder *b);
-void espi_builder_open(struct espi_builder *b, uint32_t q, bool run);
-/* Adds the square (u, b->q), once. */
-espi_status espi_builder_add(struct espi_sparse *s, struct espi_builder *b, uint32_t u);
+void espi_builder_open(struct espi_builder *b, uint32_t q);
+/* Adds the square (u, b->q), once; `run` as period_run of a family. */
+espi_status espi_builder_add(struct espi_sparse *s, struct espi_builder *b, uint32_t u, uint32_t run);
 espi_status espi_builder_close(struct espi_sparse *s, struct espi_builder *b);
 /* Sorts the squares by position. */
 espi_status espi_builder_finish(struct espi_sparse *s, struct espi_builder *b);
@@ -171,7 +179,7 @@ espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b);
 espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b);
 
 /* sparse_row.c: path[l] = least cost of a struct path over [u, u + l), l <= len, every edge with its struc_each; edges
-   into `edge` when it is not NULL (len + 1 of them). Needs the costs of all blocks of at most len / 2 entries. */
+   into `edge` when it is not NULL (len + 1 of them). Reads the families' costs, exact or not. */
 espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge);
 
 /* sparse_root.c: the best tree over [u, u + len) whose root is a leaf or repetition. */
@@ -187,8 +195,28 @@ espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint
 /* Costs above the block: a repetition of m >= 2 copies with that most frequent stride. */
 int64_t espi_sparse_repeat(const struct espi_sparse *s, uint32_t m, uint32_t times, enum espi_edge_kind *kind);
 
-/* sparse_block.c: C of every family's block, short ones first. */
-espi_status espi_sparse_blocks(struct espi_sparse *s);
+/* sparse_block.c: bounds for all families; then costs where they matter. */
+espi_status espi_sparse_prepare(struct espi_sparse *s);
+/* Makes the family's cost exact. */
+espi_status espi_sparse_resolve(struct espi_sparse *s, uint32_t family);
+/* Makes all costs along a path exact; *changed when one was not. */
+espi_status espi_sparse_resolve_path(struct espi_sparse *s, const struct espi_edge *edge, uint32_t len,
+                                     bool *changed);
+struct espi_solution {
+    int64_t cost;
+    bool parts; /* a struct; else the root */
+    struct espi_root root;
+    int64_t *path; /* of the row, when one was needed */
+    struct espi_edge *edge;
+};
+/* C(u, len) and what reaches it; or as soon as it is clear that C is `enough` at least, a lower bound of that height. */
+espi_status espi_sparse_solve(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t enough,
+                              struct espi_solution *out);
+void espi_solution_release(struct espi_solution *solution);
+
+/* sparse.c: everything before the tree, for a map; espi_sparse_finish frees what it made, also after a failure. */
+espi_status espi_sparse_begin(struct espi_sparse *s);
+void espi_sparse_finish(struct espi_sparse *s);
 
 /* sparse_top.c: the tree of the whole map from the finished tables; its displacement 0 need not be 0 (Lemma 7). */
 espi_status espi_sparse_tree(struct espi_sparse *s, struct espi_arena *arena, const struct espi_node **out);

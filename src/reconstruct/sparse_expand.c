@@ -6,7 +6,7 @@ static const struct espi_period_run *run_of(const struct espi_sparse *s, uint32_
 {
     for (uint32_t l = s->run_list[s->tok_of[u]]; l != ESPI_SPARSE_NONE; l = s->run_links[l].next) {
         const struct espi_period_run *r = &s->runs[s->run_links[l].run];
-        if (r->drops && q % r->period == 0 && q / r->period > r->keep && u >= r->lo && u + q - 1 <= r->hi)
+        if (r->drops && q % r->period == 0 && q / r->period > 1 && u >= r->lo && u + q - 1 <= r->hi)
             return r;
     }
     return NULL;
@@ -20,38 +20,40 @@ static espi_status continue_in_runs(struct espi_sparse *s, struct espi_builder *
     uint32_t q = b->q;
     const struct espi_period_run *r = run_of(s, u, q);
     for (uint32_t v = u; r && v >= r->lo + q && b->stamp[v - q] != b->now && !status; v -= q)
-        status = espi_builder_add(s, b, v - q);
+        status = espi_builder_add(s, b, v - q, ESPI_SPARSE_NONE);
     r = run_of(s, u + q, q);
     for (uint32_t v = u + q; r && v + 2 * q - 1 <= r->hi && b->stamp[v] != b->now && !status; v += q)
-        status = espi_builder_add(s, b, v);
+        status = espi_builder_add(s, b, v, ESPI_SPARSE_NONE);
     return status;
 }
 
-/* Blocks of two entries of different base types are the only ones of a single symbol that are not strided runs. */
+/* Blocks of two entries of different base types are the only ones of a single symbol that are not strided runs. Lemma 6
+   holds for them: L(2) is at least the cost of two leaves. */
 static espi_status expand_pairs(struct espi_sparse *s, struct espi_builder *b)
 {
     espi_status status = ESPI_OK;
     for (uint32_t u = 0; u + 4 <= s->n && !status; u++)
         if (s->sym[u] == s->sym[u + 2] && s->base_end[u] == u + 1)
-            status = espi_builder_add(s, b, u);
+            status = espi_builder_add(s, b, u, ESPI_SPARSE_NONE);
     return status;
 }
 
 espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b)
 {
-    espi_builder_open(b, 2, false);
+    espi_builder_open(b, 2);
     espi_status status = expand_pairs(s, b);
     if (!status)
         status = espi_builder_close(s, b);
     for (size_t i = 0; i < s->nintervals && !status;) {
         uint32_t q = s->intervals[i].q;
         size_t end = i;
-        espi_builder_open(b, q, false);
+        espi_builder_open(b, q);
         for (; end < s->nintervals && s->intervals[end].q == q && !status; end++) {
             const struct espi_interval *m = &s->intervals[end];
+            uint32_t run = m->multiple == 1 && s->runs[m->run].drops ? m->run : ESPI_SPARSE_NONE;
             for (uint32_t u = m->lo; u + q - 1 <= m->hi && !status; u++)
                 if (s->tok_at[s->tok_of[u] + 1] < u + q - 1)
-                    status = espi_builder_add(s, b, u);
+                    status = espi_builder_add(s, b, u, run);
         }
         for (; i < end && !status; i++) {
             const struct espi_interval *m = &s->intervals[i];
@@ -70,12 +72,12 @@ espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b
 {
     espi_status status = ESPI_OK;
     for (uint32_t q = 2; 2 * q <= s->n && !status; q++) {
-        espi_builder_open(b, q, false);
+        espi_builder_open(b, q);
         uint32_t same = 0; /* symbols before i + 1 that equal those q on */
         for (uint32_t i = 0; i + q + 1 < s->n && !status; i++) {
             same = s->sym[i] == s->sym[i + q] ? same + 1 : 0;
             if (same >= q - 1)
-                status = espi_builder_add(s, b, i + 2 - q);
+                status = espi_builder_add(s, b, i + 2 - q, ESPI_SPARSE_NONE);
         }
         if (!status)
             status = espi_sparse_work(s, (s->n - q) / 8);

@@ -32,18 +32,18 @@ espi_status espi_builder_start(struct espi_sparse *s, struct espi_builder *b)
     memset(b, 0, sizeof *b);
     b->stamp = espi_arena_calloc(&s->scratch, s->n, sizeof *b->stamp);
     b->place = espi_arena_alloc(&s->scratch, s->n * sizeof *b->place);
-    return b->stamp && b->place ? ESPI_OK : ESPI_ERR_MEMORY;
+    b->owner = espi_arena_alloc(&s->scratch, s->n * sizeof *b->owner);
+    return b->stamp && b->place && b->owner ? ESPI_OK : ESPI_ERR_MEMORY;
 }
 
-void espi_builder_open(struct espi_builder *b, uint32_t q, bool run)
+void espi_builder_open(struct espi_builder *b, uint32_t q)
 {
     b->q = q;
-    b->run = run;
     b->n = 0;
     b->now++;
 }
 
-espi_status espi_builder_add(struct espi_sparse *s, struct espi_builder *b, uint32_t u)
+espi_status espi_builder_add(struct espi_sparse *s, struct espi_builder *b, uint32_t u, uint32_t run)
 {
     if (b->stamp[u] == b->now)
         return ESPI_OK;
@@ -53,6 +53,7 @@ espi_status espi_builder_add(struct espi_sparse *s, struct espi_builder *b, uint
     if (status)
         return status;
     b->stamp[u] = b->now;
+    b->owner[u] = run;
     b->at[b->n++] = u;
     return ESPI_OK;
 }
@@ -109,8 +110,13 @@ espi_status espi_builder_close(struct espi_sparse *s, struct espi_builder *b)
             if (status)
                 break;
             family = (uint32_t)s->nfamilies++;
-            s->families[family] = (struct espi_family){u, b->q, 1, family, b->run, ESPI_SPARSE_INF, NULL};
+            s->families[family] = (struct espi_family){
+                .start = u, .q = b->q, .squares = 1, .same = family, .period_run = ESPI_SPARSE_NONE};
         }
+        struct espi_family *f = &s->families[family];
+        if (b->owner[u] != ESPI_SPARSE_NONE &&
+            (f->period_run == ESPI_SPARSE_NONE || s->runs[f->period_run].most < s->runs[b->owner[u]].most))
+            f->period_run = b->owner[u];
         b->place[u] = (uint32_t)b->nall;
         b->all[b->nall++] = (struct espi_flat){u, {b->q, family, 0}};
     }

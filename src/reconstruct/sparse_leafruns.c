@@ -65,11 +65,11 @@ static espi_status add_chain(struct espi_sparse *s, struct espi_builder *b, cons
         uint32_t left = x->left / q - 1, right = x->right / q - 1;
         bool joined = i > 0 && left <= inside; /* the run to the left is bridged from its other end */
         for (uint32_t k = joined ? 0 : least(left, inside); k > 0 && !status; k--)
-            status = espi_builder_add(s, b, x->at - (k + 1) * q);
+            status = espi_builder_add(s, b, x->at - (k + 1) * q, ESPI_SPARSE_NONE);
         if (!status)
-            status = espi_builder_add(s, b, x->at - q);
+            status = espi_builder_add(s, b, x->at - q, ESPI_SPARSE_NONE);
         for (uint32_t k = 0; k < least(right, inside) && !status; k++)
-            status = espi_builder_add(s, b, x->at + k * q);
+            status = espi_builder_add(s, b, x->at + k * q, ESPI_SPARSE_NONE);
     }
     return status;
 }
@@ -151,7 +151,7 @@ espi_status espi_sparse_leafruns(struct espi_sparse *s, struct espi_builder *b)
         }
     }
     for (uint32_t q = 2; q <= longest && !status; q++) { /* start[q] is now the end of q's part of the list */
-        espi_builder_open(b, q, true);
+        espi_builder_open(b, q);
         for (size_t i = q > 2 ? start[q - 1] : 0; i < start[q] && !status; i++) {
             uint32_t length = 1, at = list[i];
             if (all[at].seen == q)

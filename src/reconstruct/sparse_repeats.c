@@ -53,16 +53,16 @@ static bool inside_run(const struct espi_sparse *s, uint32_t j, uint32_t q)
 }
 
 /* Symbols [lo, hi) have period q: list the squares of all its multiples, and mark its tokens. */
-static espi_status add_run(struct espi_sparse *s, uint32_t lo, uint32_t hi, uint32_t q, uint32_t tokens)
+static espi_status add_run(struct espi_sparse *s, uint32_t lo, uint32_t hi, uint32_t q)
 {
     espi_status status = espi_sparse_grow(&s->runs, &s->runs_cap, s->nruns + 1, sizeof *s->runs);
     if (status)
         return status;
     uint32_t id = (uint32_t)s->nruns++;
     uint32_t most = (hi - lo + 1) / 2 / q; /* a square of k periods has 2kq entries, the run hi - lo + 1 */
-    uint32_t keep = s->drop_periods && most > 1 ? espi_sparse_periods_kept(s, lo, q, tokens, most) : most;
-    s->runs[id] = (struct espi_period_run){lo, hi, q, keep, keep < most};
-    for (uint32_t k = 1; k <= most && k <= keep && !status; k++)
+    bool drops = s->drop_periods && most > 1 && !(s->keep_whole && lo == 0 && hi == s->n - 1);
+    s->runs[id] = (struct espi_period_run){lo, hi, q, most, drops, espi_sparse_least_struct(s, 2, q)};
+    for (uint32_t k = 1; k <= (drops ? 1 : most) && !status; k++)
         status = add_interval(s, (struct espi_interval){k * q, lo, hi - k * q, id, k});
     if (most < 2)
         return status;
@@ -98,7 +98,7 @@ static espi_status extend(struct espi_sparse *s, uint32_t j, uint32_t J)
     if (status || hi - lo + 1 < q || hi == lo || s->tok_of[lo] == s->tok_of[hi - 1])
         return status; /* too short, or without a boundary */
     if (hi - lo >= q && !inside_run(s, j, q))
-        return add_run(s, lo, hi + q, q, J);
+        return add_run(s, lo, hi + q, q);
     return add_interval(s, (struct espi_interval){q, lo, hi, ESPI_SPARSE_NONE, 0});
 }
 

@@ -126,6 +126,47 @@ static espi_status shifted(struct tops *t, uint32_t len, struct top *out)
     return status;
 }
 
+/* Makes exact what C(0, len) rests on. */
+static espi_status settle_plain(struct tops *t, uint32_t len, bool *changed)
+{
+    struct espi_sparse *s = t->s;
+    struct espi_root root;
+    espi_status status = espi_sparse_root(s, 0, len, &root);
+    if (status)
+        return status;
+    if (s->costs.struc + t->path[len] < root.cost)
+        return espi_sparse_resolve_path(s, t->edge, len, changed);
+    if (root.family == ESPI_SPARSE_NONE || s->families[root.family].exact)
+        return ESPI_OK;
+    *changed = true;
+    return espi_sparse_resolve(s, root.family);
+}
+
+/* Makes exact what A(len) rests on. */
+static espi_status settle(struct tops *t, uint32_t len, bool *changed)
+{
+    struct top top;
+    espi_status status = shifted(t, len, &top);
+    if (status)
+        return status;
+    switch (top.choice) {
+    case PARTS:
+        return espi_sparse_resolve_path(t->s, t->edge, len, changed);
+    case NESTED_VEC:
+        return settle(t, top.root.q, changed);
+    case COPIES:
+    case WRAP:
+        if (top.root.family == ESPI_SPARSE_NONE)
+            return top.root.q == 1 ? ESPI_OK : settle_plain(t, top.root.q, changed);
+        if (!t->s->families[top.root.family].exact) {
+            *changed = true;
+            return espi_sparse_resolve(t->s, top.root.family);
+        }
+        return ESPI_OK;
+    }
+    return ESPI_OK;
+}
+
 static espi_status build(struct tops *t, uint32_t len, const struct espi_node **out)
 {
     struct espi_sparse *s = t->s;
@@ -152,14 +193,20 @@ static espi_status build(struct tops *t, uint32_t len, const struct espi_node **
 
 espi_status espi_sparse_tree(struct espi_sparse *s, struct espi_arena *arena, const struct espi_node **out)
 {
+    if (s->map->disp[0] == 0)
+        return espi_sparse_segment(s, arena, 0, s->n, out);
     int64_t *path = malloc(((size_t)s->n + 1) * sizeof *path);
     struct espi_edge *edge = malloc(((size_t)s->n + 1) * sizeof *edge);
     struct tops t = {s, arena, path, edge, NULL, 0, 0};
     espi_status status = path && edge ? ESPI_OK : ESPI_ERR_MEMORY;
-    if (!status && s->map->disp[0] == 0) {
-        status = espi_sparse_segment(s, arena, 0, s->n, out);
-    } else if (!status) {
-        status = espi_sparse_row(s, 0, s->n, path, edge);
+ if (!status) {
+        for (bool again = true; again && !status;) {
+            again = false;
+            t.n = 0;
+            status = espi_sparse_row(s, 0, s->n, path, edge);
+            if (!status)
+                status = settle(&t, s->n, &again);
+        }
         if (!status)
             status = build(&t, s->n, out);
     }

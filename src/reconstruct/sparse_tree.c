@@ -1,9 +1,6 @@
 /* From finished tables to the tree, block by block; equal blocks share one node. */
 #include "reconstruct/sparse_tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 espi_status espi_sparse_leaf(struct espi_sparse *s, struct espi_arena *arena, uint32_t u,
                              const struct espi_node **out)
 {
@@ -114,29 +111,19 @@ espi_status espi_sparse_parts(struct espi_sparse *s, struct espi_arena *arena, u
 espi_status espi_sparse_segment(struct espi_sparse *s, struct espi_arena *arena, uint32_t u, uint32_t len,
                                 const struct espi_node **out)
 {
-    struct espi_root root;
+    struct espi_solution best;
     const struct espi_node *child = NULL;
     int64_t origin = s->map->disp[u];
-    espi_status status = espi_sparse_root(s, u, len, &root);
+    espi_status status = espi_sparse_solve(s, u, len, ESPI_SPARSE_INF, &best);
     if (status)
         return status;
-    bool best = s->runs_are_best && len > 1 && espi_sparse_is_run(s, u, len); /* Lemma 2 */
-    int64_t *path = NULL;
-    struct espi_edge *edge = NULL;
-    if (!best && len > 1) {
-        path = malloc(((size_t)len + 1) * sizeof *path);
-        edge = malloc(((size_t)len + 1) * sizeof *edge);
-        status = path && edge ? espi_sparse_row(s, u, len, path, edge) : ESPI_ERR_MEMORY;
-        best = !status && root.cost <= s->costs.struc + path[len];
-    }
-    if (!status && (best || len == 1)) {
-        status = espi_sparse_block_node(s, arena, u, root.q, root.family, &child);
+    if (best.parts) {
+        status = espi_sparse_parts(s, arena, u, len, best.edge, origin, out);
+    } else {
+        status = espi_sparse_block_node(s, arena, u, best.root.q, best.root.family, &child);
         if (!status)
-            status = espi_sparse_copies(s, arena, root.kind, u, root.q, len / root.q, child, origin, out);
-    } else if (!status) {
-        status = espi_sparse_parts(s, arena, u, len, edge, origin, out);
+            status = espi_sparse_copies(s, arena, best.root.kind, u, best.root.q, len / best.root.q, child, origin, out);
     }
-    free(path);
-    free(edge);
+    espi_solution_release(&best);
     return status;
 }
