@@ -103,8 +103,8 @@ static int64_t word_differences(int64_t *diff, int64_t n)
     int64_t a = random_in(1, 4), b = random_in(1, 9), x = random_in(-9, 9);
     switch (kind) {
     case 0: /* a periodic stretch */
-        for (int64_t p = random_in(1, 7), i = 0; i < n; i++)
-            diff[len++] = i < p ? random_in(1, letters) : diff[i - p];
+        for (int64_t p = random_in(0, 2) ? random_in(1, 7) : random_in(8, 30), i = 0; i < n; i++)
+            diff[len++] = i < p ? random_in(1, p < 8 ? letters : 9) : diff[i - p];
         break;
     case 1: /* powers within powers: a ruler */
         for (int64_t i = 1, base = random_in(2, 3); i <= n; i++) {
