@@ -33,7 +33,7 @@ static espi_status check(const struct espi_typemap *map, const struct espi_costs
 }
 
 static void start(struct espi_sparse *s, const struct espi_typemap *map, const struct espi_reconstruct_options *o,
-                  uint64_t work_limit, bool drop_periods)
+                  uint64_t work_limit, uint64_t ahead, bool drop_periods)
 {
     const struct espi_costs *c = &o->costs;
     memset(s, 0, sizeof *s);
@@ -45,6 +45,7 @@ static void start(struct espi_sparse *s, const struct espi_typemap *map, const s
     s->runs_are_best = s->uniform <= c->idx + 2 * c->idx_each &&
                        s->uniform <= c->struc + 2 * c->struc_each + c->leaf; /* condition V, Lemma 2 */
     s->drop_periods = drop_periods && s->runs_are_best;
+    s->ahead = ahead;
     s->work_limit = work_limit && work_limit < UINT32_MAX ? work_limit : UINT32_MAX;
 }
 
@@ -92,9 +93,9 @@ void espi_sparse_finish(struct espi_sparse *s)
     espi_arena_release(&s->scratch);
 }
 
-espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
+espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_typemap *map,
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
-                                    struct espi_reconstruction *out)
+                                    uint64_t ahead, struct espi_reconstruction *out)
 {
     uint64_t began = now_ns();
     const struct espi_node *tree = NULL;
@@ -107,7 +108,7 @@ espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_
     if (map->n == 0)
         status = espi_node_struc(arena, 0, NULL, NULL, &tree);
     for (int round = 0; map->n > 0 && round < 2 && (round == 0 || s.failed); round++) {
-        start(&s, map, options, work_limit, round == 0); /* once more without Lemma 6 where it does not hold */
+        start(&s, map, options, work_limit, ahead, round == 0); /* once more without Lemma 6 where it does not hold */
         status = espi_sparse_begin(&s);
         if (!status)
             status = espi_sparse_tree(&s, arena, &tree);
@@ -121,4 +122,11 @@ espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_
     out->exact = true;
     out->elapsed_ns = now_ns() - began;
     return ESPI_OK;
+}
+
+espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
+                                    const struct espi_reconstruct_options *options, uint64_t work_limit,
+                                    struct espi_reconstruction *out)
+{
+    return espi_sparse_reconstruct(arena, map, options, work_limit, 5000000 + 8 * (uint64_t)map->n, out);
 }

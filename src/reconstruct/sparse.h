@@ -80,6 +80,7 @@ struct espi_sparse {
     bool keep_whole;    /* ... but not for a run that is the whole map */
     bool failed;        /* it did not hold */
     uint64_t work, work_limit;
+    uint64_t ahead; /* work that may go into blocks before it is known whether they matter */
     struct espi_arena scratch;
 
     /* text */
@@ -214,7 +215,11 @@ espi_status espi_sparse_solve(struct espi_sparse *s, uint32_t u, uint32_t len, i
                               struct espi_solution *out);
 void espi_solution_release(struct espi_solution *solution);
 
-/* sparse.c: everything before the tree, for a map; espi_sparse_finish frees what it made, also after a failure. */
+/* sparse.c: espi_reconstruct_sparse with that bound of work given (tests pass 0 as well). */
+espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_typemap *map,
+                                    const struct espi_reconstruct_options *options, uint64_t work_limit,
+                                    uint64_t ahead, struct espi_reconstruction *out);
+/* Everything before the tree, for a map; espi_sparse_finish frees what it made, also after a failure. */
 espi_status espi_sparse_begin(struct espi_sparse *s);
 void espi_sparse_finish(struct espi_sparse *s);
 

@@ -89,7 +89,7 @@ espi_status espi_sparse_resolve(struct espi_sparse *s, uint32_t family)
    strided runs, which have their costs. */
 static espi_status solve_short(struct espi_sparse *s)
 {
-    uint64_t left = s->keep_whole ? 64 * (uint64_t)s->n : 5000000 + 8 * (uint64_t)s->n;
+    uint64_t left = s->ahead;
     espi_status status = ESPI_OK;
     for (size_t i = 0; i < s->nfamilies && !status; i++) {
         struct espi_family *f = &s->families[i];

@@ -36,6 +36,7 @@ espi_status espi_sparse_certify(struct espi_sparse *s, const struct espi_family 
     part.uniform = s->uniform;
     part.runs_are_best = s->runs_are_best;
     part.drop_periods = part.keep_whole = true;
+    part.ahead = s->ahead < 64 * (uint64_t)part.n ? s->ahead : 64 * (uint64_t)part.n;
     part.work_limit = s->work_limit - s->work;
     espi_status status = espi_sparse_begin(&part);
     for (uint32_t k = 2; k <= last && !status && !part.failed; k++) {

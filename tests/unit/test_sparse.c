@@ -7,7 +7,7 @@
 #include "oracle.h"
 #include "plain.h"
 #include "random.h"
-#include "reconstruct/reconstruct.h"
+#include "reconstruct/sparse.h"
 
 static struct espi_typemap map;
 static int64_t done;
@@ -35,6 +35,14 @@ static void show(enum espi_set set, const struct espi_costs *c, const struct esp
     printf("\n");
 }
 
+/* The same answer is due however much is solved ahead of need: nothing, a little, or what the product allows. */
+static espi_status solve(struct espi_arena *arena, const struct espi_reconstruct_options *options,
+                         struct espi_reconstruction *result)
+{
+    static const uint64_t ahead[] = {0, 300, 5000000};
+    return espi_sparse_reconstruct(arena, &map, options, 0, ahead[done % 3], result);
+}
+
 /* Solves `map`; checks that the tree is one of the map and of the cost that was told. */
 static int64_t sparse_cost(enum espi_set set, const struct espi_costs *costs)
 {
@@ -45,7 +53,7 @@ static int64_t sparse_cost(enum espi_set set, const struct espi_costs *costs)
     espi_reconstruct_defaults(&options);
     options.set = set;
     options.costs = *costs;
-    ck_assert_int_eq(espi_reconstruct_sparse(&arena, &map, &options, 0, &result), ESPI_OK);
+    ck_assert_int_eq(solve(&arena, &options, &result), ESPI_OK);
     ck_assert_int_eq(espi_flatten(result.tree, 0, map.n, &again), ESPI_OK);
     if (!espi_typemap_equal(&map, &again)) {
         show(set, costs, result.tree);
@@ -79,10 +87,11 @@ static void check(enum espi_set set, const struct espi_costs *costs, int64_t lea
         struct espi_arena arena = ESPI_ARENA_INIT;
         struct espi_reconstruct_options options;
         struct espi_reconstruction result;
+        done--; /* solve as before */
         espi_reconstruct_defaults(&options);
         options.set = set;
         options.costs = *costs;
-        ck_assert_int_eq(espi_reconstruct_sparse(&arena, &map, &options, 0, &result), ESPI_OK);
+        ck_assert_int_eq(solve(&arena, &options, &result), ESPI_OK);
         show(set, costs, result.tree);
         ck_abort_msg("n = %zu: cost %" PRId64 ", the %s procedure has %" PRId64, map.n, cost, who, least);
     }
