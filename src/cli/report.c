@@ -115,15 +115,15 @@ static void print_tree(const char *label, const char *tree, int64_t cost)
 static void print_measured(const json_t *type)
 {
     static const char *const what[][2] = {{"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "in pieces"}};
-    bool any = false;
+    bool any = false, improved = json_is_true(json_object_get(type, "improved"));
     char before[32], after[32];
     for (size_t i = 0; i < 3; i++) {
         int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
-        if (b <= 0 || a <= 0)
+        if (b <= 0 || (improved && a <= 0))
             continue;
-        printf("%s%s %s -> %s (%.2fx)", any ? ", " : "     measured: ", what[i][1],
-               cli_time(before, sizeof before, (double)b), cli_time(after, sizeof after, (double)a),
-               (double)b / (double)a);
+        printf("%s%s %s", any ? ", " : "     measured: ", what[i][1], cli_time(before, sizeof before, (double)b));
+        if (improved)
+            printf(" -> %s (%.2fx)", cli_time(after, sizeof after, (double)a), (double)b / (double)a);
         any = true;
     }
     if (any)
@@ -146,8 +146,9 @@ static void print_type(size_t index, const json_t *type)
            cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
     print_tree("before", stat_text(type, "before", "(not decoded)"),
                json_is_integer(cost_before) ? json_integer_value(cost_before) : -1);
-    if (json_is_string(json_object_get(type, "after")))
-        print_tree("after ", stat_text(type, "after", ""),
+    const char *after = stat_text(type, "after", "");
+    if (after[0] != '\0' && strcmp(after, stat_text(type, "before", "")) != 0)
+        print_tree("after ", after,
                    json_is_integer(cost_after) ? json_integer_value(cost_after) : -1);
     if (json_is_string(json_object_get(type, "emission"))) {
         printf("     built as ");
