@@ -194,8 +194,8 @@ static espi_status composed(const struct espi_commtree_problem *problem, const s
     return status;
 }
 
-/* A dynamic program over all ranges in which a join costs what it costs within a node if the whole range lies in one, and
-   else what it costs across: never worse than the composed tree, and free to leave a node in parts. */
+/* A dynamic program over all ranges in which a join costs what it costs within a node if the whole range lies in
+   one, and else what it costs across: never worse than the composed tree, and free to leave a node in parts. */
 static espi_status ranged(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
                           struct espi_commtree *tree)
 {

@@ -177,7 +177,8 @@ espi_status espi_triangle_fill(const struct espi_table *s, int lo, int hi, struc
     for (int i = hi - 2; i >= lo; i--) {
         row[i - lo] = 0;
         const struct espi_table *pair = espi_of_range(s, i, i + 1);
-        row[i + 1 - lo] = espi_min(espi_right_sends(pair, i, i, i + 1, 0, 0), espi_left_sends(pair, i, i, i + 1, 0, 0));
+        row[i + 1 - lo] = espi_min(espi_right_sends(pair, i, i, i + 1, 0, 0),
+                                   espi_left_sends(pair, i, i, i + 1, 0, 0));
         columns[i + 1 - lo].t[i - lo] = row[i + 1 - lo];
         if (s->plain)
             plain_row(s, lo, i, hi, row, columns);
