@@ -88,6 +88,8 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     struct espi_mine *mine = espi_mine(thread);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
     MPI_Datatype before = type ? *type : MPI_DATATYPE_NULL;
+    if (!espi_type_is_predefined(before))
+        espi_types_ending(thread, before);
     espi_word result = ESPI_CALL(next, 1, args);
     if ((int)result != MPI_SUCCESS || !mine || !atomic_load_explicit(&espi_running, memory_order_acquire))
         return result;

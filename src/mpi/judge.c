@@ -156,6 +156,7 @@ static void gather(struct judging *g, struct candidates *c, const struct espi_de
 
     c->n = 1;
     c->list[0].type = type;
+    c->list[0].tree = own->tree;
     c->tree[0] = own->tree;
     for (i = 0; i < RECIPES && c->n < CANDIDATES; i++) {
         const struct espi_node *tree = follow(&g->arena, &recipes[i], best, own->tree);
@@ -169,6 +170,7 @@ static void gather(struct judging *g, struct candidates *c, const struct espi_de
         if (build(tree, own, type, &e) != ESPI_OK)
             continue;
         c->list[c->n].type = e.type;
+        c->list[c->n].tree = tree;
         c->tree[c->n] = tree;
         c->recipe[c->n] = &recipes[i];
         c->types[c->n++] = e.types;
@@ -183,6 +185,8 @@ static int winner(const struct candidates *c, enum espi_purpose purpose)
     uint64_t own = 0, least, sum;
     int best = 0, i, op;
 
+    if (c->list[0].ns[first] == 0 || c->list[0].ns[last] == 0)
+        return 0; /* not known */
     for (op = first; op <= last; op++)
         own += c->list[0].ns[op];
     least = own - own / 20;

@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "layout/layout.h"
 
 enum espi_operation { ESPI_MEASURE_PACK, ESPI_MEASURE_UNPACK, ESPI_MEASURE_PARTIAL, ESPI_OPERATIONS };
 
 struct espi_candidate {
     MPI_Datatype type;
+    const struct espi_node *tree;  /* what it was built from, for the model; NULL: not to be modelled */
     bool wrong;                    /* out: it packed or unpacked other bytes than the first */
     uint64_t ns[ESPI_OPERATIONS];  /* out: least time of one call; 0 = not measured */
 };
@@ -24,6 +25,11 @@ struct espi_candidate {
  * always made). ESPI_ERR_LIMIT: the buffers would be larger. Calls from several threads at once must be excluded.
  */
 espi_status espi_measure(struct espi_candidate *candidates, int n, int count, size_t scratch, uint64_t budget_ns);
+
+/* Before the program can call MPI from other threads. Where it may do so later (MPI_THREAD_MULTIPLE), or without
+   MPI_COMM_SELF, nothing is sent: MPICH 4.0.2 on UCX dies when several threads make progress at certain moments, and it
+   must not be our calls that bring it to such a moment. ESPI_MEASURE_PARTIAL is then modelled (model.h). */
+void espi_measure_start(void);
 
 /* Frees the communicator that measuring uses. */
 void espi_measure_stop(void);

@@ -13,7 +13,6 @@
 #include <uthash.h>
 
 #include "mpi/judge.h"
-#include "mpi/measure.h"
 #include "mpi/real.h"
 
 enum { UNUSED_MOST = 128, TYPES_MOST = 60000 };
@@ -161,5 +160,4 @@ void espi_plans_stop(void)
         else
             free_substitutes(e); /* types that outlive us still point here */
     }
-    espi_measure_stop();
 }

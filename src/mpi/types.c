@@ -2,7 +2,10 @@
  * Handle to state to plan.
  *
  * A state hangs on the program's datatype as an attribute, whose delete callback ends it however the type is freed, so a
- * recycled handle can not meet a stale plan. Looking a handle up: the thread's cache of one entry, valid while no type has
+ * recycled handle can not meet a stale plan. Not so under MPI_THREAD_MULTIPLE: MPICH 4.0.2 gives up its lock around such
+ * a callback, and when a type that was freed with a request pending ends inside the progress engine, another thread then
+ * enters UCX a second time and the process dies. There the state ends before MPI_Type_free (any language: the stub sees
+ * PMPI_Type_free, too), and a commit always begins a new one. Looking a handle up: the thread's cache of one entry, valid while no type has
  * ended since (the epoch), else a hash table under a read lock.
  *
  * Locks: `table_lock` is never held over an MPI call, because the delete callback takes it while MPI holds its own lock.
@@ -20,6 +23,7 @@
 #include "mpi/budget.h"
 #include "mpi/decode.h"
 #include "mpi/kinds.h"
+#include "mpi/measure.h"
 #include "mpi/mine.h"
 #include "mpi/plan.h"
 #include "mpi/real.h"
@@ -46,7 +50,7 @@ static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint epoch = 1;
 static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop */
 static int key = MPI_KEYVAL_INVALID;
-static bool check;
+static bool check, attributes;
 
 /* Adds to the plan's record what was counted here since the last time. */
 static void note_uses(struct state *s, struct espi_plan *plan)
@@ -61,51 +65,66 @@ static void note_uses(struct state *s, struct espi_plan *plan)
     atomic_fetch_add_explicit(&plan->record->bytes, items * (uint64_t)plan->size, memory_order_relaxed);
 }
 
-static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
+/* Out of the table already. */
+static void end(struct state *s)
 {
-    struct state *s = value;
-    struct espi_plan *plan;
+    struct espi_plan *plan = atomic_load(&s->plan);
 
-    (void)type;
-    (void)keyval;
-    (void)extra;
-    pthread_rwlock_wrlock(&table_lock);
-    HASH_DELETE(hh, table, s);
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
-    pthread_rwlock_unlock(&table_lock);
-    plan = atomic_load(&s->plan);
     if (plan != NULL) {
         note_uses(s, plan);
         espi_plan_release(plan);
     }
     free(s);
     espi_count_anywhere(ESPI_COUNT_types_ended, 1);
+}
+
+static void take_out(struct state *s) /* under the lock */
+{
+    HASH_DELETE(hh, table, s);
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+}
+
+static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    struct state *s = value;
+
+    (void)type;
+    (void)keyval;
+    (void)extra;
+    pthread_rwlock_wrlock(&table_lock);
+    take_out(s);
+    pthread_rwlock_unlock(&table_lock);
+    end(s);
     return MPI_SUCCESS;
 }
 
 espi_status espi_types_start(const struct espi_settings *settings)
 {
+    int level = MPI_THREAD_MULTIPLE;
+
     if (settings->datatypes == ESPI_MODE_OFF)
         return ESPI_OK;
-    if (espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
+    attributes = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+    if (attributes && espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
     check = settings->check;
     espi_budget_start(settings->budget_ms);
     espi_kinds_reset();
+    espi_measure_start();
     atomic_store(&mode, settings->datatypes);
     return ESPI_OK;
 }
 
 void espi_types_stop(void)
 {
-    struct state *s;
+    struct state *s, *next;
 
     if (atomic_exchange(&mode, ESPI_MODE_OFF) == ESPI_MODE_OFF)
         return;
     pthread_mutex_lock(&planning);
-    /* Types that outlive us keep their state until MPI ends them, but no plan. */
+    /* Types that outlive us keep their state until MPI ends them (if it will tell), but no plan. */
     pthread_rwlock_wrlock(&table_lock);
-    for (s = table; s != NULL; s = s->hh.next) {
+    HASH_ITER(hh, table, s, next) {
         struct espi_plan *plan = atomic_exchange(&s->plan, NULL);
 
         if (plan != NULL) {
@@ -113,10 +132,15 @@ void espi_types_stop(void)
             espi_plan_release(plan);
         }
         atomic_store(&s->look, atomic_load(&s->uses) + 1);
+        if (!attributes) {
+            HASH_DELETE(hh, table, s);
+            free(s);
+        }
     }
     atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
     pthread_rwlock_unlock(&table_lock);
     espi_plans_stop();
+    espi_measure_stop();
     if (key != MPI_KEYVAL_INVALID)
         espi_real.Type_free_keyval(&key);
     pthread_mutex_unlock(&planning);
@@ -149,11 +173,27 @@ static inline struct state *look_up(struct espi_thread *thread, MPI_Datatype typ
     return s;
 }
 
+/* Ends the state of a handle, when there is one and no attribute does it. */
+static void forget(MPI_Datatype type)
+{
+    struct state *s;
+
+    pthread_rwlock_wrlock(&table_lock);
+    HASH_FIND_INT(table, &type, s);
+    if (s != NULL)
+        take_out(s);
+    pthread_rwlock_unlock(&table_lock);
+    if (s != NULL)
+        end(s);
+}
+
 static void add(MPI_Datatype type)
 {
     struct state *s, *old;
 
-    if (find(type) != NULL)
+    if (!attributes)
+        forget(type); /* whatever it was, this is another life of the handle */
+    else if (find(type) != NULL)
         return; /* committed again */
     s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -169,13 +209,12 @@ static void add(MPI_Datatype type)
         free(s);
         return;
     }
-    if (espi_real.Type_set_attr(type, key, s) == MPI_SUCCESS) {
+    if (!attributes || espi_real.Type_set_attr(type, key, s) == MPI_SUCCESS) {
         espi_count_anywhere(ESPI_COUNT_types_registered, 1);
         return;
     }
     pthread_rwlock_wrlock(&table_lock);
-    HASH_DELETE(hh, table, s);
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    take_out(s);
     pthread_rwlock_unlock(&table_lock);
     free(s);
 }
@@ -191,6 +230,13 @@ void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Dat
 {
     if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && look_up(thread, old_type) != NULL)
         add(new_type);
+}
+
+void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
+{
+    if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && !attributes &&
+        look_up(thread, type) != NULL)
+        forget(type);
 }
 
 void espi_types_freed(struct espi_thread *thread, MPI_Datatype type)

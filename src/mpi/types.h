@@ -37,6 +37,9 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 /* After the call returned MPI_SUCCESS. */
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type);
+/* Before MPI_Type_free: without attributes (MPI_THREAD_MULTIPLE) this ends what is known of the handle, which another
+   thread may get for a new type as soon as MPI has freed it. */
+void espi_types_ending(struct espi_thread *thread, MPI_Datatype type);
 /* `type` is the handle that was valid before; what hangs on it ended in the attribute's delete callback. */
 void espi_types_freed(struct espi_thread *thread, MPI_Datatype type);
 
