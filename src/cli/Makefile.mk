@@ -6,4 +6,4 @@ espalier_SOURCES += %D%/run.c %D%/tree.c %D%/flatten.c %D%/settings.c %D%/info.c
 espalier_SOURCES += %D%/report.c %D%/report.h %D%/statfile.c %D%/statfile.h %D%/compare.c
 espalier_CPPFLAGS = $(AM_CPPFLAGS) -DESPALIER_BINDIR='"$(bindir)"' -DESPALIER_PKGLIBDIR='"$(pkglibdir)"'
 espalier_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-espalier_LDADD = libespi-pure.la $(JANSSON_LIBS)
+espalier_LDADD = libespi-pure.la $(JANSSON_LIBS) -lm

@@ -20,9 +20,9 @@ static struct espi_stats_thread *first_thread; /* pushed under the lock, never r
 static _Atomic uint64_t anywhere[ESPI_COUNTER_COUNT];
 
 /* For threads that got no block of their own. */
-static struct {
+static union {
     struct espi_stats_thread head;
-    _Atomic uint64_t calls[ESPI_STATS_FUNCTIONS];
+    unsigned char room[sizeof(struct espi_stats_thread) + ESPI_STATS_FUNCTIONS * sizeof(_Atomic uint64_t)];
 } shared;
 
 static struct espi_stats_type types[ESPI_STATS_TYPES];
@@ -186,7 +186,7 @@ espi_status espi_stats_collect(struct espi_report *report)
     }
     for (const struct espi_stats_thread *thread = first_thread; thread != NULL; thread = thread->next)
         add_block(report, thread, thread->calls);
-    add_block(report, &shared.head, shared.calls);
+    add_block(report, &shared.head, shared.head.calls);
     for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
         report->counter[i].sum += atomic_load_explicit(&anywhere[i], memory_order_relaxed);
     for (size_t i = 0; i < type_count && status == ESPI_OK; i++)
