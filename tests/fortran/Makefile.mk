@@ -1,1 +1,4 @@
 # Lists of tests/fortran/; see Makefile.am.
+dist_check_SCRIPTS += %D%/run-fortran
+TESTS += %D%/run-fortran
+EXTRA_DIST += %D%/body.inc %D%/variables.inc %D%/with_mpif.f90 %D%/with_mpi.f90 %D%/with_f08.f90

@@ -1,9 +1,10 @@
 # Lists of tests/preload/; see Makefile.am.
+EXTRA_DIST += scripts/check-api
 dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api
 TESTS += %D%/run-preload %D%/run-check-api
 noinst_HEADERS += %D%/work.h %D%/fake.h
 
-check_PROGRAMS += %D%/program %D%/host %D%/foreign %D%/threads
+check_PROGRAMS += %D%/program %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls
 %C%_program_SOURCES = %D%/program.c %D%/work.c
 %C%_program_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_program_LDADD = $(MPI_LIBS)
@@ -30,3 +31,18 @@ check_LTLIBRARIES += %D%/plugin.la %D%/tool_one.la %D%/tool_two.la %D%/libfakemp
 %C%_tool_two_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 %C%_libfakempi_la_SOURCES = %D%/fake.c
 %C%_libfakempi_la_LDFLAGS = -avoid-version -shared -rpath /nowhere
+
+%C%_errors_SOURCES = %D%/errors.c
+%C%_errors_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_errors_LDADD = $(MPI_LIBS)
+%C%_calls_SOURCES = %D%/calls.c
+%C%_calls_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_calls_LDADD = $(MPI_LIBS)
+
+# A core whose substitutes are mere duplicates (types_dup.c); put beside a copy of the stub under the core's name.
+check_LTLIBRARIES += %D%/core_dup.la
+%C%_core_dup_la_SOURCES = $(espi_core_services) %D%/types_dup.c
+%C%_core_dup_la_CPPFLAGS = $(libespalier_core_la_CPPFLAGS)
+%C%_core_dup_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere -no-undefined -Wl,-z,defs
+%C%_core_dup_la_LDFLAGS += -export-symbols-regex '^espi_core_start$$'
+%C%_core_dup_la_LIBADD = libespi-pure.la
