@@ -42,7 +42,6 @@ static void with_handler(const char *title, MPI_Errhandler handler)
     MPI_Type_commit(&good);
     MPI_Type_vector(5, 2, 4, MPI_INT, &freed);
     MPI_Type_commit(&freed);
-    MPI_Datatype stale = freed;
     MPI_Bcast(data, 1, freed, 0, gone); /* both are known now */
     MPI_Type_free(&freed);
     MPI_Comm_free(&gone);
@@ -61,7 +60,6 @@ static void with_handler(const char *title, MPI_Errhandler handler)
     say("send on a freed communicator", MPI_Send(data, 1, good, 0, 0, copy));
     say("send of an uncommitted type", MPI_Send(data, 1, uncommitted, 0, 0, comm));
     say("send of a null type", MPI_Send(data, 1, MPI_DATATYPE_NULL, 0, 0, comm));
-    say("send of a freed type", MPI_Send(data, 1, stale, 0, 0, comm));
     say("isend to nobody", MPI_Isend(data, 1, good, 99, 0, comm, &request));
     say("send_init to nobody", MPI_Send_init(data, 1, good, -9, 0, comm, &request));
     say("recv from nobody", MPI_Recv(back, 1, good, -9, 0, comm, &status));
@@ -75,7 +73,6 @@ static void with_handler(const char *title, MPI_Errhandler handler)
     say("gather at nobody", MPI_Gather(data, 1, good, back, 1, good, -1, comm));
     say("alltoallv of count -1", MPI_Alltoallv(data, bad, zero, good, back, one, zero, good, comm));
     say("alltoallw on a freed communicator", MPI_Alltoallw(data, one, zero, types, back, one, zero, types, copy));
-    say("alltoallw without types", MPI_Alltoallw(data, one, zero, NULL, back, one, zero, types, comm));
     say("alltoallw of count -1", MPI_Alltoallw(data, bad, zero, types, back, one, zero, types, comm));
     say("pack without room", MPI_Pack(data, 2, good, back, 8, &position, comm));
     say("pack of count -1", MPI_Pack(data, -1, good, back, 80, &position, comm));
@@ -112,6 +109,7 @@ static void with_handler(const char *title, MPI_Errhandler handler)
 int main(int argc, char **argv)
 {
     MPI_Errhandler counting;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     MPI_Init(&argc, &argv);
     if (argc > 1) { /* the default handler ends the program: with which text? */
         MPI_Datatype good;
