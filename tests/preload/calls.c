@@ -1,6 +1,6 @@
 /* Every call that carries types, with a derived one, int and large-count form where both are worth it; prints a checksum
-   of what arrived for each. Left out: MPI_Isendrecv, MPI_Isendrecv_replace, MPI_Allgather_init and MPI_Scatter_init, which MPICH 4.0.2
-   natively gets wrong or dies of with derived types. */
+   of what arrived for each. Left out is what MPICH 4.0 itself gets wrong with derived types (see the reasons in api.def):
+   MPI_Isendrecv, MPI_Isendrecv_replace and the persistent collectives. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -149,22 +149,13 @@ static void point_to_point(MPI_Comm comm)
     MPI_Buffer_detach(&detached, &detached_size);
 }
 
-/* The three forms of one collective. */
-#define TWO_FORMS(name, ...)                                                                                           \
-    MPI_##name(__VA_ARGS__);                                                                                           \
-    end(#name);                                                                                                        \
-    MPI_I##name(__VA_ARGS__, &requests[0]);                                                                            \
-    wait_for(1);                                                                                                       \
-    end("I" #name)
+/* The blocking and the nonblocking form of one collective. */
 #define FORMS(name, ...)                                                                                               \
     MPI_##name(__VA_ARGS__);                                                                                           \
     end(#name);                                                                                                        \
     MPI_I##name(__VA_ARGS__, &requests[0]);                                                                            \
     wait_for(1);                                                                                                       \
-    end("I" #name);                                                                                                    \
-    MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &requests[0]);                                                       \
-    run_persistent(1);                                                                                                 \
-    end(#name "_init")
+    end("I" #name)
 #define MPI_IBcast MPI_Ibcast
 #define MPI_IGather MPI_Igather
 #define MPI_IGatherv MPI_Igatherv
@@ -187,9 +178,9 @@ static void collective(MPI_Comm comm)
     FORMS(Bcast, rank == 0 ? from : to, 1, type, 0, comm);
     FORMS(Gather, from, 1, type, to, 1, type, last, comm);
     FORMS(Gatherv, from, 1, type, to, ones, places, type, last, comm);
-    TWO_FORMS(Scatter, from, 1, type, to, 1, type, 0, comm);
+    FORMS(Scatter, from, 1, type, to, 1, type, 0, comm);
     FORMS(Scatterv, from, ones, places, type, to, 1, type, 0, comm);
-    TWO_FORMS(Allgather, from, 1, type, to, 1, type, comm);
+    FORMS(Allgather, from, 1, type, to, 1, type, comm);
     FORMS(Allgatherv, from, 1, type, to, ones, places, type, comm);
     FORMS(Alltoall, from, 1, type, to, 1, type, comm);
     FORMS(Alltoallv, from, ones, places, type, to, ones, places, type, comm);

@@ -44,10 +44,11 @@ void espi_types_stop(void)
     pthread_mutex_unlock(&lock);
 }
 
-MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count)
+MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
 {
     (void)thread;
     (void)count;
+    (void)whole;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < used; i++)
         if (slots[i].type == type) {
