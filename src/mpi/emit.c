@@ -8,8 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1 /* an entry that found no memory is simply not remembered */
-#include <uthash.h>
+#include "base/hash.h"
 
 #include "mpi/decode.h"
 #include "mpi/real.h"

@@ -17,8 +17,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash.h"
 
 #include "mpi/budget.h"
 #include "mpi/decode.h"

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/hash.h"
 
 #include "reconstruct/normalize.h"
 
@@ -233,6 +233,8 @@ static espi_status normal(struct espi_normalizer *z, const struct espi_node *nod
         known->from = node;
         known->to = *out;
         HASH_ADD_PTR(z->memo, from, known);
+        if (known->hh.tbl == NULL)
+            free(known);
     }
     return status;
 }
