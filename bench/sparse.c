@@ -1,8 +1,8 @@
 /*
- * Exact sparse reconstruction: cost and time as n grows, per kind of layout, against the dense exact method where that
- * is affordable. No MPI, one core. Usage: sparse [LARGEST_N [KIND]]; default 1000000 and all kinds.
- * Columns: kind, set, n, cost (words), ms (best of up to five), ns per entry, dense ms (n <= 2000) and its ratio. Times are
- * processor time of this one thread, so other load on the machine blurs them less.
+ * Exact sparse reconstruction: cost and time as n grows, per kind of layout, against the dense exact method where
+ * that is affordable. No MPI, one core. Usage: sparse [LARGEST_N [KIND]]; default 1000000 and all kinds.
+ * Columns: kind, set, n, cost (words), ms (best of up to five), ns per entry, dense ms (n <= 2000) and its ratio.
+ * Times are processor time of this one thread, so other load on the machine blurs them less.
  */
 #include <inttypes.h>
 #include <stdio.h>

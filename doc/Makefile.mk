@@ -2,3 +2,4 @@
 dist_man_MANS += %D%/espalier.1
 dist_doc_DATA += %D%/statistics.md
 dist_doc_DATA += %D%/gather-trees.md
+dist_doc_DATA += %D%/reconstruction.md

@@ -3,34 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Costs and displacements with which no sum leaves 64 bits. */
-static espi_status check(const struct espi_typemap *map, const struct espi_costs *c)
-{
-    const int64_t costs[] = {c->leaf, c->vec, c->idx, c->idx_each, c->idxbuc, c->idxbuc_each, c->struc, c->struc_each};
-    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
-        if (costs[i] < 0)
-            return ESPI_ERR_ARGUMENT;
-        if (costs[i] >= INT64_C(1) << 31)
-            return ESPI_ERR_LIMIT;
-    }
-    if (map->n > (size_t)1 << 28)
-        return ESPI_ERR_LIMIT;
-    int64_t lo = map->n ? map->disp[0] : 0, hi = lo, span;
-    for (size_t i = 1; i < map->n; i++) {
-        lo = map->disp[i] < lo ? map->disp[i] : lo;
-        hi = map->disp[i] > hi ? map->disp[i] : hi;
-    }
-    return __builtin_sub_overflow(hi, lo, &span) ? ESPI_ERR_OVERFLOW : ESPI_OK;
-}
+#include "reconstruct/parts.h"
 
 static void start(struct espi_sparse *s, const struct espi_typemap *map, const struct espi_reconstruct_options *o,
                   uint64_t work_limit, uint64_t ahead, bool drop_periods)
@@ -97,14 +71,18 @@ espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
                                     uint64_t ahead, struct espi_reconstruction *out)
 {
-    uint64_t began = now_ns();
+    uint64_t began = espi_reconstruct_clock();
     const struct espi_node *tree = NULL;
     struct espi_sparse s = {.failed = false};
     if (options->set == ESPI_SET_EXTENDED)
         return ESPI_ERR_UNSUPPORTED;
-    espi_status status = check(map, &options->costs);
-    if (status)
-        return status;
+    if (!espi_costs_valid(&options->costs))
+        return ESPI_ERR_ARGUMENT;
+    if (!espi_span_fits(map))
+        return ESPI_ERR_OVERFLOW;
+    if (map->n > (size_t)1 << 28) /* positions have 32 bits, and sums of costs stay far from the end of 64 */
+        return ESPI_ERR_LIMIT;
+    espi_status status = ESPI_OK;
     if (map->n == 0)
         status = espi_node_struc(arena, 0, NULL, NULL, &tree);
     for (int round = 0; map->n > 0 && round < 2 && (round == 0 || s.failed); round++) {
@@ -120,7 +98,7 @@ espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_
     out->cost = espi_cost(tree, &options->costs);
     out->lower_bound = out->cost;
     out->exact = true;
-    out->elapsed_ns = now_ns() - began;
+    out->elapsed_ns = espi_reconstruct_clock() - began;
     return ESPI_OK;
 }
 

@@ -3,8 +3,8 @@
  *
  * The method, its lemmas and their proofs stand in doc/reconstruction.md; comments here name the lemma they use.
  * Positions count entries of the type map. The symbol at position i stands for (base i, base i+1, difference of the
- * displacements i and i+1): blocks of at least two entries are equal exactly when their symbols are. A *square* (u, q)
- * is a pair of equal adjacent blocks [u, u+q) and [u+q, u+2q), q >= 2; the symbol at u+q-1 joins them and may be
+ * displacements i and i+1): blocks of at least two entries are equal exactly when their symbols are. A *square* (u,
+ * q) is a pair of equal adjacent blocks [u, u+q) and [u+q, u+2q), q >= 2; the symbol at u+q-1 joins them and may be
  * anything. Squares (u, q), (u+q, q), ... form a *family*: all its blocks are equal.
  */
 #ifndef ESPI_RECONSTRUCT_SPARSE_H
@@ -145,8 +145,8 @@ bool espi_sparse_is_run(const struct espi_sparse *s, uint32_t u, uint32_t len);
 espi_status espi_sparse_repeats(struct espi_sparse *s);
 /* sparse_period.c: Lemma 6. A lower bound of a struct over k periods whose parts are shorter than two. */
 int64_t espi_sparse_least_struct(const struct espi_sparse *s, uint64_t k, uint64_t period);
-/* The family's block, of one period, costs `cost`: are blocks of more periods no cheaper? If one is, s->failed is set and
-   the answer ESPI_ERR_LIMIT. */
+/* The family's block, of one period, costs `cost`: are blocks of more periods no cheaper? If one is, s->failed is
+   set and the answer ESPI_ERR_LIMIT. */
 espi_status espi_sparse_certify(struct espi_sparse *s, const struct espi_family *f, int64_t cost);
 
 /* sparse_family.c: squares collected block length by block length, linked into families. */
@@ -179,8 +179,8 @@ espi_status espi_sparse_leafruns(struct espi_sparse *s, struct espi_builder *b);
 espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b);
 espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b);
 
-/* sparse_row.c: path[l] = least cost of a struct path over [u, u + l), l <= len, every edge with its struc_each; edges
-   into `edge` when it is not NULL (len + 1 of them). Reads the families' costs, exact or not. */
+/* sparse_row.c: path[l] = least cost of a struct path over [u, u + l), l <= len, every edge with its struc_each;
+   edges into `edge` when it is not NULL (len + 1 of them). Reads the families' costs, exact or not. */
 espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge);
 
 /* sparse_root.c: the best tree over [u, u + len) whose root is a leaf or repetition. */
@@ -210,7 +210,8 @@ struct espi_solution {
     int64_t *path; /* of the row, when one was needed */
     struct espi_edge *edge;
 };
-/* C(u, len) and what reaches it; or as soon as it is clear that C is `enough` at least, a lower bound of that height. */
+/* C(u, len) and what reaches it; or as soon as it is clear that C is `enough` at least, a lower bound of that
+   height. */
 espi_status espi_sparse_solve(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t enough,
                               struct espi_solution *out);
 void espi_solution_release(struct espi_solution *solution);

@@ -1,8 +1,8 @@
 /*
- * C of blocks, found when needed (Lemma 9). A family starts with a lower bound of its block's cost. A segment is solved with
- * what bounds there are; where the best tree found rests on a bound only, that block is solved, and the segment again.
- * When the best rests on known costs only, it is the best: all others cost at least their bounds. Most rotations of
- * a period, say, are never solved.
+ * C of blocks, found when needed (Lemma 9). A family starts with a lower bound of its block's cost. A segment is
+ * solved with what bounds there are; where the best tree found rests on a bound only, that block is solved, and the
+ * segment again. When the best rests on known costs only, it is the best: all others cost at least their bounds.
+ * Most rotations of a period, say, are never solved.
  */
 #include "reconstruct/sparse.h"
 
@@ -84,9 +84,9 @@ espi_status espi_sparse_resolve(struct espi_sparse *s, uint32_t family)
     return status;
 }
 
-/* Solving all blocks, short ones first, takes one row each; when only what is needed is solved, a segment may take several
-   rounds. So the blocks are solved in this order up to a bound of work. Families are in order of q, but for those of
-   strided runs, which have their costs. */
+/* Solving all blocks, short ones first, takes one row each; when only what is needed is solved, a segment may take
+   several rounds. So the blocks are solved in this order up to a bound of work. Families are in order of q, but for
+   those of strided runs, which have their costs. */
 static espi_status solve_short(struct espi_sparse *s)
 {
     uint64_t left = s->ahead;

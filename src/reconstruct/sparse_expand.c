@@ -12,8 +12,8 @@ static const struct espi_period_run *run_of(const struct espi_sparse *s, uint32_
     return NULL;
 }
 
-/* A square that is not inside a run may continue a chain of equal blocks inside one, to either side: Lemma 6 speaks of
-   chains inside the run only, so those squares are needed. */
+/* A square that is not inside a run may continue a chain of equal blocks inside one, to either side: Lemma 6 speaks
+   of chains inside the run only, so those squares are needed. */
 static espi_status continue_in_runs(struct espi_sparse *s, struct espi_builder *b, uint32_t u)
 {
     espi_status status = ESPI_OK;
@@ -27,8 +27,8 @@ static espi_status continue_in_runs(struct espi_sparse *s, struct espi_builder *
     return status;
 }
 
-/* Blocks of two entries of different base types are the only ones of a single symbol that are not strided runs. Lemma 6
-   holds for them: L(2) is at least the cost of two leaves. */
+/* Blocks of two entries of different base types are the only ones of a single symbol that are not strided runs.
+   Lemma 6 holds for them: L(2) is at least the cost of two leaves. */
 static espi_status expand_pairs(struct espi_sparse *s, struct espi_builder *b)
 {
     espi_status status = ESPI_OK;

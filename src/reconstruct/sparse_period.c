@@ -3,8 +3,8 @@
  * run. Either C(u, kp) >= C(u, k'p) for some 1 <= k' < k, or its best tree is a struct whose parts are shorter
  * than 2p. Parts of one entry cost struc_each + leaf, longer ones at least `uniform` more, so such a struct costs at
  * least some L(k) that grows with k. Where L(2) >= C(u, p), blocks of k periods cost at least C(u, p), and a vec of
- * single periods is no worse than what could be made of them. Until C(u, p) is known, min(C(u, p), L(2)) is a lower bound
- * for all of them, so the rows count with it. Where L(2) < C(u, p), the values C(u, kp) are looked at for the
+ * single periods is no worse than what could be made of them. Until C(u, p) is known, min(C(u, p), L(2)) is a lower
+ * bound for all of them, so the rows count with it. Where L(2) < C(u, p), the values C(u, kp) are looked at for the
  * few k with L(k) < C(u, p): the first periods are solved as a map of their own, with all squares of the run.
  */
 #include "reconstruct/sparse.h"

@@ -2,11 +2,11 @@
  * Finds every square (u, q) whose block is not a strided run of leaves, as intervals (Lemma 8).
  *
  * The string of symbols is cut into tokens (runs of one symbol). Such a block contains a token boundary, and its mate
- * q symbols on is a boundary between the same symbols, J tokens on. For J = 2, 3 every boundary is tried. Else at least
- * J - 3 whole tokens of the block are repeated J tokens on; with 2W - 1 <= J - 3 they contain W tokens that start at
- * a multiple of W. So for W = 1, 2, 4, ... it is enough to compare the hash of the W tokens at each multiple of W with
- * the W tokens J on, for 2W + 2 <= J < 4W + 2: about 2 comparisons of words per token and W, read in order. Hits are
- * extended symbol by symbol, so a collision of hashes costs time only.
+ * q symbols on is a boundary between the same symbols, J tokens on. For J = 2, 3 every boundary is tried. Else at
+ * least J - 3 whole tokens of the block are repeated J tokens on; with 2W - 1 <= J - 3 they contain W tokens that
+ * start at a multiple of W. So for W = 1, 2, 4, ... it is enough to compare the hash of the W tokens at each
+ * multiple of W with the W tokens J on, for 2W + 2 <= J < 4W + 2: about 2 comparisons of words per token and W, read
+ * in order. Hits are extended symbol by symbol, so a collision of hashes costs time only.
  */
 #include "reconstruct/sparse.h"
 

@@ -1,11 +1,11 @@
 /*
  * The root of the whole map. A map that starts at displacement 0 takes the best tree C(0, n). Else (Lemma 7) the node
- * that carries displacements nearest to the root along a chain of vec must take up the shift: A(l), the least cost for
- * the first l entries where they are, is the least of
+ * that carries displacements nearest to the root along a chain of vec must take up the shift: A(l), the least cost
+ * for the first l entries where they are, is the least of
  *   struc + path(l);  idx or idxbuc over blocks q | l, as C(0, q) below it;  vec + A(q) over uniform blocks;
  *   C(0, l) below an idx or idxbuc of a single entry.
- * All of them read the row of source 0. Squares of many periods that Lemma 6 left out must be tried here, for its proof
- * uses vec, which does not take up a shift; all of them begin at 0 and fill a prefix, so they are few.
+ * All of them read the row of source 0. Squares of many periods that Lemma 6 left out must be tried here, for its
+ * proof uses vec, which does not take up a shift; all of them begin at 0 and fill a prefix, so they are few.
  */
 #include "reconstruct/sparse_tree.h"
 

@@ -122,7 +122,8 @@ espi_status espi_sparse_segment(struct espi_sparse *s, struct espi_arena *arena,
     } else {
         status = espi_sparse_block_node(s, arena, u, best.root.q, best.root.family, &child);
         if (!status)
-            status = espi_sparse_copies(s, arena, best.root.kind, u, best.root.q, len / best.root.q, child, origin, out);
+            status = espi_sparse_copies(s, arena, best.root.kind, u, best.root.q, len / best.root.q, child, origin,
+                                        out);
     }
     espi_solution_release(&best);
     return status;

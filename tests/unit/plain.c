@@ -1,6 +1,6 @@
 /*
- * The recursion of the definition, segment by segment in order of length: a leaf; copies of a prefix, compared entry by
- * entry; a struct path over all cuts with parts of any kind. No dominance, no running minima. A map that starts
+ * The recursion of the definition, segment by segment in order of length: a leaf; copies of a prefix, compared entry
+ * by entry; a struct path over all cuts with parts of any kind. No dominance, no running minima. A map that starts
  * elsewhere than at 0 needs a second value, for prefixes only: the least cost of a tree that starts there.
  */
 #include "plain.h"
@@ -27,18 +27,20 @@ static int64_t min64(int64_t a, int64_t b)
 static bool equal_blocks(const struct espi_typemap *map, size_t i, size_t k, size_t q)
 {
     for (size_t t = 0; t < q; t++)
-        if (map->base[i + t] != map->base[k + t] || map->disp[i + t] - map->disp[i] != map->disp[k + t] - map->disp[k])
+        if (map->base[i + t] != map->base[k + t] ||
+            map->disp[i + t] - map->disp[i] != map->disp[k + t] - map->disp[k])
             return false;
     return true;
 }
 
 static size_t most_frequent(const struct espi_typemap *map, size_t i, size_t q, size_t c)
 {
+    const int64_t *d = map->disp + i;
     size_t most = 0;
     for (size_t a = 1; a < c; a++) {
         size_t times = 0;
         for (size_t b = 1; b < c; b++)
-            times += map->disp[i + b * q] - map->disp[i + b * q - q] == map->disp[i + a * q] - map->disp[i + a * q - q];
+            times += d[b * q] - d[b * q - q] == d[a * q] - d[a * q - q];
         most = times > most ? times : most;
     }
     return most;
