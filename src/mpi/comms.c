@@ -23,12 +23,13 @@ static struct known *known_comms;
 static int keyval = MPI_KEYVAL_INVALID;
 static atomic_uint epoch = 1; /* raised when a communicator ends: caches of threads are then stale */
 static atomic_bool have_world;
+/* Under MPI_THREAD_MULTIPLE a delete callback can be called from inside MPI's progress (a request held the last reference),
+   where MPICH 4.0.2 gives up its lock around it and another thread then corrupts UCX. So no attributes there: what is
+   known of a communicator ends with the wrapped MPI_Comm_free or MPI_Comm_disconnect. */
+static atomic_bool attributes;
 
-static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
+void espi_comm_ends(MPI_Comm comm)
 {
-    (void)key;
-    (void)value;
-    (void)state;
     struct known *known;
     pthread_mutex_lock(&lock);
     HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
@@ -38,6 +39,14 @@ static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
     }
     atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
+}
+
+static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)key;
+    (void)value;
+    (void)state;
+    espi_comm_ends(comm);
     return MPI_SUCCESS;
 }
 
@@ -122,7 +131,7 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key)
         good = ask_quietly(&known->facts);
         pthread_mutex_unlock(&handlers_lock);
     }
-    if (!good || espi_real.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS) {
+    if (!good || (atomic_load(&attributes) && espi_real.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS)) {
         free(known);
         return false;
     }
@@ -163,7 +172,9 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
 
 void espi_comms_start(bool world)
 {
+    int level = MPI_THREAD_MULTIPLE;
     atomic_store(&have_world, world);
+    atomic_store(&attributes, espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE);
     pthread_mutex_lock(&lock);
     if (keyval == MPI_KEYVAL_INVALID &&
         espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include "mpi/comms.h"
 #include "mpi/derived.h"
 #include "mpi/init.h"
 #include "mpi/mine.h"
@@ -99,7 +100,20 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     return result;
 }
 
-/* The treatments LIFE are the seven below; enumerated by name in the table of handlers. */
+static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const MPI_Comm *comm = (const MPI_Comm *)args[0];
+    struct espi_mine *mine = espi_mine(thread);
+    if (comm && mine && atomic_load_explicit(&espi_running, memory_order_acquire)) {
+        espi_count_call(mine->stats, fn);
+        espi_comm_ends(*comm);
+    }
+    return ESPI_CALL(next, 1, args);
+}
+
+/* The treatments LIFE are those below; enumerated by name in the table of handlers. */
+#define ESPI_LIFE_Comm_free handle_comm_end
+#define ESPI_LIFE_Comm_disconnect handle_comm_end
 #define ESPI_LIFE_Type_commit handle_type_commit
 #define ESPI_LIFE_Type_dup handle_type_dup
 #define ESPI_LIFE_Type_free handle_type_free
