@@ -5,6 +5,8 @@ libespi_pure_la_SOURCES += \
 	%D%/dense.c \
 	%D%/dense.h \
 	%D%/dense_solve.h \
+	%D%/fold.c \
+	%D%/fold.h \
 	%D%/large.c \
 	%D%/normalize.c \
 	%D%/normalize.h \

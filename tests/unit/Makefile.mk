@@ -69,5 +69,11 @@ TESTS += %D%/test-commtree
 %C%_test_commtree_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_commtree_LDADD = $(ESPI_UNIT_LIBS) -lm
+
+check_PROGRAMS += %D%/test-fold
+TESTS += %D%/test-fold
+%C%_test_fold_SOURCES = %D%/test_fold.c %D%/random.c %D%/random.h
+%C%_test_fold_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_fold_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_fold_LDADD = $(ESPI_UNIT_LIBS)
 endif
-EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv
