@@ -17,6 +17,10 @@ check_PROGRAMS += %D%/bytes_local %D%/bad_calls
 %C%_bad_calls_SOURCES = %D%/bad_calls.c
 %C%_bad_calls_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_bad_calls_LDADD = $(MPI_LIBS)
-TESTS += %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
+check_PROGRAMS += %D%/life
+%C%_life_SOURCES = %D%/life.c $(ESPI_BYTES_SOURCES)
+%C%_life_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
+%C%_life_LDADD = $(MPI_LIBS)
+TESTS += %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
 endif
-dist_check_SCRIPTS += %D%/compare %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
+dist_check_SCRIPTS += %D%/compare %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad

@@ -9,6 +9,14 @@
 
 #include "bytes.h"
 
+/* MPICH 4.0.2 asserts in accumulates and in the external form with a type that it does not see the one base type of: a struct, also an empty one
+ * inside, and pairs of ints. */
+static int one_kind(const struct tg_type *t)
+{
+    return t->n && !strstr(t->text, "struct") && !strstr(t->text, "2int") && !strstr(t->text, "f90") &&
+           strlen(t->text) < 300;
+}
+
 static void close_sides(struct side *a, struct side *b, const struct family *f, const char *call, const char *detail)
 {
     check_side(b, f, call, detail);
@@ -138,13 +146,6 @@ static int sum_width(const struct family *f)
            : b == MPI_LONG || b == MPI_UNSIGNED_LONG || b == MPI_INT64_T || b == MPI_UINT64_T ? 8 : -1;
 }
 
-/* MPICH 4.0.2 asserts in accumulates with a type that it does not see the one base type of: a struct, also an empty one
- * inside, and pairs of ints. */
-static int one_kind(const struct tg_type *t)
-{
-    return t->n && !strstr(t->text, "struct") && !strstr(t->text, "2int") && !strstr(t->text, "f90") && strlen(t->text) < 300;
-}
-
 static void one_sided(const struct family *f, enum how how, int v, int w, int large)
 {
     struct side mine, window, result;
@@ -155,7 +156,9 @@ static void one_sided(const struct family *f, enum how how, int v, int w, int la
     MPI_Datatype ot = f->t[v].type, tt = f->t[w].type;
     if ((how >= REPLACE && f->base < 0) || (how == SUM && width < 0))
         return;
-    if (how >= REPLACE && f->bytes > 800) /* beyond about a kilobyte MPICH 4.0.2 itself adds up wrongly */
+    /* With a count above one of a derived type at the target, and beyond about a kilobyte, MPICH 4.0.2 itself accumulates
+     * wrongly or dies; so only one item of the layout that lists each element. */
+    if (how >= REPLACE && (f->bytes > 800 || v != 2 || w != 2))
         return;
     if (how >= REPLACE && !(one_kind(&f->t[v]) && one_kind(&f->t[w])))
         return;
@@ -330,14 +333,15 @@ static void run(const struct family *f)
             pack_int(f, v, w);
             pack_large(f, v, w);
         }
-        if (wanted("Pack_external") && f->bytes && plain_base(f))
-            pack_external(f, v, w);
+        if (wanted("Pack_external") && f->bytes && plain_base(f) && v == 2 && one_kind(&f->t[2]))
+            pack_external(f, 2, 2);
     }
     for (int how = 0; how < HOWS; how++) {
         int get = how == GET || how == RGET;
         if (wanted(how_name[how]) && (prog.ranks <= 2 || (how + f->kind) % 3 == 0))
             for (int large = 0; large < 2; large++)
-                one_sided(f, (enum how)how, get ? 1 + how % 3 : (how + large) % FAMILY, 1 + (how + f->kind) % 3, large);
+                one_sided(f, (enum how)how, how >= REPLACE ? 2 : get ? 1 + how % 3 : (how + large) % FAMILY,
+                          how >= REPLACE ? 2 : 1 + (how + f->kind) % 3, large);
     }
     if (f->bytes)
         reductions(f, 1 + f->kind % (FAMILY - 1));
