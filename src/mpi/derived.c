@@ -127,12 +127,85 @@ static void forget(struct espi_derived *d)
     d->substituted = false;
 }
 
+/* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a null
+   buffer, unless it is MPI_BOTTOM and the type holds addresses. */
+static bool side_is_good(const espi_word *args, const struct espi_typed *typed, int64_t count)
+{
+    MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    if (type == MPI_DATATYPE_NULL)
+        return false;
+    if (count == 0 || typed->buffer < 0 || args[typed->buffer])
+        return true;
+    MPI_Aint low = 0, extent = 0;
+    return !espi_type_is_predefined(type) &&
+           espi_real.Type_get_true_extent(type, &low, &extent) == MPI_SUCCESS && low != 0;
+}
+
+/* A collective does not take one buffer for both of its sides. */
+static bool buffers_differ(const struct espi_row *row, const espi_word *args)
+{
+    if (!(row->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) || row->typed[0].shape == ESPI_SHAPE_NONE ||
+        row->typed[1].shape == ESPI_SHAPE_NONE || row->typed[0].buffer < 0 || row->typed[1].buffer < 0)
+        return true;
+    return args[row->typed[0].buffer] != args[row->typed[1].buffer] || !args[row->typed[0].buffer];
+}
+
+/* Where the call gives something back (request) or takes it (message): not nowhere. */
+static bool handles_are_good(const struct espi_row *row, const espi_word *args)
+{
+    if (row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) && !args[row->args - 1])
+        return false;
+    if (row->kind & ESPI_P2P && row->comm < 0) { /* a matched receive: buffer, count, type, message */
+        const MPI_Message *message = (const MPI_Message *)args[3];
+        return message && *message != MPI_MESSAGE_NULL;
+    }
+    return true;
+}
+
+static const struct espi_typed *last_side(const struct espi_row *row)
+{
+    const struct espi_typed *typed = row->typed;
+    while (typed[1].shape != ESPI_SHAPE_NONE)
+        typed++;
+    return typed;
+}
+
+/* One-sided calls: ..., target rank, target displacement, target count, target type, ... */
+static bool target_is_good(const struct espi_row *row, const espi_word *args)
+{
+    const struct espi_typed *target = last_side(row);
+    int rank = (int)args[target->count - 2], size = 0;
+    MPI_Win win = (MPI_Win)args[target->type + 1];
+    MPI_Group group;
+    if (win == MPI_WIN_NULL || espi_real.Win_get_group(win, &group) != MPI_SUCCESS)
+        return false;
+    int code = espi_real.Group_size(group, &size);
+    espi_real.Group_free(&group);
+    return code == MPI_SUCCESS && ((rank >= 0 && rank < size) || rank == MPI_PROC_NULL);
+}
+
+/* A call with a better type for one side must not have an unknown one (not committed, say) on the other. */
+static bool all_known(const struct espi_derived *d)
+{
+    for (const struct espi_typed *typed = d->row->typed; typed->shape != ESPI_SHAPE_NONE; typed++) {
+        MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
+        if (typed->shape == ESPI_SHAPE_W || d->changed[(int)typed->type] != d->args[(int)typed->type] ||
+            espi_type_is_predefined(type) || (typed->buffer >= 0 && (void *)d->args[typed->buffer] == MPI_IN_PLACE))
+            continue;
+        if (!typed->at_root && !espi_types_known(d->thread, type))
+            return false;
+    }
+    return true;
+}
+
 /* False: leave the whole call alone, so that MPI reports what is wrong with it. */
 static bool examine(struct espi_derived *d, const struct espi_comm_facts *facts)
 {
     const struct espi_row *row = d->row;
     const espi_word *args = d->args;
     if (row->root >= 0 && !root_is_good(facts, (int)args[row->root]))
+        return false;
+    if (!buffers_differ(row, args))
         return false;
     for (int side = 0; row->typed[side].shape != ESPI_SHAPE_NONE; side++) {
         const struct espi_typed *typed = &row->typed[side];
@@ -147,13 +220,15 @@ static bool examine(struct espi_derived *d, const struct espi_comm_facts *facts)
         switch (typed->shape) {
         case ESPI_SHAPE_ONE:
             count = count_at(row, args, typed->count);
-            if (count < 0)
+            if (count < 0 || !side_is_good(args, typed, count))
                 return false;
             one_type(d, typed, count);
             break;
         case ESPI_SHAPE_V:
             if (!args[typed->count])
                 return array_length(row, facts, side) == 0;
+            if ((MPI_Datatype)args[typed->type] == MPI_DATATYPE_NULL)
+                return false;
             if (espi_type_is_predefined((MPI_Datatype)args[typed->type]))
                 break;
             count = count_sum(row, args, typed->count, array_length(row, facts, side));
@@ -185,7 +260,8 @@ void espi_derived_begin(struct espi_derived *d)
         }
         facts = &d->mine->comm;
     }
-    if (!examine(d, facts)) {
+    if (!handles_are_good(d->row, d->args) || !examine(d, facts) ||
+        (d->substituted && (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
         espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, 1);
         forget(d);
     }
@@ -199,9 +275,7 @@ static bool error_is_returned(const struct espi_derived *d)
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     int code;
     if (d->row->kind & ESPI_RMA) {
-        const struct espi_typed *target = d->row->typed;
-        while (target[1].shape != ESPI_SHAPE_NONE)
-            target++;
+        const struct espi_typed *target = last_side(d->row);
         code = espi_real.Win_get_errhandler((MPI_Win)d->args[target->type + 1], &handler);
     } else if (d->row->comm >= 0) {
         code = espi_real.Comm_get_errhandler((MPI_Comm)d->args[d->row->comm], &handler);

@@ -377,3 +377,8 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
     return better;
 }
+
+bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
+{
+    return look_up(thread, type) != NULL;
+}

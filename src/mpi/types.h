@@ -34,6 +34,9 @@ void espi_types_stop(void);
    another type may be best there. Gives back `type` itself when nothing better is known. */
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole);
 
+/* Whether the type is known to be valid and committed. */
+bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
+
 /* After the call returned MPI_SUCCESS. */
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type);
