@@ -59,6 +59,17 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
     return type;
 }
 
+bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
+{
+    bool known = false;
+    (void)thread;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < used; i++)
+        known = known || slots[i].type == type;
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
 {
     MPI_Datatype copy, old;
