@@ -44,7 +44,9 @@ static espi_status find_families(struct espi_sparse *s)
 
 espi_status espi_sparse_begin(struct espi_sparse *s)
 {
-    espi_status status = espi_sparse_text(s);
+    espi_status status = espi_sparse_work(s, 3 * (uint64_t)s->n); /* symbols and one row at least */
+    if (!status)
+        status = espi_sparse_text(s);
     if (!status)
         status = find_families(s);
     if (status)
@@ -106,5 +108,8 @@ espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
                                     struct espi_reconstruction *out)
 {
-    return espi_sparse_reconstruct(arena, map, options, work_limit, 5000000 + 8 * (uint64_t)map->n, out);
+    uint64_t ahead = 5000000 + 8 * (uint64_t)map->n;
+    if (work_limit > 0 && work_limit / 4 < ahead)
+        ahead = work_limit / 4;
+    return espi_sparse_reconstruct(arena, map, options, work_limit, ahead, out);
 }
