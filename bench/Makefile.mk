@@ -26,3 +26,8 @@ noinst_PROGRAMS += %D%/callcost
 noinst_PROGRAMS += %D%/commtree
 %C%_commtree_SOURCES = %D%/commtree.c
 %C%_commtree_LDADD = libespi-pure.la -lm
+
+noinst_PROGRAMS += %D%/commit
+%C%_commit_SOURCES = %D%/commit.c %D%/bench.c
+%C%_commit_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_commit_LDADD = $(MPI_LIBS)
