@@ -10,12 +10,21 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ (hash >> 29);
 }
 
+/* Four chains that do not wait for each other: hashing is most of what a tree over a long list costs. */
 static uint64_t mix_array(uint64_t hash, int64_t n, const int64_t *values)
 {
-    for (int64_t i = 0; i < n; i++) {
-        hash = mix(hash, (uint64_t)values[i]);
+    uint64_t lane[4] = {hash, ~hash, hash ^ UINT64_C(0x6a09e667f3bcc908), hash ^ UINT64_C(0xbb67ae8584caa73b)};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        lane[0] = mix(lane[0], (uint64_t)values[i]);
+        lane[1] = mix(lane[1], (uint64_t)values[i + 1]);
+        lane[2] = mix(lane[2], (uint64_t)values[i + 2]);
+        lane[3] = mix(lane[3], (uint64_t)values[i + 3]);
     }
-    return hash;
+    for (; i < n; i++) {
+        lane[0] = mix(lane[0], (uint64_t)values[i]);
+    }
+    return mix(mix(mix(lane[0], lane[1]), lane[2]), lane[3]);
 }
 
 static struct espi_node *node_new(struct espi_arena *arena, enum espi_kind kind, int64_t count)
@@ -135,8 +144,16 @@ espi_status espi_node_idx(struct espi_arena *arena, int64_t count, const int64_t
     if (status == ESPI_OK) {
         status = multiply(node, count, child);
     }
-    for (int64_t i = 0; i < count && status == ESPI_OK && node->entries > 0; i++) {
-        status = cover(node, i == 0, disp[i], child);
+    if (status == ESPI_OK && node->entries > 0) {
+        int64_t least = disp[0], most = disp[0];
+        for (int64_t i = 1; i < count; i++) {
+            least = disp[i] < least ? disp[i] : least;
+            most = disp[i] > most ? disp[i] : most;
+        }
+        status = cover(node, true, least, child);
+        if (status == ESPI_OK) {
+            status = cover(node, false, most, child);
+        }
     }
     *out = status == ESPI_OK ? node : NULL;
     return status;
@@ -146,7 +163,7 @@ espi_status espi_node_idx(struct espi_arena *arena, int64_t count, const int64_t
 static espi_status buckets(struct espi_node *node, int64_t inner)
 {
     const struct espi_node *child = node->child;
-    int64_t copies = 0;
+    int64_t copies = 0, least = 0, most = 0; /* of the copies' places: the outermost two decide */
     bool first = true;
     for (int64_t j = 0; j < node->count; j++) {
         int64_t at;
@@ -167,11 +184,23 @@ static espi_status buckets(struct espi_node *node, int64_t inner)
         } else if (__builtin_mul_overflow(j, node->stride, &at)) {
             return ESPI_ERR_OVERFLOW;
         }
-        espi_status status = cover_run(node, first, at, node->len[j], inner, child);
+        int64_t last;
+        if (__builtin_mul_overflow(node->len[j] - 1, inner, &last) || __builtin_add_overflow(last, at, &last)) {
+            return ESPI_ERR_OVERFLOW;
+        }
+        int64_t low = at < last ? at : last, high = at < last ? last : at;
+        least = first || low < least ? low : least;
+        most = first || high > most ? high : most;
+        first = false;
+    }
+    if (!first) {
+        espi_status status = cover(node, true, least, child);
+        if (status == ESPI_OK) {
+            status = cover(node, false, most, child);
+        }
         if (status != ESPI_OK) {
             return status;
         }
-        first = false;
     }
     return multiply(node, copies, child);
 }

@@ -89,12 +89,18 @@ static espi_status read_blocks(struct espi_decoding *d, const struct espi_conten
     b->n = 0;
     b->same = true;
     b->disp = espi_arena_alloc(d->arena, (size_t)n * sizeof(int64_t));
-    b->len = lengths < 0 ? NULL : espi_arena_alloc(d->scratch, (size_t)n * sizeof(int64_t));
+    b->len = lengths < 0 ? NULL : espi_arena_alloc(d->arena, (size_t)n * sizeof(int64_t));
     if (b->disp == NULL || (lengths >= 0 && b->len == NULL))
         return ESPI_ERR_MEMORY;
     if (lengths >= 0) {
-        for (i = 0; i < n; i++)
-            b->len[i] = espi_contents_int(c, lengths + i);
+        const int *ints = c->large ? NULL : c->ints + lengths;
+
+        if (ints != NULL)
+            for (i = 0; i < n; i++)
+                b->len[i] = ints[i];
+        else
+            for (i = 0; i < n; i++)
+                b->len[i] = c->counts[lengths + i];
         for (i = 1; i < n && b->len[i] == b->len[0]; i++)
             ;
         b->same = i >= n;
@@ -129,18 +135,11 @@ static espi_status list(struct espi_decoding *d, const struct blocks *b, int64_t
 {
     const struct espi_node *one;
     espi_status status;
-    int64_t *len, i;
 
     if (b->n == 0 || child->node->entries == 0)
         return espi_decode_empty(d, out);
-    if (!b->same) {
-        len = espi_arena_alloc(d->arena, (size_t)b->n * sizeof *len);
-        if (len == NULL)
-            return ESPI_ERR_MEMORY;
-        for (i = 0; i < b->n; i++)
-            len[i] = b->len[i];
-        return espi_node_idxbuc(d->arena, b->n, child->extent, b->disp, len, child->node, out);
-    }
+    if (!b->same)
+        return espi_node_idxbuc(d->arena, b->n, child->extent, b->disp, b->len, child->node, out);
     status = block(d, length, child, &one);
     if (status != ESPI_OK)
         return status;

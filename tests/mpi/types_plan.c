@@ -1,0 +1,321 @@
+/*
+ * Variants pack the same bytes; the life of a handle: used, planned, duplicated, freed, made again, freed with a request
+ * pending; attributes and names of the program's types stay. One process, calling what the core's handlers call.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/budget.h"
+#include "mpi/decode.h"
+#include "mpi/emit.h"
+#include "mpi/measure.h"
+#include "mpi/mine.h"
+#include "mpi/model.h"
+#include "mpi/real.h"
+#include "mpi/types.h"
+#include "mpi/variants.h"
+#include "types_random.h"
+#include "types_setup.h"
+
+static struct espi_thread thread;
+
+/* n blocks of three doubles with gaps that repeat nowhere. */
+static MPI_Datatype irregular(int n, int salt)
+{
+    int *disp = malloc((size_t)n * sizeof *disp), i, at = salt;
+    MPI_Datatype type;
+
+    for (i = 0; i < n; i++) {
+        disp[i] = at;
+        at += 4 + (int)((unsigned)((i + salt) * (i + 7)) * 2654435761u >> 29);
+    }
+    MPI_Type_create_indexed_block(n, 3, disp, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    free(disp);
+    return type;
+}
+
+static void start(enum espi_mode mode)
+{
+    struct espi_settings settings;
+
+    espi_settings_defaults(&settings);
+    settings.datatypes = mode;
+    settings.check = 1;
+    ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
+}
+
+/* Uses the type until another stands in its place; gives that, or the type itself after `most` uses. */
+static MPI_Datatype use(MPI_Datatype type, int most, bool whole)
+{
+    MPI_Datatype better = type;
+    int i;
+
+    for (i = 0; i < most && better == type; i++)
+        better = espi_types_better(&thread, type, 1, whole);
+    return better;
+}
+
+static void same_places(MPI_Datatype a, MPI_Datatype b)
+{
+    size_t n, m, i;
+    int64_t *x = packed_places(a, &n), *y = packed_places(b, &m);
+
+    ck_assert(espi_same_bounds(a, b));
+    ck_assert_uint_eq(n, m);
+    for (i = 0; i < n; i++)
+        ck_assert_int_eq(x[i], y[i]);
+    free(x);
+    free(y);
+}
+
+START_TEST(variants)
+{
+    static const int64_t chunks[] = {1, 2, 3, 8, 16};
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *tree;
+    struct espi_typemap a = ESPI_TYPEMAP_INIT, b = ESPI_TYPEMAP_INIT;
+    struct espi_decoded d;
+    struct espi_emitted e;
+    int i, cut = 0;
+    size_t k;
+
+    for (i = 0; i < 600; i++) {
+        struct made m = i % 3 == 0 ? (struct made){irregular(40 + i, i), NULL, 1, 0} : made_random(-1, 2);
+
+        MPI_Type_commit(&m.type);
+        if (!m.hollow && m.n > 0 && espi_decode(&arena, m.type, 0, &d) == ESPI_OK) {
+            for (k = 0; k < sizeof chunks / sizeof chunks[0]; k++) {
+                ck_assert_int_eq(espi_variant_chunked(&arena, d.tree, chunks[k], &tree), ESPI_OK);
+                if (tree == d.tree)
+                    continue;
+                cut++;
+                ck_assert_int_eq(espi_flatten(d.tree, 0, 1 << 20, &a), ESPI_OK);
+                ck_assert_int_eq(espi_flatten(tree, 0, 1 << 20, &b), ESPI_OK);
+                ck_assert(espi_typemap_equal(&a, &b));
+                espi_typemap_release(&a);
+                espi_typemap_release(&b);
+                ck_assert_int_eq(espi_emit(tree, d.lb, d.extent, 100000, &e), ESPI_OK);
+                same_places(m.type, e.type);
+                MPI_Type_free(&e.type);
+            }
+        }
+        made_free(&m);
+        espi_arena_release(&arena);
+    }
+    printf("types_plan: %d variants compared\n", cut);
+    ck_assert_int_gt(cut, 1000);
+}
+END_TEST
+
+START_TEST(measured)
+{
+    MPI_Datatype a = irregular(200, 1), same = irregular(200, 1), other = irregular(200, 2);
+    struct espi_candidate c[3] = {{.type = a}, {.type = same}, {.type = other}};
+    int op;
+
+    espi_measure_start();
+    ck_assert_int_eq(espi_measure(c, 3, 1, 64 << 20, 1000000), ESPI_OK);
+    ck_assert(!c[1].wrong);
+    ck_assert(c[2].wrong); /* the same size at other places must not pass */
+    for (op = 0; op < ESPI_OPERATIONS; op++)
+        ck_assert_uint_gt(c[0].ns[op], 0);
+    ck_assert_int_eq(espi_measure(c, 3, 1, 1000, 1000000), ESPI_ERR_LIMIT);
+    espi_measure_stop();
+    MPI_Type_free(&a);
+    MPI_Type_free(&same);
+    MPI_Type_free(&other);
+}
+END_TEST
+
+START_TEST(modelled)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *cut;
+    struct espi_decoded d;
+    MPI_Datatype type = irregular(8000, 3);
+
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    ck_assert_int_eq(espi_variant_chunked(&arena, d.tree, 16, &cut), ESPI_OK);
+    ck_assert_uint_gt(espi_model_partial(d.tree, 1), 3 * espi_model_partial(cut, 1));
+    MPI_Type_free(&type);
+    espi_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(always)
+{
+    MPI_Datatype type, better, other;
+    int i, disp[100];
+
+    start(ESPI_MODE_ALWAYS);
+    for (i = 0; i < 100; i++)
+        disp[i] = 3 * i;
+    MPI_Type_create_indexed_block(100, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    ck_assert_int_eq(espi_types_better(&thread, type, 1, false), type); /* never seen committed */
+    espi_types_committed(&thread, type);
+    better = espi_types_better(&thread, type, 1, false);
+    ck_assert_int_ne(better, type);
+    same_places(type, better);
+    MPI_Type_dup(type, &other);
+    espi_types_duped(&thread, type, other);
+    ck_assert_int_eq(espi_types_better(&thread, other, 1, false), better); /* one plan for both */
+    MPI_Type_free(&other);
+    MPI_Type_free(&type);
+    ck_assert_int_eq(espi_types_better(&thread, type, 1, false), type); /* the handle's life is over */
+    espi_types_stop();
+}
+END_TEST
+
+/* A recycled handle never meets the plan of the type that had it before. */
+START_TEST(recycled)
+{
+    int i, again = 0;
+    MPI_Datatype last = MPI_DATATYPE_NULL;
+
+    start(ESPI_MODE_ALWAYS);
+    for (i = 0; i < 200; i++) {
+        MPI_Datatype type, better;
+        int disp[24], k;
+
+        for (k = 0; k < 24; k++)
+            disp[k] = (2 + i % 5) * k + i % 3;
+        MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        espi_types_committed(&thread, type);
+        again += type == last;
+        last = type;
+        better = espi_types_better(&thread, type, 1, false);
+        ck_assert_int_ne(better, type);
+        same_places(type, better);
+        MPI_Type_free(&type);
+    }
+    ck_assert_int_gt(again, 50);
+    espi_types_stop();
+}
+END_TEST
+
+START_TEST(pending)
+{
+    MPI_Datatype type, better;
+    MPI_Request request;
+    int disp[64], from[256], to[64], i;
+
+    start(ESPI_MODE_ALWAYS);
+    for (i = 0; i < 64; i++)
+        disp[i] = 4 * i;
+    for (i = 0; i < 256; i++)
+        from[i] = i;
+    MPI_Type_create_indexed_block(64, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(&thread, type);
+    better = espi_types_better(&thread, type, 1, false);
+    ck_assert_int_ne(better, type);
+    MPI_Isend(from, 1, better, 0, 5, MPI_COMM_SELF, &request);
+    MPI_Type_free(&type);
+    espi_types_stop(); /* frees the substitute, which MPI still uses */
+    MPI_Recv(to, 64, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (i = 0; i < 64; i++)
+        ck_assert_int_eq(to[i], 4 * i);
+}
+END_TEST
+
+START_TEST(automatic)
+{
+    MPI_Datatype type, once, better;
+    char name[MPI_MAX_OBJECT_NAME];
+    int i, len, key, flag, *value, mark = 7;
+
+    start(ESPI_MODE_AUTO);
+    for (i = 0; i < 500; i++) { /* committed, used once and freed: left alone */
+        once = irregular(50, i);
+        espi_types_committed(&thread, once);
+        ck_assert_int_eq(espi_types_better(&thread, once, 1, false), once);
+        MPI_Type_free(&once);
+    }
+    type = irregular(2000, 1);
+    MPI_Type_set_name(type, "mine");
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
+    MPI_Type_set_attr(type, key, &mark);
+    espi_types_committed(&thread, type);
+    ck_assert_int_eq(use(type, 3, false), type); /* not earned yet */
+    better = use(type, 100000, false);
+    ck_assert_int_ne(better, type); /* chunks win in messages by a factor */
+    same_places(type, better);
+    MPI_Type_get_name(type, name, &len);
+    ck_assert_str_eq(name, "mine");
+    MPI_Type_get_attr(type, key, &value, &flag);
+    ck_assert(flag && value == &mark);
+    MPI_Type_free(&type);
+    MPI_Type_free_keyval(&key);
+    type = irregular(2000, 1); /* the same layout again: known at its first use */
+    espi_types_committed(&thread, type);
+    ck_assert_int_eq(use(type, 1, false), better);
+    espi_types_stop();
+    ck_assert_int_eq(use(type, 10, false), type);
+    MPI_Type_free(&type);
+}
+END_TEST
+
+START_TEST(off)
+{
+    MPI_Datatype type = irregular(100, 1);
+
+    start(ESPI_MODE_OFF);
+    espi_types_committed(&thread, type);
+    ck_assert_int_eq(use(type, 100, false), type);
+    espi_types_stop();
+    MPI_Type_free(&type);
+}
+END_TEST
+
+START_TEST(rule)
+{
+    uint64_t estimate = espi_budget_estimate(2001, 8000);
+
+    ck_assert(!espi_budget_earned(1, UINT64_MAX, estimate));
+    ck_assert(!espi_budget_earned(4, espi_budget_spent(4, 32000), estimate));
+    ck_assert(espi_budget_earned(1000, espi_budget_spent(1000, 8000000), estimate));
+    espi_budget_start(10);
+    ck_assert(espi_budget_open(9000000));
+    espi_budget_book(9500000);
+    ck_assert(!espi_budget_open(50000000));
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tcase = tcase_create("types");
+    static const char *const names[] = {"none"};
+    SRunner *runner;
+    int failed;
+
+    MPI_Init(&argc, &argv);
+    types_setup();
+    espi_stats_start(names, 1);
+    random_seed("types_plan");
+    tcase_add_test(tcase, variants);
+    tcase_add_test(tcase, measured);
+    tcase_add_test(tcase, modelled);
+    tcase_add_test(tcase, rule);
+    tcase_add_test(tcase, always);
+    tcase_add_test(tcase, recycled);
+    tcase_add_test(tcase, pending);
+    tcase_add_test(tcase, automatic);
+    tcase_add_test(tcase, off);
+    tcase_set_timeout(tcase, 0);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    MPI_Finalize();
+    return failed != 0;
+}
