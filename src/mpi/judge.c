@@ -12,6 +12,7 @@
 #include "mpi/budget.h"
 #include "mpi/emit.h"
 #include "mpi/measure.h"
+#include "mpi/model.h"
 #include "mpi/real.h"
 #include "mpi/variants.h"
 #include "reconstruct/reconstruct.h"
@@ -177,7 +178,7 @@ static void gather(struct judging *g, struct candidates *c, const struct espi_de
     }
 }
 
-/* The winner for a purpose; 0: the program's own. At least 5 % less time, and no more in any operation concerned. */
+/* The winner for a purpose; 0: the program's own. At least 3 % less time, and no more in any operation concerned. */
 static int winner(const struct candidates *c, enum espi_purpose purpose)
 {
     int first = purpose == ESPI_WHOLE ? ESPI_MEASURE_PACK : ESPI_MEASURE_PARTIAL;
@@ -189,7 +190,7 @@ static int winner(const struct candidates *c, enum espi_purpose purpose)
         return 0; /* not known */
     for (op = first; op <= last; op++)
         own += c->list[0].ns[op];
-    least = own - own / 20;
+    least = own - own / 33;
     for (i = 1; i < c->n; i++) {
         bool slower = c->list[i].wrong;
 
@@ -235,7 +236,8 @@ static espi_status compete(struct judging *g, struct candidates *c, int64_t coun
         if (c->list[i].wrong)
             espi_count_anywhere(ESPI_COUNT_checks_failed, 1);
     win[ESPI_WHOLE] = winner(c, ESPI_WHOLE);
-    win[ESPI_PARTS] = winner(c, ESPI_PARTS);
+    /* Of data that fit one part nothing can be learnt about parts. */
+    win[ESPI_PARTS] = count <= ESPI_MODEL_PART / c->tree[0]->size ? win[ESPI_WHOLE] : winner(c, ESPI_PARTS);
     i = win[ESPI_PARTS] > 0 ? win[ESPI_PARTS] : win[ESPI_WHOLE];
     g->facts.ns_before = times_of(&c->list[0]);
     g->facts.ns_after = times_of(&c->list[i]);

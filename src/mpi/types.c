@@ -24,6 +24,7 @@
 #include "mpi/kinds.h"
 #include "mpi/measure.h"
 #include "mpi/mine.h"
+#include "mpi/model.h"
 #include "mpi/plan.h"
 #include "mpi/real.h"
 
@@ -369,6 +370,8 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
         espi_count(stats, ESPI_COUNT_left_not_earned, 1);
         return type;
     }
+    /* A message that fits one part is packed in one go. */
+    whole = whole || count <= ESPI_MODEL_PART / (plan->size > 0 ? plan->size : 1);
     better = atomic_load_explicit(&plan->better[whole ? ESPI_WHOLE : ESPI_PARTS], memory_order_acquire);
     if (better == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
