@@ -31,3 +31,8 @@ noinst_PROGRAMS += %D%/commit
 %C%_commit_SOURCES = %D%/commit.c %D%/bench.c
 %C%_commit_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_commit_LDADD = $(MPI_LIBS)
+
+noinst_PROGRAMS += %D%/reduce
+%C%_reduce_SOURCES = %D%/reduce.c %D%/bench.c
+%C%_reduce_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_reduce_LDADD = $(MPI_LIBS)

@@ -1,6 +1,8 @@
 /* Not compiled: the preprocessor makes the linker's export map of the stub from it. */
 #define ESPI_EXPORTED_LIFE(name) MPI_##name; PMPI_##name;
 #define ESPI_EXPORTED_SUBSTITUTE(name) ESPI_EXPORTED_LIFE(name)
+#define ESPI_EXPORTED_TREE(name) ESPI_EXPORTED_LIFE(name)
+#define ESPI_EXPORTED_REDUCE(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_COUNT(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_GUARD(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_LEAVE(name)

@@ -55,6 +55,8 @@ __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")))
 
 #define ESPI_EXPORTED_LIFE(name, n) ESPI_ENTRY(MPI_, 0, name, n) ESPI_ENTRY(PMPI_, 1, name, n)
 #define ESPI_EXPORTED_SUBSTITUTE ESPI_EXPORTED_LIFE
+#define ESPI_EXPORTED_TREE ESPI_EXPORTED_LIFE
+#define ESPI_EXPORTED_REDUCE ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_COUNT ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_GUARD ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_LEAVE(name, n)

@@ -110,7 +110,7 @@ static void array_of_types(struct espi_derived *d, const struct espi_typed *type
     const MPI_Datatype *use = copy;
     if (d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) {
         /* MPI may read the array until the operation is complete. */
-        use = espi_intern_types(copy, n);
+        use = espi_intern(copy, (size_t)n * sizeof *copy);
         free(copy);
         if (!use)
             return;

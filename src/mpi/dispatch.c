@@ -6,10 +6,12 @@
 
 #include <mpi.h>
 
+#include "mpi/collective.h"
 #include "mpi/comms.h"
 #include "mpi/derived.h"
 #include "mpi/init.h"
 #include "mpi/mine.h"
+#include "mpi/reduce.h"
 #include "mpi/types.h"
 #include "words.h"
 
@@ -106,12 +108,21 @@ static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, es
     struct espi_mine *mine = espi_mine(thread);
     if (comm && mine && atomic_load_explicit(&espi_running, memory_order_acquire)) {
         espi_count_call(mine->stats, fn);
+        espi_collective_comm_ends(thread, *comm);
         espi_comm_ends(*comm);
     }
     return ESPI_CALL(next, 1, args);
 }
 
-/* The treatments LIFE are those below; enumerated by name in the table of handlers. */
+espi_handler espi_generic_handler(enum espi_fn fn)
+{
+    static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] = handle_6,   [7] = handle_7,
+                                           [8] = handle_8,   [9] = handle_9,   [10] = handle_10, [11] = handle_11,
+                                           [12] = handle_12, [13] = handle_13};
+    return by_args[espi_rows[fn].args];
+}
+
+/* The functions treated as LIFE, by name. */
 #define ESPI_LIFE_Comm_free handle_comm_end
 #define ESPI_LIFE_Comm_disconnect handle_comm_end
 #define ESPI_LIFE_Type_commit handle_type_commit
@@ -121,9 +132,23 @@ static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, es
 #define ESPI_LIFE_Init_thread espi_handle_init
 #define ESPI_LIFE_Session_init espi_handle_session_init
 #define ESPI_LIFE_Session_finalize espi_handle_session_finalize
+#define ESPI_LIFE_Start espi_reduce_start
+#define ESPI_LIFE_Startall espi_reduce_start
+#define ESPI_LIFE_Wait espi_reduce_complete
+#define ESPI_LIFE_Waitall espi_reduce_complete
+#define ESPI_LIFE_Waitany espi_reduce_complete
+#define ESPI_LIFE_Waitsome espi_reduce_complete
+#define ESPI_LIFE_Test espi_reduce_complete
+#define ESPI_LIFE_Testall espi_reduce_complete
+#define ESPI_LIFE_Testany espi_reduce_complete
+#define ESPI_LIFE_Testsome espi_reduce_complete
+#define ESPI_LIFE_Request_get_status espi_reduce_complete
+#define ESPI_LIFE_Request_free espi_reduce_complete
 
 #define ESPI_HANDLER_SUBSTITUTE(name, n) handle_##n
 #define ESPI_HANDLER_COUNT(name, n) handle_##n
+#define ESPI_HANDLER_TREE(name, n) espi_collective_call
+#define ESPI_HANDLER_REDUCE(name, n) espi_reduce_call
 #define ESPI_HANDLER_LIFE(name, n) ESPI_LIFE_##name
 #define ESPI_HANDLER_GUARD(name, n) 0
 #define ESPI_HANDLER_LEAVE(name, n) 0

@@ -7,7 +7,7 @@
 
 #include "bridge.h"
 
-enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
+enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
 
 enum espi_api_kind {
     ESPI_P2P = 1 << 0,
@@ -53,5 +53,8 @@ extern const char *const espi_row_names[ESPI_FN_COUNT];
 
 /* The handlers of all functions; those of the life cycle are in init.c. */
 extern const espi_handler espi_core_handlers[ESPI_FN_COUNT];
+
+/* The handler that only substitutes datatypes: what the others fall back on. */
+espi_handler espi_generic_handler(enum espi_fn fn);
 
 #endif

@@ -8,9 +8,11 @@
 #include <pthread.h>
 
 #include "base/log.h"
+#include "mpi/collective.h"
 #include "mpi/comms.h"
 #include "mpi/intern.h"
 #include "mpi/real.h"
+#include "mpi/self.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 #include "stats/stats.h"
@@ -30,6 +32,7 @@ static void start_services(void)
     if (atomic_load_explicit(&espi_running, memory_order_relaxed))
         return;
     espi_comms_start(world_begun);
+    espi_collectives_start();
     if (espi_types_start(&espi_settings) != ESPI_OK)
         espi_log(ESPI_LOG_WARN, "derived types are left alone: their service did not start");
     atomic_store_explicit(&espi_running, true, memory_order_release);
@@ -41,6 +44,8 @@ static void stop_services(void)
         return;
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_types_stop();
+    espi_collectives_stop();
+    espi_self_stop();
     espi_comms_stop();
     espi_intern_stop();
 }

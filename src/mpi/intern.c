@@ -1,6 +1,7 @@
 #include "mpi/intern.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,24 +11,23 @@
 
 struct interned {
     UT_hash_handle hh;
-    MPI_Datatype types[];
+    max_align_t content[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all of the below */
 static struct interned *table;
 static size_t bytes;
 
-const MPI_Datatype *espi_intern_types(const MPI_Datatype *types, int n)
+const void *espi_intern(const void *content, size_t size)
 {
-    size_t size = (size_t)n * sizeof *types;
     struct interned *entry;
     pthread_mutex_lock(&lock);
-    HASH_FIND(hh, table, types, size, entry);
+    HASH_FIND(hh, table, content, size, entry);
     if (!entry && bytes + size <= LIMIT) {
         entry = malloc(sizeof *entry + size);
         if (entry) {
-            memcpy(entry->types, types, size);
-            HASH_ADD_KEYPTR(hh, table, entry->types, size, entry);
+            memcpy(entry->content, content, size);
+            HASH_ADD_KEYPTR(hh, table, entry->content, size, entry);
             if (entry->hh.tbl) {
                 bytes += size;
             } else {
@@ -37,7 +37,7 @@ const MPI_Datatype *espi_intern_types(const MPI_Datatype *types, int n)
         }
     }
     pthread_mutex_unlock(&lock);
-    return entry ? entry->types : NULL;
+    return entry ? entry->content : NULL;
 }
 
 void espi_intern_stop(void)

@@ -1,12 +1,12 @@
-/* Arrays of datatypes that outlive the call they are given to (intern.c). */
+/* Arrays that outlive the call they are given to: MPI may read them until a nonblocking operation is complete (intern.c). */
 #ifndef ESPI_MPI_INTERN_H
 #define ESPI_MPI_INTERN_H
 
-#include <mpi.h>
+#include <stddef.h>
 
-/* An array equal to `types` that lives until espi_intern_stop; the same content gives the same array. NULL when memory
-   is short, or the arrays of this process have reached their limit (64 MiB). Thread-safe. */
-const MPI_Datatype *espi_intern_types(const MPI_Datatype *types, int n);
+/* A copy of `size` bytes that lives until espi_intern_stop; the same content gives the same copy. NULL when memory is
+   short, or the copies of this process have reached their limit (64 MiB). Thread-safe. */
+const void *espi_intern(const void *content, size_t size);
 void espi_intern_stop(void);
 
 #endif

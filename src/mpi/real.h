@@ -11,13 +11,17 @@
 
 struct espi_real {
 #define ESPI_REAL(name) __typeof__(&PMPI_##name) name;
+#define ESPI_REAL_X(name) __typeof__(&PMPIX_##name) x_##name;
 #include "mpi/real.def"
 #undef ESPI_REAL
+#undef ESPI_REAL_X
 };
 extern struct espi_real espi_real;
 
 /* Fills the table from a dlopen handle (RTLD_DEFAULT in a test program that is linked to MPI). Returns NULL, or the
    name of the first function that the library does not have. */
 const char *espi_real_load(void *library);
+/* The same for a function by its whole name ("MPI_Scan_c"), looked up at each call; NULL when there is none. */
+void (*espi_real_find(const char *name))(void);
 
 #endif

@@ -27,6 +27,7 @@
 #include "mpi/model.h"
 #include "mpi/plan.h"
 #include "mpi/real.h"
+#include "mpi/reduce.h"
 
 #define NEVER UINT64_MAX
 
@@ -41,6 +42,7 @@ struct state {
     struct espi_kind_facts kind;
     bool kind_known;
     uint64_t told;                /* uses the kind was told of */
+    _Atomic(struct espi_elements *) elements; /* for reductions, NULL: not yet looked at; its base is MPI_DATATYPE_NULL where they differ */
     UT_hash_handle hh;
 };
 
@@ -49,6 +51,7 @@ static struct state *table;
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint epoch = 1;
 static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop */
+static atomic_bool registering;         /* types are registered; also where only reductions want to know them */
 static int key = MPI_KEYVAL_INVALID;
 static bool check, attributes;
 
@@ -74,6 +77,7 @@ static void end(struct state *s)
         note_uses(s, plan);
         espi_plan_release(plan);
     }
+    free(atomic_load(&s->elements));
     free(s);
     espi_count_anywhere(ESPI_COUNT_types_ended, 1);
 }
@@ -102,7 +106,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
 
-    if (settings->datatypes == ESPI_MODE_OFF)
+    if (settings->datatypes == ESPI_MODE_OFF && settings->reduce == ESPI_MODE_OFF)
         return ESPI_OK;
     attributes = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     if (attributes && espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
@@ -112,6 +116,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_kinds_reset();
     espi_measure_start();
     atomic_store(&mode, settings->datatypes);
+    atomic_store(&registering, true);
     return ESPI_OK;
 }
 
@@ -119,7 +124,8 @@ void espi_types_stop(void)
 {
     struct state *s, *next;
 
-    if (atomic_exchange(&mode, ESPI_MODE_OFF) == ESPI_MODE_OFF)
+    atomic_store(&mode, ESPI_MODE_OFF);
+    if (!atomic_exchange(&registering, false))
         return;
     pthread_mutex_lock(&planning);
     /* Types that outlive us keep their state until MPI ends them (if it will tell), but no plan. */
@@ -222,21 +228,42 @@ static void add(MPI_Datatype type)
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
 {
     (void)thread;
-    if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && !espi_handle_predefined(type))
+    if (atomic_load_explicit(&registering, memory_order_relaxed) && !espi_handle_predefined(type))
         add(type);
 }
 
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type)
 {
-    if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && look_up(thread, old_type) != NULL)
+    if (atomic_load_explicit(&registering, memory_order_relaxed) && look_up(thread, old_type) != NULL)
         add(new_type);
 }
 
 void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
 {
-    if (atomic_load_explicit(&mode, memory_order_relaxed) != ESPI_MODE_OFF && !attributes &&
-        look_up(thread, type) != NULL)
+    if (atomic_load_explicit(&registering, memory_order_relaxed) && !attributes && look_up(thread, type) != NULL)
         forget(type);
+}
+
+const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Datatype type)
+{
+    struct state *s;
+    struct espi_elements *view, *other = NULL;
+
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = look_up(thread, type)) == NULL)
+        return NULL;
+    view = atomic_load_explicit(&s->elements, memory_order_acquire);
+    if (view == NULL) {
+        view = calloc(1, sizeof *view);
+        if (view == NULL)
+            return NULL;
+        espi_elements_look(type, view);
+        /* Two threads may look at the same time; both find the same. */
+        if (!atomic_compare_exchange_strong(&s->elements, &other, view)) {
+            free(view);
+            view = other;
+        }
+    }
+    return view->base != MPI_DATATYPE_NULL ? view : NULL;
 }
 
 void espi_types_freed(struct espi_thread *thread, MPI_Datatype type)

@@ -68,6 +68,33 @@ void espi_world_open(struct espi_settings *settings)
     espi_stats_open(&run);
 }
 
+bool espi_world_covers(MPI_Comm comm)
+{
+    MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
+    int size = 0, *ranks = NULL;
+    bool covers = false;
+    if (!espi_world.open || !espi_world.whole)
+        return false;
+    if (espi_real.Comm_group(espi_world.comm, &all) != MPI_SUCCESS ||
+        espi_real.Comm_group(comm, &members) != MPI_SUCCESS || espi_real.Group_size(members, &size) != MPI_SUCCESS)
+        goto out;
+    ranks = malloc(2 * (size_t)size * sizeof *ranks);
+    if (!ranks)
+        goto out;
+    for (int i = 0; i < size; i++)
+        ranks[i] = i;
+    covers = espi_real.Group_translate_ranks(members, size, ranks, all, ranks + size) == MPI_SUCCESS;
+    for (int i = 0; i < size && covers; i++)
+        covers = ranks[size + i] != MPI_UNDEFINED;
+out:
+    free(ranks);
+    if (members != MPI_GROUP_NULL)
+        espi_real.Group_free(&members);
+    if (all != MPI_GROUP_NULL)
+        espi_real.Group_free(&all);
+    return covers;
+}
+
 /* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and is
    done. A rank that has no report sends an empty one. */
 static void merge_over_ranks(struct espi_report *report, bool *have)

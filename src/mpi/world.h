@@ -21,6 +21,9 @@ void espi_world_announce(bool sessions);
 /* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, makes the private
    communicator and puts rank 0's settings into `settings`. Never waits for a rank that does not take part. */
 void espi_world_open(struct espi_settings *settings);
+/* Whether every member of `comm` (a valid intracommunicator) is known to have the core: the answer is the same on all
+   of them. Only then may anything collective be done that the program did not ask for. */
+bool espi_world_covers(MPI_Comm comm);
 /* Before MPI_COMM_WORLD ends: collective where whole. Writes the statistics. */
 void espi_world_close(void);
 

@@ -76,4 +76,11 @@ TESTS += %D%/test-fold
 %C%_test_fold_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_fold_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_fold_LDADD = $(ESPI_UNIT_LIBS)
+
+check_PROGRAMS += %D%/test-scratch
+TESTS += %D%/test-scratch
+%C%_test_scratch_SOURCES = %D%/test_scratch.c %D%/random.c %D%/random.h
+%C%_test_scratch_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_scratch_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_scratch_LDADD = $(ESPI_UNIT_LIBS)
 endif

@@ -1,0 +1,331 @@
+#include "mpi/collective.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "mpi/comms.h"
+#include "mpi/dispatch.h"
+#include "mpi/init.h"
+#include "mpi/mine.h"
+#include "mpi/real.h"
+#include "mpi/reduce.h"
+#include "mpi/types.h"
+#include "mpi/world.h"
+
+struct lease_entry {
+    struct {
+        int family, root;
+    } key;
+    struct espi_lease lease;
+    UT_hash_handle hh;
+};
+
+/* Hangs on the program's communicator. A communicator is used by one thread at a time for collective calls, so only the
+   list of all of them needs a lock. */
+struct comm_state {
+    struct comm_state *next, *prev;
+    struct espi_lease_comm comm;
+    struct espi_commtree_model model;
+    enum { UNKNOWN, USED, UNUSED } use;
+    struct lease_entry *leases;
+    int64_t *sizes; /* comm.size sizes of the present call */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all` and `keyval` */
+static struct comm_state *all;
+static int keyval = MPI_KEYVAL_INVALID;
+
+static void state_free(struct comm_state *state)
+{
+    struct lease_entry *entry, *other;
+    HASH_ITER(hh, state->leases, entry, other) {
+        HASH_DEL(state->leases, entry);
+        espi_lease_release(&entry->lease);
+        free(entry);
+    }
+    if (state->comm.own != MPI_COMM_NULL)
+        espi_real.Comm_free(&state->comm.own);
+    free(state->comm.tree);
+    free(state->sizes);
+    free(state);
+}
+
+/* Deletion is as collective as the freeing of the program's communicator. */
+static int comm_ends(MPI_Comm comm, int key, void *value, void *extra)
+{
+    struct comm_state *state = value;
+    (void)comm;
+    (void)key;
+    (void)extra;
+    pthread_mutex_lock(&lock);
+    if (state->prev)
+        state->prev->next = state->next;
+    else
+        all = state->next;
+    if (state->next)
+        state->next->prev = state->prev;
+    pthread_mutex_unlock(&lock);
+    state_free(state);
+    return MPI_SUCCESS;
+}
+
+void espi_collectives_start(void)
+{
+    pthread_mutex_lock(&lock);
+    if (espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&lock);
+}
+
+void espi_collectives_stop(void)
+{
+    /* Communicators that live on keep an attribute that is never looked at again; what it points to stays. Freeing the
+       private ones is left to MPI's end with them: ranks need not hold the same communicators in the same order. */
+    pthread_mutex_lock(&lock);
+    if (keyval != MPI_KEYVAL_INVALID)
+        espi_real.Comm_free_keyval(&keyval);
+    keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct comm_state *state_of(MPI_Comm comm, const struct espi_comm_facts *facts)
+{
+    struct comm_state *state = NULL;
+    int found = 0;
+    if (keyval == MPI_KEYVAL_INVALID || espi_real.Comm_get_attr(comm, keyval, &state, &found) != MPI_SUCCESS)
+        return NULL;
+    if (found)
+        return state;
+    state = calloc(1, sizeof *state);
+    if (!state)
+        return NULL;
+    state->comm = (struct espi_lease_comm){MPI_COMM_NULL, facts->rank, facts->peers, NULL};
+    if (espi_real.Comm_set_attr(comm, keyval, state) != MPI_SUCCESS) {
+        free(state);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    state->next = all;
+    if (all)
+        all->prev = state;
+    all = state;
+    pthread_mutex_unlock(&lock);
+    return state;
+}
+
+void espi_collective_comm_ends(struct espi_thread *thread, MPI_Comm comm)
+{
+    struct espi_mine *mine = espi_mine(thread);
+    void *state;
+    int found = 0;
+    if (keyval == MPI_KEYVAL_INVALID || !mine || !espi_comm_look(&mine->comm, comm))
+        return;
+    if (espi_real.Comm_get_attr(comm, keyval, &state, &found) == MPI_SUCCESS && found)
+        espi_real.Comm_delete_attr(comm, keyval);
+}
+
+static struct espi_lease *lease_of(struct comm_state *state, enum espi_lease_family family, int root)
+{
+    struct lease_entry *entry, probe;
+    memset(&probe, 0, sizeof probe);
+    probe.key.family = (int)family;
+    probe.key.root = root;
+    HASH_FIND(hh, state->leases, &probe.key, sizeof probe.key, entry);
+    if (entry)
+        return &entry->lease;
+    entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->key = probe.key;
+    entry->lease.family = family;
+    entry->lease.root = root;
+    HASH_ADD(hh, state->leases, key, sizeof entry->key, entry);
+    if (!entry->hh.tbl) {
+        free(entry);
+        return NULL;
+    }
+    return &entry->lease;
+}
+
+/* Once per communicator, by all of its ranks in the same call. */
+static void open_private(struct comm_state *state, MPI_Comm comm)
+{
+    MPI_Group group = MPI_GROUP_NULL;
+    int bad = 1, any = 1;
+    state->use = UNUSED;
+    if (!espi_world_covers(comm))
+        return;
+    /* Not MPI_Comm_dup: it would run the program's attribute callbacks. */
+    if (espi_real.Comm_group(comm, &group) != MPI_SUCCESS)
+        return;
+    int rc = espi_real.Comm_create(comm, group, &state->comm.own);
+    espi_real.Group_free(&group);
+    if (rc != MPI_SUCCESS || state->comm.own == MPI_COMM_NULL)
+        return;
+    espi_real.Comm_set_errhandler(state->comm.own, MPI_ERRORS_RETURN);
+    state->comm.tree = malloc(espi_lease_tree_bytes(state->comm.size));
+    state->sizes = malloc((size_t)state->comm.size * sizeof *state->sizes);
+    bad = !state->comm.tree || !state->sizes;
+    if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, state->comm.own) != MPI_SUCCESS || any)
+        return;
+    espi_model_of(state->comm.own, &espi_settings, &state->model);
+    state->use = USED;
+}
+
+/* ---- one call ---- */
+
+struct call {
+    const struct espi_row *row;
+    const espi_word *args;
+    enum espi_lease_family family;
+    MPI_Comm comm;
+    int root, rank, size;
+    struct espi_block own;
+    struct espi_blocks blocks;
+};
+
+/* Positions of arguments; all four functions have the sending side first, then the receiving side, root and comm. */
+static bool look_at_type(struct espi_thread *thread, MPI_Datatype type, int64_t *size, int64_t *extent, bool *dense)
+{
+    MPI_Count bytes, lb, span;
+    const struct espi_elements *view;
+    if (espi_real.Type_size_c(type, &bytes) != MPI_SUCCESS || espi_real.Type_get_extent_c(type, &lb, &span) != MPI_SUCCESS)
+        return false;
+    *size = bytes;
+    *extent = span;
+    if (espi_type_is_predefined(type)) {
+        *dense = bytes == span;
+    } else {
+        view = espi_elements_of(thread, type);
+        *dense = view && view->dense && view->start == 0 && !view->padded;
+    }
+    return true;
+}
+
+static bool read_block(struct espi_thread *thread, struct espi_block *block, void *buf, int64_t count, MPI_Datatype type)
+{
+    int64_t size, extent;
+    if (count < 0 || type == MPI_DATATYPE_NULL || !look_at_type(thread, type, &size, &extent, &block->dense) ||
+        __builtin_mul_overflow(count, size, &block->bytes))
+        return false;
+    block->buf = buf;
+    block->count = count;
+    block->type = count > 0 && !espi_type_is_predefined(type) ? espi_types_better(thread, type, count, false) : type;
+    return true;
+}
+
+static bool read_blocks(struct espi_thread *thread, struct call *c, int buf, int count, int displs, int type)
+{
+    struct espi_blocks *b = &c->blocks;
+    MPI_Datatype given = (MPI_Datatype)c->args[type];
+    int64_t total = 0;
+    *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = given, .large = c->row->large};
+    if (given == MPI_DATATYPE_NULL || !look_at_type(thread, given, &b->size, &b->extent, &b->dense))
+        return false;
+    if (displs >= 0) {
+        b->counts = (const void *)c->args[count];
+        b->displs = (const void *)c->args[displs];
+        if (!b->counts || !b->displs)
+            return false;
+    } else {
+        b->each = c->row->large ? (int64_t)c->args[count] : (int64_t)(int)c->args[count];
+    }
+    for (int i = 0; i < c->size; i++) {
+        int64_t n = espi_blocks_count(b, i), bytes;
+        if (n < 0 || __builtin_mul_overflow(n, b->size, &bytes) || __builtin_add_overflow(total, bytes, &total))
+            return false;
+    }
+    if (total > 0 && !espi_type_is_predefined(given))
+        b->type = espi_types_better(thread, given, espi_blocks_count(b, c->rank) > 0 ? espi_blocks_count(b, c->rank) : 1, false);
+    return true;
+}
+
+static int64_t count_arg(const struct call *c, int position)
+{
+    return c->row->large ? (int64_t)c->args[position] : (int64_t)(int)c->args[position];
+}
+
+/* False: an argument that MPI refuses, or will report on. */
+static bool read_call(struct espi_thread *thread, struct call *c)
+{
+    bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
+    bool v = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_SCATTERV;
+    int own = gather ? 0 : v ? 4 : 3; /* first argument of the own block */
+    bool at_root = c->rank == c->root;
+    if (at_root && !(gather ? read_blocks(thread, c, 3, 4, v ? 5 : -1, v ? 6 : 5)
+                            : read_blocks(thread, c, 0, 1, v ? 2 : -1, v ? 3 : 2)))
+        return false;
+    c->own.in_place = at_root && (void *)c->args[own] == MPI_IN_PLACE;
+    if (c->own.in_place)
+        return true;
+    return read_block(thread, &c->own, (void *)c->args[own], count_arg(c, own + 1), (MPI_Datatype)c->args[own + 2]);
+}
+
+static enum espi_lease_family family_of(enum espi_fn fn)
+{
+    switch (fn) {
+    case ESPI_FN_Gatherv:
+    case ESPI_FN_Gatherv_c:
+        return ESPI_LEASE_GATHERV;
+    case ESPI_FN_Scatterv:
+    case ESPI_FN_Scatterv_c:
+        return ESPI_LEASE_SCATTERV;
+    case ESPI_FN_Gather:
+    case ESPI_FN_Gather_c:
+        return ESPI_LEASE_GATHER;
+    default:
+        return ESPI_LEASE_SCATTER;
+    }
+}
+
+espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    struct espi_mine *mine = NULL;
+    struct call c = {.row = &espi_rows[fn], .args = args};
+    espi_handler library = espi_generic_handler(fn);
+    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
+        espi_settings.collectives == ESPI_MODE_OFF || !espi_world.whole || !(mine = espi_mine(thread)))
+        return library(thread, fn, args, next);
+    c.comm = (MPI_Comm)args[(int)c.row->comm];
+    c.root = (int)args[(int)c.row->root];
+    c.family = family_of(fn);
+    if (!espi_comm_look(&mine->comm, c.comm) || mine->comm.inter || c.root < 0 || c.root >= mine->comm.peers ||
+        mine->comm.peers < 3)
+        return library(thread, fn, args, next);
+    c.rank = mine->comm.rank;
+    c.size = mine->comm.peers;
+    struct comm_state *state = state_of(c.comm, &mine->comm);
+    struct espi_lease *lease = state && state->use != UNUSED ? lease_of(state, c.family, c.root) : NULL;
+    if (!lease || !read_call(thread, &c))
+        return library(thread, fn, args, next);
+    if (state->use == UNKNOWN && lease->calls >= 1)
+        open_private(state, c.comm);
+    if (state->use == UNUSED)
+        return library(thread, fn, args, next);
+    if (c.rank == c.root && state->sizes)
+        for (int i = 0; i < c.size; i++)
+            state->sizes[i] = espi_blocks_bytes(&c.blocks, i);
+    if (lease->calls > 0 && lease->remaining == 0)
+        espi_count(mine->stats, ESPI_COUNT_tree_leases, 1);
+    int method = espi_lease_begin(lease, &state->comm, &state->model, &espi_settings, state->sizes);
+    uint64_t begun = espi_stats_now();
+    espi_word rc;
+    if (method == ESPI_METHOD_LIBRARY) {
+        espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
+        rc = library(thread, fn, args, next);
+    } else {
+        espi_count_call(mine->stats, fn);
+        espi_count(mine->stats, ESPI_COUNT_tree_calls, 1);
+        bool gather = c.family == ESPI_LEASE_GATHERV || c.family == ESPI_LEASE_GATHER;
+        rc = gather ? espi_tree_gather(&lease->plan, state->comm.own, &c.own, &c.blocks)
+                    : espi_tree_scatter(&lease->plan, state->comm.own, &c.own, &c.blocks);
+        if (rc != MPI_SUCCESS) {
+            espi_real.Comm_call_errhandler(c.comm, (int)rc);
+            return rc;
+        }
+    }
+    espi_lease_end(lease, (double)(espi_stats_now() - begun) * 1e-9);
+    return rc;
+}

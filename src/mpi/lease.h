@@ -1,0 +1,65 @@
+/*
+ * Leases: for how many calls a communication tree, or the library, is agreed upon (DESIGN: collectives).
+ *
+ * Only the root of a gather or scatter knows all counts, and a rank that chose alone would hang the rest. So all ranks count
+ * the calls on a (communicator, kind of call, root). The first goes to the library. At the second, and whenever
+ * a lease has ended, all ranks tell the root how long calls took, and the root tells them what holds for the next calls.
+ * Within a lease there is no message but those of the tree.
+ *
+ * What the root decides: the model names the methods that may be worth it (the library always); each is tried for a short
+ * lease and measured; the fastest then holds, for leases that double up to LONGEST_LEASE while the counts stay as they
+ * are. When counts change the tree is made anew; when they change in every lease the library gets its turn.
+ */
+#ifndef ESPI_MPI_LEASE_H
+#define ESPI_MPI_LEASE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+#include "mpi/treeplan.h"
+
+enum espi_lease_family { ESPI_LEASE_GATHERV, ESPI_LEASE_SCATTERV, ESPI_LEASE_GATHER, ESPI_LEASE_SCATTER };
+
+/* Methods: the library's call, or a tree of this kind. */
+#define ESPI_METHOD_LIBRARY (-1)
+#define ESPI_METHODS (1 + ESPI_COMMTREE_KINDS)
+
+struct espi_lease {
+    enum espi_lease_family family;
+    int root;
+    int64_t calls;     /* seen so far */
+    int64_t remaining; /* of the present lease */
+    int method;        /* ESPI_METHOD_LIBRARY or enum espi_commtree_kind */
+    struct espi_treeplan plan; /* where method is a tree */
+    double fastest;    /* seconds: of this rank's calls in the present lease; negative: none yet */
+    /* At the root: */
+    bool changed;      /* a call of the present lease had other counts than planned */
+    int unsteady;      /* leases in a row with changed counts */
+    int64_t length;    /* of the present lease */
+    int trying;        /* how many methods of `order` have been tried */
+    int methods, order[ESPI_METHODS];
+    double measured[ESPI_METHODS], predicted[ESPI_METHODS]; /* seconds, [1 + method]; negative: not known */
+    int64_t *planned;  /* p sizes that the methods were chosen for */
+};
+
+struct espi_lease_comm {
+    MPI_Comm own; /* private; MPI_COMM_NULL before it is needed */
+    int rank, size;
+    char *tree; /* espi_lease_tree_bytes(size) bytes, so that no rank can fail between two messages */
+};
+size_t espi_lease_tree_bytes(int size);
+
+/*
+ * Before each call, on all ranks of the communicator: says by which method this call goes. `sizes` (p sizes in bytes) is
+ * read at the root only. Collective over comm->own where a lease begins. Never fails: at worst the library.
+ */
+int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
+                     const struct espi_settings *settings, const int64_t *sizes);
+/* After the call that was begun: how long it took here. */
+void espi_lease_end(struct espi_lease *lease, double seconds);
+/* Frees what it holds; the lease may be used again from the start. */
+void espi_lease_release(struct espi_lease *lease);
+
+#endif

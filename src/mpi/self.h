@@ -1,0 +1,18 @@
+/* The process's own communicator, for packing and for messages to itself. */
+#ifndef ESPI_MPI_SELF_H
+#define ESPI_MPI_SELF_H
+
+#include <mpi.h>
+
+/* A private communicator of this process alone whose errors return; made at first use, MPI_COMM_NULL when that fails.
+   Thread-safe. */
+MPI_Comm espi_self_comm(void);
+/* Frees it, while MPI still works. */
+void espi_self_stop(void);
+
+/* Copies typed data within the process: `from_count` x `from_type` at `from` (which may be MPI_BOTTOM) to `to`, of equal
+   signature. Returns an MPI error code. Thread-safe. */
+int espi_self_copy(const void *from, MPI_Count from_count, MPI_Datatype from_type, void *to, MPI_Count to_count,
+                   MPI_Datatype to_type);
+
+#endif

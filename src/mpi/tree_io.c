@@ -1,0 +1,81 @@
+/* Messages and local copies of a gather or scatter along a tree. */
+#include <limits.h>
+#include <string.h>
+
+#include "mpi/real.h"
+#include "mpi/treeplan.h"
+
+int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Request *request)
+{
+    if (count <= INT_MAX)
+        return espi_real.Isend(buf, (int)count, type, peer, tag, comm, request);
+    return espi_real.Isend_c(buf, count, type, peer, tag, comm, request);
+}
+
+int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    if (count <= INT_MAX)
+        return espi_real.Irecv(buf, (int)count, type, peer, tag, comm, request);
+    return espi_real.Irecv_c(buf, count, type, peer, tag, comm, request);
+}
+
+int64_t espi_tree_received(const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    return espi_real.Get_elements_x(status, MPI_PACKED, &bytes) == MPI_SUCCESS ? (int64_t)bytes : 0;
+}
+
+int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes, MPI_Comm comm)
+{
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (dense) {
+        memcpy(to, buf, (size_t)bytes);
+        return MPI_SUCCESS;
+    }
+    if (count <= INT_MAX && bytes <= INT_MAX) {
+        int at = 0;
+        return espi_real.Pack(buf, (int)count, type, to, (int)bytes, &at, comm);
+    }
+    MPI_Count at = 0;
+    return espi_real.Pack_c(buf, count, type, to, bytes, &at, comm);
+}
+
+int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
+                     MPI_Comm comm)
+{
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (dense) {
+        memcpy(buf, from, (size_t)bytes);
+        return MPI_SUCCESS;
+    }
+    if (count <= INT_MAX && bytes <= INT_MAX) {
+        int at = 0;
+        return espi_real.Unpack(from, (int)bytes, &at, buf, (int)count, type, comm);
+    }
+    MPI_Count at = 0;
+    return espi_real.Unpack_c(from, bytes, &at, buf, count, type, comm);
+}
+
+int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,
+                   MPI_Datatype to_type, bool dense, int64_t bytes, int rank, MPI_Comm comm)
+{
+    MPI_Request request;
+    int rc, sent;
+    if (dense) {
+        if (bytes > 0)
+            memcpy(to, from, (size_t)bytes);
+        return MPI_SUCCESS;
+    }
+    rc = espi_tree_irecv(to, to_count, to_type, rank, ESPI_TAG_DATA, comm, &request);
+    if (rc)
+        return rc;
+    MPI_Request out;
+    sent = espi_tree_isend(from, from_count, from_type, rank, ESPI_TAG_DATA, comm, &out);
+    if (!sent)
+        sent = espi_real.Wait(&out, MPI_STATUS_IGNORE);
+    rc = espi_real.Wait(&request, MPI_STATUS_IGNORE);
+    return rc ? rc : sent;
+}

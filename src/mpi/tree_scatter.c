@@ -1,0 +1,191 @@
+/* MPI_Scatterv along a tree. See treeplan.h for the protocol. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scratch.h"
+#include "mpi/real.h"
+#include "mpi/treeplan.h"
+
+/* What a rank sends on: requests of all messages, and the memory that they use. */
+struct sending {
+    MPI_Request *requests;
+    void **memory;
+    int n, most;
+};
+
+static bool sending_make(struct sending *s, int messages)
+{
+    *s = (struct sending){NULL, NULL, 0, messages + 1};
+    s->requests = malloc((size_t)s->most * sizeof *s->requests);
+    s->memory = calloc((size_t)s->most, sizeof *s->memory);
+    return s->requests && s->memory;
+}
+
+static int sending_finish(struct sending *s, int rc)
+{
+    for (int i = 0, last; i < s->n; i++)
+        if ((last = espi_real.Wait(&s->requests[i], MPI_STATUS_IGNORE)) && !rc)
+            rc = last;
+    for (int i = 0; s->memory && i < s->most; i++)
+        espi_scratch_put(s->memory[i]);
+    free(s->requests);
+    free(s->memory);
+    return rc;
+}
+
+static int send(struct sending *s, const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm)
+{
+    int rc = espi_tree_isend(buf, count, type, peer, tag, comm, &s->requests[s->n]);
+    if (!rc)
+        s->n++;
+    return rc;
+}
+
+/* Sizes go ahead of the data for a subtree of several ranks in which one is not as planned. `sizes` runs parallel to
+   plan->ranks + sub->first and must live until the sending is finished. */
+static bool as_planned(const struct espi_treeplan *plan, const struct espi_subtree *sub, const int64_t *sizes)
+{
+    return memcmp(plan->size + sub->first, sizes, (size_t)sub->n * sizeof *sizes) == 0;
+}
+
+/* ---- the root ---- */
+
+static int send_subtree(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                        const struct espi_subtree *sub, const int64_t *sizes, struct sending *s)
+{
+    const int *ranks = plan->ranks + sub->first;
+    int64_t bytes = 0, at = 0;
+    int rc = MPI_SUCCESS, from = 0;
+    if (sub->n == 1)
+        return send(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type, sub->rank,
+                    ESPI_TAG_DATA, comm);
+    for (int i = 0; i < sub->n; i++)
+        bytes += sizes[i];
+    if (!as_planned(plan, sub, sizes) &&
+        (rc = send(s, sizes, (int64_t)sub->n * (int64_t)sizeof *sizes, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE, comm)))
+        return rc;
+    if (espi_blocks_joined(blocks, ranks, sub->n)) {
+        while (from < sub->n - 1 && sizes[from] == 0)
+            from++;
+        return send(s, espi_blocks_at(blocks, ranks[from]), bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+    }
+    char *memory = espi_scratch_get((size_t)bytes);
+    if (!memory)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < sub->n && !rc; at += sizes[i++])
+        rc = espi_tree_pack(espi_blocks_at(blocks, ranks[i]), espi_blocks_count(blocks, ranks[i]), blocks->type,
+                            blocks->dense, memory + at, sizes[i], comm);
+    s->memory[s->n] = memory; /* at most one per message */
+    return rc ? rc : send(s, memory, bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+}
+
+static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                        const struct espi_blocks *blocks)
+{
+    struct sending s;
+    int rc = MPI_ERR_NO_MEM;
+    int64_t *sizes = malloc((size_t)plan->members * sizeof *sizes);
+    if (!sending_make(&s, 2 * plan->children + plan->p - plan->members) || !sizes)
+        goto out;
+    for (int i = 0; i < plan->members; i++)
+        sizes[i] = espi_blocks_bytes(blocks, plan->ranks[i]);
+    rc = MPI_SUCCESS;
+    /* The child that a gather hears last has the longest way to go: it is served first. */
+    for (int k = plan->children - 1; k >= 0 && !rc; k--)
+        rc = send_subtree(plan, comm, blocks, &plan->child[k], sizes + plan->child[k].first, &s);
+    for (int r = 0, i = 0; r < plan->p && !rc; r++) {
+        while (i < plan->members && plan->ranks[i] < r)
+            i++;
+        if (!(i < plan->members && plan->ranks[i] == r) && espi_blocks_bytes(blocks, r) > 0)
+            rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DATA, comm);
+    }
+    if (!rc && !own->in_place)
+        rc = espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
+                            own->buf, own->count, own->type, own->dense && blocks->dense,
+                            espi_blocks_bytes(blocks, plan->rank), plan->rank, comm);
+out:
+    rc = sending_finish(&s, rc);
+    free(sizes);
+    return rc;
+}
+
+/* ---- ranks with children ---- */
+
+/* As a message would be received: a longer one is an error, a shorter one fills what it fills. */
+static int take_own(const struct espi_block *own, const void *from, int64_t bytes, MPI_Comm comm)
+{
+    if (bytes > own->bytes)
+        return MPI_ERR_TRUNCATE;
+    int64_t count = own->bytes > 0 ? bytes / (own->bytes / own->count) : 0;
+    return espi_tree_unpack(from, bytes, own->buf, count, own->type, own->dense, comm);
+}
+
+static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+{
+    struct sending s;
+    MPI_Request request;
+    MPI_Status status;
+    int rc = MPI_ERR_NO_MEM;
+    int64_t table = (int64_t)plan->n * (int64_t)sizeof(int64_t), total = 0, at = 0;
+    int64_t room = plan->bytes > table ? plan->bytes : table;
+    int64_t *sizes = malloc((size_t)table), *offsets = malloc((size_t)table);
+    char *memory = espi_scratch_get((size_t)room);
+    if (!sending_make(&s, 2 * plan->children) || !sizes || !offsets || !memory)
+        goto out;
+    memcpy(sizes, plan->size + plan->first, (size_t)table);
+    rc = espi_tree_irecv(memory, room, MPI_PACKED, plan->parent, MPI_ANY_TAG, comm, &request);
+    if (!rc)
+        rc = espi_real.Wait(&request, &status);
+    if (!rc && status.MPI_TAG == ESPI_TAG_ANNOUNCE) {
+        memcpy(sizes, memory, (size_t)table);
+        for (int i = 0; i < plan->n; i++)
+            total += sizes[i];
+        if (total > room) {
+            espi_scratch_put(memory);
+            if (!(memory = espi_scratch_get((size_t)total))) {
+                rc = MPI_ERR_NO_MEM;
+                goto out;
+            }
+        }
+        rc = espi_tree_irecv(memory, total, MPI_PACKED, plan->parent, ESPI_TAG_DATA, comm, &request);
+        if (!rc)
+            rc = espi_real.Wait(&request, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < plan->n; at += sizes[i++])
+        offsets[i] = at;
+    for (int k = plan->children - 1; k >= 0 && !rc; k--) {
+        const struct espi_subtree *sub = &plan->child[k];
+        int64_t *below = sizes + (sub->first - plan->first), bytes = 0;
+        for (int i = 0; i < sub->n; i++)
+            bytes += below[i];
+        if (sub->n > 1 && !as_planned(plan, sub, below))
+            rc = send(&s, below, (int64_t)sub->n * (int64_t)sizeof *below, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE, comm);
+        if (!rc)
+            rc = send(&s, memory + offsets[sub->first - plan->first], bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+    }
+    for (int i = 0; i < plan->n && !rc; i++)
+        if (plan->ranks[plan->first + i] == plan->rank)
+            rc = take_own(own, memory + offsets[i], sizes[i], comm);
+out:
+    rc = sending_finish(&s, rc);
+    espi_scratch_put(memory);
+    free(offsets);
+    free(sizes);
+    return rc;
+}
+
+int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                      const struct espi_blocks *blocks)
+{
+    MPI_Request request;
+    int rc;
+    if (plan->rank == plan->root)
+        return scatter_root(plan, comm, own, blocks);
+    if (plan->children > 0)
+        return scatter_inner(plan, comm, own);
+    if (!plan->member && own->bytes == 0)
+        return MPI_SUCCESS;
+    rc = espi_tree_irecv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, ESPI_TAG_DATA, comm,
+                         &request);
+    return rc ? rc : espi_real.Wait(&request, MPI_STATUS_IGNORE);
+}

@@ -1,0 +1,108 @@
+/*
+ * One rank's part in a gather or scatter along a communication tree, and how it is carried out.
+ *
+ * Subtrees are ranges of the ranks that take part, so the blocks of a subtree travel as one piece in the order of the
+ * ranks. A tree is correct for any counts, not only those it was planned for:
+ * - The root knows all counts of the call, every other rank its own.
+ * - Gather: a rank that passes on more than its parent left room for announces the number of bytes first
+ *   (ESPI_TAG_ANNOUNCE). Towards the root this is never needed.
+ * - Scatter: where the sizes in a subtree of several ranks are not the planned ones, the sizes go ahead of the data.
+ * - Ranks that are not in the tree (they had no data when it was planned) exchange their data with the root directly.
+ * Messages of one call never mix with those of the next: they travel on a private communicator, and between two ranks
+ * in order.
+ */
+#ifndef ESPI_MPI_TREEPLAN_H
+#define ESPI_MPI_TREEPLAN_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "commtree/commtree.h"
+
+enum { ESPI_TAG_DATA = 1, ESPI_TAG_ANNOUNCE = 2 };
+
+/* ---- treeplan.c: pure bookkeeping ---- */
+
+struct espi_subtree {
+    int rank;        /* that leads it: the peer of the messages */
+    int first, n;    /* its ranks are ranks[first] .. ranks[first + n - 1] of the plan */
+    int64_t bytes;   /* planned */
+};
+
+/* What one rank keeps of a tree. */
+struct espi_treeplan {
+    int p, rank, root;
+    bool member;      /* of the tree */
+    int parent;       /* -1 at the root */
+    int first, n;     /* the range of this rank's own subtree in `ranks` */
+    int64_t bytes;    /* planned, of the subtree */
+    int slack_percent; /* room beyond the planned bytes in a gather, for counts that vary */
+    int *ranks;       /* all ranks of the tree, rising */
+    int64_t *size;    /* planned bytes of each of them */
+    int members;      /* length of both */
+    int children;
+    struct espi_subtree *child; /* in the order of a gather */
+};
+
+/* From a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for. ESPI_ERR_ARGUMENT where a subtree
+   is no range. The plan copies what it needs. */
+espi_status espi_treeplan_make(const struct espi_commtree *tree, const int64_t *size, int rank, int slack_percent,
+                               struct espi_treeplan *plan);
+void espi_treeplan_release(struct espi_treeplan *plan);
+/* Bytes that the parent of subtree `sub` leaves room for in a gather. */
+int64_t espi_treeplan_room(const struct espi_treeplan *plan, int64_t bytes);
+
+/* ---- a call ---- */
+
+/* The p blocks at the root: what a gather fills and a scatter reads. */
+struct espi_blocks {
+    char *buf;
+    MPI_Datatype type;
+    int64_t extent, size; /* of the type in bytes */
+    bool dense;           /* packed bytes equal the bytes in memory */
+    bool large;           /* arrays of MPI_Count and MPI_Aint, not of int */
+    const void *counts, *displs; /* NULL: `each` for every rank, one block behind the other */
+    int64_t each;
+};
+int64_t espi_blocks_count(const struct espi_blocks *blocks, int rank);
+static inline int64_t espi_blocks_bytes(const struct espi_blocks *blocks, int rank)
+{
+    return espi_blocks_count(blocks, rank) * blocks->size;
+}
+char *espi_blocks_at(const struct espi_blocks *blocks, int rank);
+
+/* A rank's own block. */
+struct espi_block {
+    void *buf;
+    int64_t count, bytes;
+    MPI_Datatype type;
+    bool dense, in_place; /* in place: at the root, nothing is to be copied */
+};
+
+/* Carry out one call; collective over `comm`, all with the same tree. `blocks` matters at the root only. Return an MPI
+   error code; ranks without an error have done their part. */
+int espi_tree_gather(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                     const struct espi_blocks *blocks);
+int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                      const struct espi_blocks *blocks);
+
+/* ---- tree_io.c: messages and memory of a call ---- */
+
+int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Request *request);
+int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request);
+/* Bytes of a message received as MPI_PACKED. */
+int64_t espi_tree_received(const MPI_Status *status);
+/* `count` x `type` at `buf` to or from `bytes` contiguous bytes. */
+int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes, MPI_Comm comm);
+int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
+                     MPI_Comm comm);
+/* The root's own block, from `from` to `to`. */
+int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,
+                   MPI_Datatype to_type, bool dense, int64_t bytes, int rank, MPI_Comm comm);
+/* Whether the blocks of a range of ranks stand one behind the other, so that a piece is a stretch of memory. */
+bool espi_blocks_joined(const struct espi_blocks *blocks, const int *ranks, int n);
+
+#endif

@@ -1,0 +1,19 @@
+# Lists of the self-checking programs of tests/mpi/: reductions on derived types, gathers and scatters along trees.
+if HAVE_MPIEXEC
+ESPI_PASSES_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -I$(srcdir)/tests/mpi
+check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/gather_stress
+%C%_reduce_derived_SOURCES = %D%/reduce_derived.c %D%/reduce_elements.h
+%C%_reduce_derived_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_reduce_derived_LDADD = $(MPI_LIBS)
+%C%_reduce_mixed_SOURCES = %D%/reduce_mixed.c
+%C%_reduce_mixed_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_reduce_mixed_LDADD = $(MPI_LIBS)
+%C%_reduce_refused_SOURCES = %D%/reduce_refused.c
+%C%_reduce_refused_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_reduce_refused_LDADD = $(MPI_LIBS)
+%C%_gather_stress_SOURCES = %D%/gather_stress.c
+%C%_gather_stress_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_gather_stress_LDADD = $(MPI_LIBS)
+TESTS += %D%/run-reduce %D%/run-trees
+endif
+dist_check_SCRIPTS += %D%/passes %D%/run-reduce %D%/run-trees
