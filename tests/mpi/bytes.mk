@@ -21,6 +21,10 @@ check_PROGRAMS += %D%/life
 %C%_life_SOURCES = %D%/life.c $(ESPI_BYTES_SOURCES)
 %C%_life_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_life_LDADD = $(MPI_LIBS)
-TESTS += %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
+check_PROGRAMS += %D%/one_type
+%C%_one_type_SOURCES = %D%/one_type.c $(ESPI_BYTES_SOURCES)
+%C%_one_type_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
+%C%_one_type_LDADD = $(MPI_LIBS)
+TESTS += %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
 endif
-dist_check_SCRIPTS += %D%/compare %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
+dist_check_SCRIPTS += %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
