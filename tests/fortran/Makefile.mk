@@ -2,3 +2,6 @@
 dist_check_SCRIPTS += %D%/run-fortran
 TESTS += %D%/run-fortran
 EXTRA_DIST += %D%/body.inc %D%/variables.inc %D%/with_mpif.f90 %D%/with_mpi.f90 %D%/with_f08.f90
+dist_check_SCRIPTS += %D%/run-recycled
+TESTS += %D%/run-recycled
+EXTRA_DIST += %D%/recycled_f08.f90
