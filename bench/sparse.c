@@ -140,6 +140,50 @@ static void periodic(struct espi_typemap *map, size_t n) /* an array of records 
     }
 }
 
+/* An array of records of mixed types, one of whose fields is an array of smaller records: some 60 words each. */
+static void mixed_records(struct espi_typemap *map, size_t n)
+{
+    const espi_base number = espi_base_find("MPI_INT", 7), real = espi_base_find("MPI_FLOAT", 9);
+    static const int64_t odd[] = {0, 8, 24, 56, 64, 120};
+    for (int64_t at = 0; map->n + 26 <= n; at += 512) {
+        for (int k = 0; k < 6; k++)
+            add(map, at + odd[k]);
+        for (int k = 0; k < 5; k++) {
+            if (espi_typemap_append(map, number, at + 160 + 24 * k) ||
+                espi_typemap_append(map, real, at + 172 + 24 * k))
+                exit(1);
+            add(map, at + 176 + 24 * k);
+        }
+        for (int k = 0; k < 5; k++)
+            if (espi_typemap_append(map, real, at + 400 + 4 * k * k))
+                exit(1);
+    }
+}
+
+static void halo(struct espi_typemap *map, size_t n) /* the six faces of a box, two deep */
+{
+    int64_t side = 4;
+    while (12 * (side + 1) * (side + 1) <= (int64_t)n)
+        side++;
+    for (int face = 0; face < 6; face++)
+        for (int64_t i = face == 1 ? side - 2 : 0; i < (face == 0 ? 2 : side); i++)
+            for (int64_t j = face == 3 ? side - 2 : 0; j < (face == 2 ? 2 : side); j++)
+                for (int64_t k = face == 5 ? side - 2 : 0; k < (face == 4 ? 2 : side); k++)
+                    add(map, 8 * ((i * side + j) * side + k));
+}
+
+static void block_cyclic(struct espi_typemap *map, size_t n) /* of a matrix on 3 x 2 processes, blocks of 32 x 32 */
+{
+    int64_t side = 32;
+    while ((side + 32) * (side + 32) / 6 <= (int64_t)n)
+        side += 32;
+    side += 19; /* the last blocks are not full */
+    for (int64_t j = 0; j < side; j++)
+        for (int64_t i = 0; i < side; i++)
+            if (j / 32 % 2 == 1 && i / 32 % 3 == 1 && map->n < n)
+                add(map, 8 * (j * side + i));
+}
+
 static void triangle(struct espi_typemap *map, size_t n)
 {
     int64_t side = 1;
@@ -175,7 +219,8 @@ static const struct kind {
     {"blocks-of-3", blocks},  {"blocks-near", blocks_near},       {"records", records},
     {"one-run", one_run},     {"runs", runs},                     {"short-runs", short_runs},
     {"row+column", row_column}, {"matrix", matrix},               {"box", box},
-    {"periodic", periodic},   {"triangle", triangle},             {"two-distances", two_distances},
+    {"periodic", periodic},   {"mixed-records", mixed_records},
+    {"halo", halo},           {"block-cyclic", block_cyclic},     {"triangle", triangle},             {"two-distances", two_distances},
     {"fibonacci", fibonacci},
 };
 
