@@ -77,27 +77,72 @@ static espi_status add_run(struct espi_sparse *s, uint32_t lo, uint32_t hi, uint
     return status;
 }
 
-/* Boundary j (the start of token j >= 1) may match boundary j + J: extend to the maximal interval. */
-static espi_status extend(struct espi_sparse *s, uint32_t j, uint32_t J)
+/* How many symbols from a and from b, a < b, are equal; counts token comparisons. */
+static uint32_t match_right(const struct espi_sparse *s, uint32_t a, uint32_t b, uint32_t most, uint32_t *steps)
 {
-    uint32_t q = s->tok_at[j + J] - s->tok_at[j], left = 0, right = 0, steps = 2;
-    for (uint32_t a = j, b = j + J; b < s->ntok && tok_sym(s, a) == tok_sym(s, b); a++, b++, steps++) {
-        uint32_t x = tok_len(s, a), y = tok_len(s, b);
-        right += x < y ? x : y;
-        if (x != y)
-            break;
+    uint32_t n = s->n - 1, sum = 0;
+    while (b + sum < n && sum < most && s->sym[a + sum] == s->sym[b + sum]) {
+        uint32_t x = s->tok_at[s->tok_of[a + sum] + 1] - a, y = s->tok_at[s->tok_of[b + sum] + 1] - b;
+        sum = x < y ? x : y;
+        ++*steps;
     }
-    for (uint32_t a = j, b = j + J; a > 0 && tok_sym(s, a - 1) == tok_sym(s, b - 1); a--, b--, steps++) {
-        uint32_t x = tok_len(s, a - 1), y = tok_len(s, b - 1);
-        left += x < y ? x : y;
-        if (x != y)
-            break;
+    return sum;
+}
+
+/* The same for those before a and before b. */
+static uint32_t match_left(const struct espi_sparse *s, uint32_t a, uint32_t b, uint32_t *steps)
+{
+    uint32_t sum = 0;
+    while (a > sum && s->sym[a - sum - 1] == s->sym[b - sum - 1]) {
+        uint32_t x = a - s->tok_at[s->tok_of[a - sum - 1]], y = b - s->tok_at[s->tok_of[b - sum - 1]];
+        sum = x < y ? x : y;
+        ++*steps;
+    }
+    return sum;
+}
+
+/* Two different runs of one period that hold a and b: as soon as one period matches, all does up to the nearer ends of
+   the runs, where one goes on with its period and the other does not. Without this, the many pairs of like runs whose
+   match is too short for a square would all be read through. */
+static bool in_like_runs(const struct espi_sparse *s, uint32_t a, uint32_t b, const struct espi_period_run **x,
+                         const struct espi_period_run **y)
+{
+    enum { WORTH = 12 };
+    for (uint32_t k = s->run_list[s->tok_of[a]]; k != ESPI_SPARSE_NONE; k = s->run_links[k].next) {
+        *x = &s->runs[s->run_links[k].run];
+        if (a < (*x)->lo || a + (*x)->period > (*x)->hi || (*x)->hi - (*x)->lo < WORTH)
+            continue;
+        for (uint32_t l = s->run_list[s->tok_of[b]]; l != ESPI_SPARSE_NONE; l = s->run_links[l].next) {
+            *y = &s->runs[s->run_links[l].run];
+            if (*x != *y && (*x)->period == (*y)->period && b >= (*y)->lo && b + (*y)->period <= (*y)->hi)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Position a may match position b = a + q: the maximal interval. */
+static espi_status extend(struct espi_sparse *s, uint32_t a, uint32_t b)
+{
+    uint32_t q = b - a, left = 0, right = 0, steps = 2;
+    const struct espi_period_run *x, *y;
+    if (in_like_runs(s, a, b, &x, &y) && match_right(s, a, b, x->period, &steps) >= x->period) {
+        uint32_t l1 = a - x->lo, l2 = b - y->lo, r1 = x->hi - a, r2 = y->hi - b;
+        left = l1 < l2 ? l1 : l2;
+        right = r1 < r2 ? r1 : r2;
+        if (l1 == l2)
+            left += match_left(s, a - left, b - left, &steps);
+        if (r1 == r2)
+            right += match_right(s, a + right, b + right, UINT32_MAX, &steps);
+    } else {
+        right = match_right(s, a, b, UINT32_MAX, &steps);
+        left = match_left(s, a, b, &steps);
     }
     espi_status status = espi_sparse_work(s, steps);
-    uint32_t lo = s->tok_at[j] - left, hi = s->tok_at[j] + right;
+    uint32_t lo = a - left, hi = a + right;
     if (status || hi - lo + 1 < q || hi == lo || s->tok_of[lo] == s->tok_of[hi - 1])
         return status; /* too short, or without a boundary */
-    if (hi - lo >= q && !inside_run(s, j, q))
+    if (hi - lo >= q && !inside_run(s, s->tok_of[a], q))
         return add_run(s, lo, hi + q, q);
     return add_interval(s, (struct espi_interval){q, lo, hi, ESPI_SPARSE_NONE, 0});
 }
@@ -112,7 +157,7 @@ static espi_status try_near(struct espi_sparse *s)
             bool seen = j >= 2 && tok_len(s, j - 1) == tok_len(s, j + J - 1) &&
                         tok_sym(s, j - 2) == tok_sym(s, j + J - 2);
             if (!seen && !inside_run(s, j, s->tok_at[j + J] - s->tok_at[j]))
-                status = extend(s, j, J);
+                status = extend(s, s->tok_at[j], s->tok_at[j + J]);
         }
     return status;
 }
@@ -136,7 +181,7 @@ static espi_status scan(const struct finder *f, uint32_t j, uint32_t W, uint32_t
         for (uint32_t i = k; i < end && !status; i++)
             if (hash[i] == key && !(j >= W && hash[j - W] == hash[i - W]) &&
                 !inside_run(s, j, s->tok_at[i] - s->tok_at[j]))
-                status = extend(s, j, i - j);
+                status = extend(s, s->tok_at[j], s->tok_at[i]);
     }
     return status;
 }
