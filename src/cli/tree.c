@@ -1,11 +1,13 @@
-/* espalier tree: a least-cost type tree of a type map, or of another tree. */
+/* espalier tree: a least-cost type tree of a type map, or of another tree; its costs, or a picture. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/draw.h"
 #include "layout/layout.h"
+#include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
 #include "stats/json.h"
 
@@ -19,20 +21,26 @@ static const struct cli_spec spec = {
     .options =
         (const struct cli_option[]){
             {"--cost", NULL, "print the cost only"},
-            {"--set", "NAME", "constructors that may be used: basic (leaf, vec, idx, struc) or mpi (and idxbuc; the "
-                              "default)"},
+            {"--set", "NAME", "constructors that may be used: basic (leaf, vec, idx, struc), mpi (and idxbuc; the "
+                              "default) or extended (and bucket, which MPI does not have)"},
             {"--unit", "N", "displacements count N bytes (default 1)"},
             {"--base", "TYPE", "type of lines that name none (default MPI_BYTE)"},
             {"--costs", "K=V,..", "words per node: leaf vec idx idx_each idxbuc idxbuc_each struc struc_each bucket "
                                   "bucket_each"},
             {"--from-tree", "TREE", "take the type map from a tree in text form instead of FILE"},
-            {"--format", "FORMAT", "text (the default) or json"},
+            {"--format", "FORMAT", "text (the default), json, or a picture: dot (for Graphviz) or svg"},
             {NULL, NULL, NULL},
         },
-    .notes = "Prints: the tree; its cost in words; the length of the type map; whether no cheaper tree exists.",
+    .notes = "Prints: the tree; its cost in words; the cost with equal subtrees counted once; the length of the\n"
+             "type map; whether no cheaper tree exists.",
 };
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
+
+static const char *const format_names[] = {"text", "json", "dot", "svg"};
+static const char *const set_names[] = {"basic", "mpi", "extended"};
+
+enum { FORMATS = sizeof format_names / sizeof *format_names, SETS = sizeof set_names / sizeof *set_names };
 
 struct request {
     struct espi_reconstruct_options options;
@@ -111,7 +119,8 @@ static int read_map(const struct request *request, struct espi_typemap *map)
     return code;
 }
 
-static int print_json(const struct request *request, const struct espi_reconstruction *result)
+static int print_json(const struct request *request, const struct espi_reconstruction *result,
+                      const struct espi_folded *folded)
 {
     struct espi_buffer out = ESPI_BUFFER_INIT;
     struct espi_json json = {.out = &out};
@@ -124,10 +133,12 @@ static int print_json(const struct request *request, const struct espi_reconstru
     espi_json_begin(&json, NULL, '{', false);
     espi_json_string(&json, "tree", text);
     espi_json_integer(&json, "cost", result->cost);
+    espi_json_integer(&json, "folded_cost", folded->dag_cost);
+    espi_json_integer(&json, "folded_nodes", (int64_t)folded->nodes);
     espi_json_integer(&json, "length", result->tree->entries);
     espi_json_bool(&json, "exact", result->exact);
     espi_json_integer(&json, "lower_bound", result->lower_bound);
-    espi_json_string(&json, "set", request->options.set == ESPI_SET_BASIC ? "basic" : "mpi");
+    espi_json_string(&json, "set", set_names[request->options.set]);
     espi_json_end(&json, '}');
     free(text);
     int code = out.failed ? cli_fail("no memory") : CLI_OK;
@@ -137,17 +148,31 @@ static int print_json(const struct request *request, const struct espi_reconstru
     return code;
 }
 
-static int print_result(const struct request *request, const struct espi_reconstruction *result)
+static int print_result(const struct request *request, struct espi_arena *arena,
+                        const struct espi_reconstruction *result)
 {
+    const struct espi_costs *costs = &request->options.costs;
+    struct espi_folded folded;
+    espi_status status;
+
     if (request->cost_only) {
         printf("%" PRId64 "\n", result->cost);
         return CLI_OK;
     }
+    if (request->format == FORMAT_DOT || request->format == FORMAT_SVG) {
+        status = (request->format == FORMAT_DOT ? cli_draw_dot : cli_draw_svg)(stdout, result->tree, costs);
+        /* What could not be written is reported at the end. */
+        return status == ESPI_OK || status == ESPI_ERR_IO ? CLI_OK : cli_fail("%s", espi_status_text(status));
+    }
+    status = espi_fold(arena, result->tree, costs, &folded);
+    if (status != ESPI_OK)
+        return cli_fail("%s", espi_status_text(status));
     if (request->format == FORMAT_JSON)
-        return print_json(request, result);
+        return print_json(request, result, &folded);
     printf("tree    ");
     espi_print_file(result->tree, 0, stdout);
-    printf("\ncost    %" PRId64 "\nlength  %" PRId64 "\n", result->cost, result->tree->entries);
+    printf("\ncost    %" PRId64 "\nfolded  %" PRId64 "\nlength  %" PRId64 "\n", result->cost, folded.dag_cost,
+           result->tree->entries);
     if (result->exact)
         printf("exact   yes\n");
     else
@@ -179,28 +204,36 @@ static int carry_out(const struct request *request)
     if (code == CLI_OK && status != ESPI_OK)
         code = cli_fail("%s", espi_status_text(status));
     if (code == CLI_OK)
-        code = print_result(request, &result);
+        code = print_result(request, &arena, &result);
     espi_typemap_release(&map);
     espi_arena_release(&arena);
     return code;
+}
+
+/* The place of `value` among n names; n when it is none of them. */
+static int find_name(const char *const *names, int n, const char *value)
+{
+    int i = 0;
+    while (i < n && strcmp(names[i], value) != 0)
+        i++;
+    return i;
 }
 
 /* One option; CLI_OK or the exit code. */
 static int take_option(struct request *request, int option, const char *value)
 {
     size_t where = 0;
+    int name;
 
     switch (option) {
     case OPTION_COST:
         request->cost_only = true;
         break;
     case OPTION_SET:
-        if (strcmp(value, "basic") == 0)
-            request->options.set = ESPI_SET_BASIC;
-        else if (strcmp(value, "mpi") == 0)
-            request->options.set = ESPI_SET_MPI;
-        else
-            return cli_usage("--set: expected basic or mpi, found '%s'", value);
+        name = find_name(set_names, SETS, value);
+        if (name == SETS)
+            return cli_usage("--set: expected basic, mpi or extended, found '%s'", value);
+        request->options.set = (enum espi_set)name;
         break;
     case OPTION_UNIT:
         if (!cli_parse_number(value, strlen(value), &request->unit) || request->unit <= 0)
@@ -220,9 +253,10 @@ static int take_option(struct request *request, int option, const char *value)
         request->from_tree = value;
         break;
     case OPTION_FORMAT:
-        if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-            return cli_usage("--format: expected text or json, found '%s'", value);
-        request->format = strcmp(value, "json") == 0 ? FORMAT_JSON : FORMAT_TEXT;
+        name = find_name(format_names, FORMATS, value);
+        if (name == FORMATS)
+            return cli_usage("--format: expected text, json, dot or svg, found '%s'", value);
+        request->format = (enum format)name;
         break;
     }
     return CLI_OK;

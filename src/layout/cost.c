@@ -28,37 +28,37 @@ static int64_t times(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
+int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *costs)
+{
+    switch (node->kind) {
+    case ESPI_LEAF:
+        return costs->leaf;
+    case ESPI_VEC:
+        return costs->vec;
+    case ESPI_IDX:
+        return plus(costs->idx, times(node->count, costs->idx_each));
+    case ESPI_IDXBUC:
+        return plus(costs->idxbuc, times(node->count, costs->idxbuc_each));
+    case ESPI_BUCKET:
+        return plus(costs->bucket, times(node->count, costs->bucket_each));
+    case ESPI_STRUC:
+        return plus(costs->struc, times(node->count, costs->struc_each));
+    case ESPI_KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs)
 {
     int64_t total = 0;
     for (; node != NULL; node = node->child) {
-        switch (node->kind) {
-        case ESPI_LEAF:
-            total = plus(total, costs->leaf);
-            break;
-        case ESPI_VEC:
-            total = plus(total, costs->vec);
-            break;
-        case ESPI_IDX:
-            total = plus(total, plus(costs->idx, times(node->count, costs->idx_each)));
-            break;
-        case ESPI_IDXBUC:
-            total = plus(total, plus(costs->idxbuc, times(node->count, costs->idxbuc_each)));
-            break;
-        case ESPI_BUCKET:
-            total = plus(total, plus(costs->bucket, times(node->count, costs->bucket_each)));
-            break;
-        case ESPI_STRUC:
-            total = plus(total, plus(costs->struc, times(node->count, costs->struc_each)));
-            for (int64_t j = 0, last = 0; j < node->count; j++) {
-                if (j == 0 || node->sub[j] != node->sub[j - 1]) {
-                    last = espi_cost(node->sub[j], costs);
-                }
-                total = plus(total, last);
+        total = plus(total, espi_cost_own(node, costs));
+        for (int64_t j = 0, last = 0; node->kind == ESPI_STRUC && j < node->count; j++) {
+            if (j == 0 || node->sub[j] != node->sub[j - 1]) {
+                last = espi_cost(node->sub[j], costs);
             }
-            break;
-        case ESPI_KIND_COUNT:
-            break;
+            total = plus(total, last);
         }
     }
     return total;

@@ -147,6 +147,8 @@ extern const struct espi_costs espi_costs_default;
 
 /* The cost of a tree (shared subtrees counted once per use). Saturates at INT64_MAX. */
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs);
+/* Of this node alone, without its child or children. Saturates likewise. */
+int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *costs);
 /* Reads "leaf=2,vec=4,idx=3,idx_each=1,..."; keys left out keep their value, the largest value is ESPI_COST_MAX. On
    ESPI_ERR_SYNTAX `where` (may be NULL) gets the offset of the offending byte and *costs is untouched. */
 espi_status espi_costs_parse(const char *text, struct espi_costs *costs, size_t *where);

@@ -63,22 +63,6 @@ static espi_status add(struct table *t, const struct espi_node *key, const struc
     return ESPI_OK;
 }
 
-/* What a node costs without what is below it. */
-static int64_t own_cost(const struct espi_node *node, const struct espi_costs *costs)
-{
-    struct espi_node alone = *node;
-    alone.child = NULL;
-    if (node->kind != ESPI_STRUC) {
-        return espi_cost(&alone, costs);
-    }
-    int64_t parts;
-    if (__builtin_mul_overflow(node->count, costs->struc_each, &parts) ||
-        __builtin_add_overflow(parts, costs->struc, &parts)) {
-        return INT64_MAX;
-    }
-    return parts;
-}
-
 static espi_status fold(struct folding *f, const struct espi_node *node, const struct espi_node **out)
 {
     struct slot *known = f->visited.size > 0 ? find(&f->visited, node, false) : NULL;
@@ -115,7 +99,7 @@ static espi_status fold(struct folding *f, const struct espi_node *node, const s
         if (status != ESPI_OK) {
             return status;
         }
-        int64_t own = own_cost(first, f->costs);
+        int64_t own = espi_cost_own(first, f->costs);
         f->dag_cost = f->dag_cost > INT64_MAX - own ? INT64_MAX : f->dag_cost + own;
         f->nodes++;
         *out = first;

@@ -84,3 +84,4 @@ TESTS += %D%/test-scratch
 %C%_test_scratch_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_scratch_LDADD = $(ESPI_UNIT_LIBS)
 endif
+EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv

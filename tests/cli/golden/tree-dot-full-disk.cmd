@@ -1,0 +1,1 @@
+espalier tree --format dot --from-tree 'leaf(MPI_INT)' >/dev/full

@@ -1,0 +1,1 @@
+espalier tree --format svg </dev/null
