@@ -1,5 +1,5 @@
-! Handles that are freed by mpi_f08 and come back for other layouts: what is moved with them, summed up, must not depend on
-! Espalier. Each type is also compared with the list of places that it was made from.
+! Handles that are freed by mpi_f08 and come back for other layouts: what is moved with them, summed up, must not
+! depend on Espalier. Each type is also compared with the list of places that it was made from.
 program recycled
     use mpi_f08
     implicit none

@@ -2,10 +2,10 @@
  * Common part of the byte-comparing MPI programs (bytes_*.c). They are ordinary MPI programs that know nothing of
  * Espalier: `compare` runs them without it and with it and compares what they write.
  *
- * A family is a handful of datatypes with the same type signature (counts included) and different layouts, so that any
- * can be sent and all but the first received into. Each transfer is checked twice: against an oracle that moves bytes
- * by the type maps written down while the types were built, and, by `compare`, against the run without Espalier: every
- * transfer writes a digest of its whole buffer, gaps and margins included.
+ * A family is a handful of datatypes with the same type signature (counts included) and different layouts, so that
+ * any can be sent and all but the first received into. Each transfer is checked twice: against an oracle that moves
+ * bytes by the type maps written down while the types were built, and, by `compare`, against the run without
+ * Espalier: every transfer writes a digest of its whole buffer, gaps and margins included.
  */
 #ifndef ESPI_TESTS_MPI_BYTES_H
 #define ESPI_TESTS_MPI_BYTES_H
@@ -84,11 +84,11 @@ uint64_t mix(uint64_t a, uint64_t b);
 /* MPI_Waitall with statuses of its own (compilers misread MPI_STATUSES_IGNORE); at most 8 requests. */
 int wait_all(int n, MPI_Request *r);
 
-#define CK(call)                                                                                                      \
-    do {                                                                                                              \
-        int ck_rc = (call);                                                                                           \
-        if (ck_rc != MPI_SUCCESS)                                                                                     \
-            fail(NULL, #call, "returned %d", ck_rc);                                                                  \
+#define CK(call)                                                                                                     \
+    do {                                                                                                             \
+        int ck_rc = (call);                                                                                          \
+        if (ck_rc != MPI_SUCCESS)                                                                                    \
+            fail(NULL, #call, "returned %d", ck_rc);                                                                 \
     } while (0)
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Collectives: every combiner x every call, in the blocking, nonblocking and persistent form, each with int and with
- * large counts. Send and receive types differ, block lengths differ between ranks in the v forms, types differ between
- * pairs of ranks in the w forms.
+ * large counts. Send and receive types differ, block lengths differ between ranks in the v forms, types differ
+ * between pairs of ranks in the w forms.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@ enum form { BLOCKING, BLOCKING_C, NONBLOCKING, NONBLOCKING_C, PERSISTENT, PERSIS
 
 static const char *const form_name[FORMS] = {"", "_c", " I", " I_c", " init", " init_c"};
 
-/* One round only: MPICH 4.0.2 gives up a reference to each derived type at every completion of a persistent collective,
- * but takes it once. */
+/* One round only: MPICH 4.0.2 gives up a reference to each derived type at every completion of a persistent
+ * collective, but takes it once. */
 static int start_wait(MPI_Request *r)
 {
     MPI_Status st;
@@ -28,22 +28,22 @@ static int start_wait(MPI_Request *r)
 #define LIST(...) __VA_ARGS__
 
 /* ARGS: arguments with int counts, in parentheses; LARGE: the same with MPI_Count. */
-#define CALL(form, NAME, INAME, ARGS, LARGE)                                                                          \
-    do {                                                                                                              \
-        MPI_Request call_r = MPI_REQUEST_NULL;                                                                        \
-        MPI_Status call_st;                                                                                           \
-        switch (form) {                                                                                               \
-        case BLOCKING: CK(MPI_##NAME(LIST ARGS)); break;                                                              \
-        case BLOCKING_C: CK(MPI_##NAME##_c(LIST LARGE)); break;                                                       \
-        case NONBLOCKING: CK(MPI_##INAME(LIST ARGS, &call_r)); CK(MPI_Wait(&call_r, &call_st)); break;                \
-        case NONBLOCKING_C: CK(MPI_##INAME##_c(LIST LARGE, &call_r)); CK(MPI_Wait(&call_r, &call_st)); break;         \
-        case PERSISTENT: CK(MPI_##NAME##_init(LIST ARGS, MPI_INFO_NULL, &call_r)); CK(start_wait(&call_r)); break;    \
-        case PERSISTENT_C:                                                                                            \
-            CK(MPI_##NAME##_init_c(LIST LARGE, MPI_INFO_NULL, &call_r));                                              \
-            CK(start_wait(&call_r));                                                                                  \
-            break;                                                                                                    \
-        default: break;                                                                                               \
-        }                                                                                                             \
+#define CALL(form, NAME, INAME, ARGS, LARGE)                                                                         \
+    do {                                                                                                             \
+        MPI_Request call_r = MPI_REQUEST_NULL;                                                                       \
+        MPI_Status call_st;                                                                                          \
+        switch (form) {                                                                                              \
+        case BLOCKING: CK(MPI_##NAME(LIST ARGS)); break;                                                             \
+        case BLOCKING_C: CK(MPI_##NAME##_c(LIST LARGE)); break;                                                      \
+        case NONBLOCKING: CK(MPI_##INAME(LIST ARGS, &call_r)); CK(MPI_Wait(&call_r, &call_st)); break;               \
+        case NONBLOCKING_C: CK(MPI_##INAME##_c(LIST LARGE, &call_r)); CK(MPI_Wait(&call_r, &call_st)); break;        \
+        case PERSISTENT: CK(MPI_##NAME##_init(LIST ARGS, MPI_INFO_NULL, &call_r)); CK(start_wait(&call_r)); break;   \
+        case PERSISTENT_C:                                                                                           \
+            CK(MPI_##NAME##_init_c(LIST LARGE, MPI_INFO_NULL, &call_r));                                             \
+            CK(start_wait(&call_r));                                                                                 \
+            break;                                                                                                   \
+        default: break;                                                                                              \
+        }                                                                                                            \
     } while (0)
 
 struct coll {
@@ -145,8 +145,9 @@ static void call_in_place(struct coll *c)
     tg_unpack(&c->f->t[c->rv], c->rc, c->r.origin + block_at(c->f, c->rv, c->me), c->bytes, c->f->bytes);
     for (int i = 0; i < c->p; i++)
         arrives(c, i, 1, 0, i);
-    CALL(c->form, Allgather, Iallgather, (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rb = c->r.origin, c->rc, c->rt, c->comm),
-         (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rb = c->r.origin, c->rc, c->rt, c->comm));
+    rb = c->r.origin;
+    CALL(c->form, Allgather, Iallgather, (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rb, c->rc, c->rt, c->comm),
+         (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rb, c->rc, c->rt, c->comm));
     done(c, "Allgather in place");
     /* Alltoall: what I have for others lies in the receive layout. */
     side_send(&c->s, c->f, c->sv, c->p, c->me);

@@ -1,7 +1,7 @@
 /*
  * Packing, one-sided communication and reductions: every combiner x {Pack, Unpack, Pack_size, the external forms},
- * {Put, Get, Accumulate, Get_accumulate and the request forms}, and reductions whose operation is the program's own and
- * must receive the program's own datatype handle.
+ * {Put, Get, Accumulate, Get_accumulate and the request forms}, and reductions whose operation is the program's own
+ * and must receive the program's own datatype handle.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #include "bytes.h"
 
-/* MPICH 4.0.2 asserts in accumulates and in the external form with a type that it does not see the one base type of: a struct, also an empty one
- * inside, and pairs of ints. */
+/* MPICH 4.0.2 asserts in accumulates and in the external form with a type that it does not see the one base type of:
+ * a struct, also an empty one inside, and pairs of ints. */
 static int one_kind(const struct tg_type *t)
 {
     return t->n && !strstr(t->text, "struct") && !strstr(t->text, "2int") && !strstr(t->text, "f90") &&
@@ -44,7 +44,8 @@ static void pack_int(const struct family *f, int v, int w)
     check_bytes(f, "Pack", "packed", packed, (size_t)size + 64);
     position = 5;
     for (int b = 0; b < blocks; b++) { /* unpacked block by block */
-        CK(MPI_Unpack(packed, 5 + (int)n, &position, r.origin + block_at(f, w, b), f->count[w], f->t[w].type, prog.comm));
+        CK(MPI_Unpack(packed, 5 + (int)n, &position, r.origin + block_at(f, w, b), f->count[w], f->t[w].type,
+                      prog.comm));
         expect(&r, f, w, block_at(f, w, b), want + 5 + (size_t)b * f->bytes);
     }
     check_equal(f, "Unpack", "position", position, 5 + (long long)n);
@@ -115,8 +116,8 @@ static void pack_external(const struct family *f, int v, int w)
 /* ---- one-sided: a window of one receive side per rank ---- */
 
 enum how { PUT, GET, RPUT, RGET, REPLACE, RREPLACE, FETCH, RFETCH, SUM, HOWS };
-static const char *const how_name[HOWS] = {"Put", "Get", "Rput", "Rget", "Accumulate", "Raccumulate", "Get_accumulate",
-                                           "Rget_accumulate", "Accumulate sum"};
+static const char *const how_name[HOWS] = {"Put", "Get", "Rput", "Rget", "Accumulate", "Raccumulate",
+                                           "Get_accumulate", "Rget_accumulate", "Accumulate sum"};
 
 static void add_bytes(const struct tg_type *t, int count, unsigned char *origin, const unsigned char *in, int wide)
 {
@@ -156,13 +157,14 @@ static void one_sided(const struct family *f, enum how how, int v, int w, int la
     MPI_Datatype ot = f->t[v].type, tt = f->t[w].type;
     if ((how >= REPLACE && f->base < 0) || (how == SUM && width < 0))
         return;
-    /* With a count above one of a derived type at the target, and beyond about a kilobyte, MPICH 4.0.2 itself accumulates
-     * wrongly or dies; so only one item of the layout that lists each element. */
+    /* With a count above one of a derived type at the target, and beyond about a kilobyte, MPICH 4.0.2 itself
+     * accumulates wrongly or dies; so only one item of the layout that lists each element. */
     if (how >= REPLACE && (f->bytes > 800 || v != 2 || w != 2))
         return;
     if (how >= REPLACE && !(one_kind(&f->t[v]) && one_kind(&f->t[w])))
         return;
-    if (how >= REPLACE && how != SUM && sum_width(f) < 0 && tg_base(f->base) != MPI_DOUBLE && tg_base(f->base) != MPI_BYTE)
+    if (how >= REPLACE && how != SUM && sum_width(f) < 0 && tg_base(f->base) != MPI_DOUBLE &&
+        tg_base(f->base) != MPI_BYTE)
         return;
     side_send(&mine, f, v, 1, prog.me);
     side_recv(&window, f, w, 1, prog.me);
@@ -247,7 +249,8 @@ static void operate(void *in, void *inout, int *len, MPI_Datatype *type)
             }
 }
 
-static void expect_xor(struct side *r, const struct family *f, int v, int blocks, int from, int to, int b, MPI_Aint at)
+static void expect_xor(struct side *r, const struct family *f, int v, int blocks, int from, int to, int b,
+                       MPI_Aint at)
 {
     unsigned char *sum = calloc(1, f->bytes + 1), *one = malloc(f->bytes + 1);
     for (int i = from; i <= to; i++) {
@@ -262,8 +265,9 @@ static void expect_xor(struct side *r, const struct family *f, int v, int blocks
 
 static void reductions(const struct family *f, int v)
 {
-    static const char *const names[] = {"Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block", "Reduce_scatter",
-                                        "Iallreduce", "Ireduce", "Reduce_c", "Allreduce_c", "Reduce_local", "Iscan"};
+    static const char *const names[] = {"Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block",
+                                        "Reduce_scatter", "Iallreduce", "Ireduce", "Reduce_c", "Allreduce_c",
+                                        "Reduce_local", "Iscan"};
     MPI_Op op;
     int p = prog.ranks, me = prog.me, c = f->count[v];
     MPI_Datatype t = f->t[v].type;

@@ -429,7 +429,7 @@ static void run(const struct family *f)
             struct ring g;
             if (!wanted(calls[i].name) || (pair == 3 && i % 2))
                 continue;
-            if (prog.ranks > 2 && pair != ((int)i + f->kind) % 4) /* ranks that share a core take milliseconds a turn */
+            if (prog.ranks > 2 && pair != ((int)i + f->kind) % 4) /* ranks that share a core take long */
                 continue;
             open_ring(&g, f, from[pair], to[pair], (pair + (int)i) % 2);
             calls[i].run(&g);

@@ -1,8 +1,8 @@
 /*
  * The life of a datatype: what a program can ask about its types and do with them must not change because Espalier
- * looks at them. Handles reused after MPI_Type_free, duplicates, names, attributes with callbacks (also ones that free
- * types), envelope and contents, building blocks taken after a type was planned, status queries, threads, and one type
- * used a thousand times (under `auto` it is replaced somewhere in the middle).
+ * looks at them. Handles reused after MPI_Type_free, duplicates, names, attributes with callbacks (also ones that
+ * free types), envelope and contents, building blocks taken after a type was planned, status queries, threads, and
+ * one type used a thousand times (under `auto` it is replaced somewhere in the middle).
  */
 #include <mpi.h>
 #include <pthread.h>

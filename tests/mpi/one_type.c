@@ -1,6 +1,6 @@
 /*
- * One process, a few dozen types of every kind, moved and freed: small enough for valgrind. What it finds must be in MPI
- * alone: run-valgrind compares with a run without Espalier.
+ * One process, a few dozen types of every kind, moved and freed: small enough for valgrind. What it finds must be in
+ * MPI alone: run-valgrind compares with a run without Espalier.
  */
 #include <stdlib.h>
 

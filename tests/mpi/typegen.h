@@ -1,10 +1,11 @@
 /*
  * A seeded generator of MPI datatypes that knows the type map of what it makes.
  *
- * Every combiner of MPI 4.0 can be asked for by kind; the rest of the tree is random, nested up to a given depth, with
- * zero counts and lengths, negative strides, lower bounds and extents. While a type is built by MPI calls, its type map
- * is written down by hand (the standard's definition of each constructor), which makes the oracle of all programs here
- * independent of any MPI implementation's engine and of Espalier. Only extents of inner types are asked of MPI.
+ * Every combiner of MPI 4.0 can be asked for by kind; the rest of the tree is random, nested up to a given depth,
+ * with zero counts and lengths, negative strides, lower bounds and extents. While a type is built by MPI calls, its
+ * type map is written down by hand (the standard's definition of each constructor), which makes the oracle of all
+ * programs here independent of any MPI implementation's engine and of Espalier. Only extents of inner types are asked
+ * of MPI.
  *
  * The same seed and wish give the same type, so another rank's type can be made again from its seed.
  */
@@ -79,6 +80,7 @@ void tg_span(const struct tg_type *t, MPI_Count count, MPI_Aint *low, MPI_Aint *
 /* Bytes of `count` copies in the order of the type map. Returns the number of bytes. */
 size_t tg_pack(const struct tg_type *t, MPI_Count count, const unsigned char *origin, unsigned char *out);
 /* Puts `bytes` bytes at the places of up to `count` copies. */
-void tg_unpack(const struct tg_type *t, MPI_Count count, unsigned char *origin, const unsigned char *in, size_t bytes);
+void tg_unpack(const struct tg_type *t, MPI_Count count, unsigned char *origin, const unsigned char *in,
+               size_t bytes);
 
 #endif

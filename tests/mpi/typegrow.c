@@ -24,7 +24,8 @@ static void grow_base(struct tg_grow *g, struct tg_type *t)
 static void grow_pair(struct tg_grow *g, struct tg_type *t)
 {
     static const struct { MPI_Datatype pair, first; const char *name; } pairs[] = {
-        {MPI_2INT, MPI_INT, "2int"}, {MPI_FLOAT_INT, MPI_FLOAT, "float_int"}, {MPI_DOUBLE_INT, MPI_DOUBLE, "double_int"},
+        {MPI_2INT, MPI_INT, "2int"}, {MPI_FLOAT_INT, MPI_FLOAT, "float_int"},
+        {MPI_DOUBLE_INT, MPI_DOUBLE, "double_int"},
         {MPI_LONG_INT, MPI_LONG, "long_int"}, {MPI_SHORT_INT, MPI_SHORT, "short_int"},
     };
     int k = g->base < 0 ? (int)tg_between(g, 0, 4) : 0;
@@ -120,7 +121,8 @@ static MPI_Aint room(struct tg_grow *g, const struct tg_type *c)
     return e + (tg_chance(g, 25) ? tg_between(g, 1, 5) : 0);
 }
 
-static void grow_vector(struct tg_grow *g, int kind, size_t budget, int large, const struct tg_type *c, struct tg_type *t)
+static void grow_vector(struct tg_grow *g, int kind, size_t budget, int large, const struct tg_type *c,
+                        struct tg_type *t)
 {
     long n = times(g, budget, c);
     long len = n ? times(g, budget / (size_t)n, c) : tg_between(g, 0, 2);
@@ -152,7 +154,8 @@ static void grow_vector(struct tg_grow *g, int kind, size_t budget, int large, c
     tg_note(t, large, what, c);
 }
 
-static void grow_list(struct tg_grow *g, int kind, size_t budget, int large, const struct tg_type *c, struct tg_type *t)
+static void grow_list(struct tg_grow *g, int kind, size_t budget, int large, const struct tg_type *c,
+                      struct tg_type *t)
 {
     struct blocks b;
     int ints[MOST_BLOCKS];
@@ -245,8 +248,8 @@ static void grow_struct(struct tg_grow *g, int depth, size_t budget, int large, 
 }
 
 /* All elements with, per dimension, the listed indices; dims in memory order, slowest first. */
-static void put_grid(struct tg_type *t, const struct tg_type *c, int dims, const int *size, int (*own)[64], const int *n,
-                     int dim, long at)
+static void put_grid(struct tg_type *t, const struct tg_type *c, int dims, const int *size, int (*own)[64],
+                     const int *n, int dim, long at)
 {
     if (dim == dims) {
         tg_put(t, c, at * (MPI_Aint)c->extent, 1);
@@ -256,7 +259,8 @@ static void put_grid(struct tg_type *t, const struct tg_type *c, int dims, const
         put_grid(t, c, dims, size, own, n, dim + 1, at * size[dim] + own[dim][i]);
 }
 
-static void grow_array(struct tg_grow *g, int kind, size_t budget, int large, const struct tg_type *c, struct tg_type *t)
+static void grow_array(struct tg_grow *g, int kind, size_t budget, int large, const struct tg_type *c,
+                       struct tg_type *t)
 {
     int dims = (int)tg_between(g, 1, 3), fortran = kind == TG_SUBARRAY_F || kind == TG_DARRAY_F;
     int darray = kind == TG_DARRAY_C || kind == TG_DARRAY_F;

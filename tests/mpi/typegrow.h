@@ -1,4 +1,5 @@
-/* Inside the generator: what typegen.c (maps, families of layouts) and typegrow.c (one function per combiner) share. */
+/* Inside the generator: what typegen.c (maps, families of layouts) and typegrow.c (one function per combiner) share.
+ * */
 #ifndef ESPI_TESTS_MPI_TYPEGROW_H
 #define ESPI_TESTS_MPI_TYPEGROW_H
 
