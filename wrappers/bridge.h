@@ -27,6 +27,7 @@ struct espi_thread {
     unsigned cached_epoch;    /* of the one-entry handle cache below, which belongs to the core */
     espi_word cached_handle;
     espi_word cached_better;
+    int cached_settled;       /* the cached type is used as it is, for good */
     void *core;               /* the core's own per-thread state, NULL until it makes one */
 };
 

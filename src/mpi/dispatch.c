@@ -15,15 +15,28 @@
 #include "mpi/types.h"
 #include "words.h"
 
-/* Specialized by the number of words, so that the call costs no second switch. */
-static inline __attribute__((always_inline)) bool only_predefined(const struct espi_row *row, const espi_word *args)
+/* Whether the call goes on as it is: its types are predefined, or one that is known to be best as it is. */
+static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_thread *thread, struct espi_mine *mine,
+                                                                const struct espi_row *row, const espi_word *args)
 {
-    for (const struct espi_typed *typed = row->typed; typed->shape != ESPI_SHAPE_NONE; typed++)
-        if (typed->shape == ESPI_SHAPE_W || !espi_type_is_predefined((MPI_Datatype)args[(int)typed->type]))
+    for (const struct espi_typed *typed = row->typed; typed->shape != ESPI_SHAPE_NONE; typed++) {
+        MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+        if (typed->shape == ESPI_SHAPE_W)
             return false;
+        if (__builtin_expect(espi_type_is_predefined(type), 1))
+            continue;
+        if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0)
+            return false;
+        int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+        if (!espi_types_settled(thread, type, count))
+            return false;
+        espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
+        espi_count(mine->stats, ESPI_COUNT_left_not_better, 1);
+    }
     return true;
 }
 
+/* Specialized by the number of words, so that the call costs no second switch. */
 #define ESPI_HANDLER(n)                                                                                                \
     static espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)          \
     {                                                                                                                  \
@@ -34,7 +47,7 @@ static inline __attribute__((always_inline)) bool only_predefined(const struct e
             return ESPI_CALL(next, n, args);                                                                           \
         espi_count_call(mine->stats, fn);                                                                              \
         const struct espi_row *row = &espi_rows[fn];                                                                   \
-        if (__builtin_expect(only_predefined(row, args), 1))                                                           \
+        if (__builtin_expect(nothing_to_do(thread, mine, row, args), 1))                                                           \
             return ESPI_CALL(next, n, args);                                                                           \
         espi_word changed[n];                                                                                          \
         __builtin_memcpy(changed, args, sizeof changed);                                                               \

@@ -34,9 +34,9 @@
 enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
 
 struct state {
+    struct espi_type_uses used; /* first: the thread's cache points to it */
     MPI_Datatype type;
     _Atomic(struct espi_plan *) plan;
-    _Atomic uint64_t uses, items; /* written without locked instructions: threads that share a type may lose a few */
     uint64_t noted_uses, noted_items; /* those that the plan's record has */
     _Atomic uint64_t look;        /* number of uses at which to look again whether planning is due; NEVER: settled */
     struct espi_kind_facts kind;
@@ -49,7 +49,7 @@ struct state {
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct state *table;
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
-static atomic_uint epoch = 1;
+atomic_uint espi_types_epoch = 1;
 static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop */
 static atomic_bool registering;         /* types are registered; also where only reductions want to know them */
 static int key = MPI_KEYVAL_INVALID;
@@ -58,8 +58,8 @@ static bool check, attributes;
 /* Adds to the plan's record what was counted here since the last time. */
 static void note_uses(struct state *s, struct espi_plan *plan)
 {
-    uint64_t uses = atomic_load_explicit(&s->uses, memory_order_relaxed) - s->noted_uses;
-    uint64_t items = atomic_load_explicit(&s->items, memory_order_relaxed) - s->noted_items;
+    uint64_t uses = atomic_load_explicit(&s->used.uses, memory_order_relaxed) - s->noted_uses;
+    uint64_t items = atomic_load_explicit(&s->used.items, memory_order_relaxed) - s->noted_items;
 
     s->noted_uses += uses;
     s->noted_items += items;
@@ -85,7 +85,7 @@ static void end(struct state *s)
 static void take_out(struct state *s) /* under the lock */
 {
     HASH_DELETE(hh, table, s);
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    atomic_fetch_add_explicit(&espi_types_epoch, 1, memory_order_release);
 }
 
 static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
@@ -137,13 +137,13 @@ void espi_types_stop(void)
             note_uses(s, plan);
             espi_plan_release(plan);
         }
-        atomic_store(&s->look, atomic_load(&s->uses) + 1);
+        atomic_store(&s->look, atomic_load(&s->used.uses) + 1);
         if (!attributes) {
             HASH_DELETE(hh, table, s);
             free(s);
         }
     }
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    atomic_fetch_add_explicit(&espi_types_epoch, 1, memory_order_release);
     pthread_rwlock_unlock(&table_lock);
     espi_plans_stop();
     espi_measure_stop();
@@ -165,7 +165,7 @@ static struct state *find(MPI_Datatype type)
 /* The thread's entry holds the state itself. The epoch is read first: an end in between makes the entry old. */
 static inline struct state *look_up(struct espi_thread *thread, MPI_Datatype type)
 {
-    unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
+    unsigned now = atomic_load_explicit(&espi_types_epoch, memory_order_acquire);
     struct state *s;
 
     if (thread->cached_handle == (espi_word)type && thread->cached_epoch == now)
@@ -174,6 +174,7 @@ static inline struct state *look_up(struct espi_thread *thread, MPI_Datatype typ
     if (s != NULL) {
         thread->cached_handle = (espi_word)type;
         thread->cached_better = (espi_word)s;
+        thread->cached_settled = 0;
         thread->cached_epoch = now;
     }
     return s;
@@ -348,7 +349,7 @@ static bool earned(struct state *s, uint64_t uses, uint64_t items)
 /* The slow path of a use, the first, second, fourth, ... */
 static __attribute__((noinline)) void look(struct state *s)
 {
-    uint64_t uses = atomic_load(&s->uses), items = atomic_load(&s->items);
+    uint64_t uses = atomic_load(&s->used.uses), items = atomic_load(&s->used.items);
     int how = atomic_load(&mode);
     struct espi_plan *plan;
 
@@ -387,9 +388,9 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
         return type;
     }
-    uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
-    atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
-    espi_bump(&s->items, (uint64_t)count);
+    uses = atomic_load_explicit(&s->used.uses, memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->used.uses, uses, memory_order_relaxed);
+    espi_bump(&s->used.items, (uint64_t)count);
     if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed), 0))
         look(s);
     plan = atomic_load_explicit(&s->plan, memory_order_acquire);
@@ -402,6 +403,9 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
     better = atomic_load_explicit(&plan->better[whole ? ESPI_WHOLE : ESPI_PARTS], memory_order_acquire);
     if (better == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
+        if (atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
+            atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL)
+            thread->cached_settled = 1;
         return type;
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);

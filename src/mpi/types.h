@@ -7,12 +7,14 @@
 #define ESPI_MPI_TYPES_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/settings.h"
 #include "base/status.h"
 #include "bridge.h"
+#include "stats/stats.h"
 
 /* By MPICH's handle bits, without a look into any table: true for every type that the program can not have made
    itself (also MPI_DATATYPE_NULL, and words that are no datatype handle at all). */
@@ -36,6 +38,26 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
+
+/* How often a type is used; the beginning of its state. Written without locked instructions: threads that share a type
+   may lose a few. */
+struct espi_type_uses {
+    _Atomic uint64_t uses, items;
+};
+extern atomic_uint espi_types_epoch; /* raised when a type ends */
+
+/* The short way for a type that was planned and is best as it is: true when that is so, with the use counted; false says
+   nothing. It spares such calls what a substitution needs to know. */
+static inline bool espi_types_settled(struct espi_thread *thread, MPI_Datatype type, int64_t count)
+{
+    if (!thread->cached_settled || thread->cached_handle != (espi_word)type || count < 0 ||
+        thread->cached_epoch != atomic_load_explicit(&espi_types_epoch, memory_order_acquire))
+        return false;
+    struct espi_type_uses *uses = (struct espi_type_uses *)thread->cached_better;
+    espi_bump(&uses->uses, 1);
+    espi_bump(&uses->items, (uint64_t)count);
+    return true;
+}
 
 /* After the call returned MPI_SUCCESS. */
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);

@@ -13,6 +13,8 @@
 
 #define SLOTS 4096
 
+atomic_uint espi_types_epoch = 1;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     MPI_Datatype type, copy;
