@@ -112,7 +112,22 @@ done:
     return status;
 }
 
-/* What no exact method takes: the best of the bounded method, the plain list and the input. */
+/* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough
+   for half a second or so and the near-linear cases of any size. */
+static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *map,
+                          const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    uint64_t limit = UINT64_C(30000000) + 50 * (uint64_t)map->n;
+    if (map->n <= options->exact_limit) {
+        limit = 0;
+    } else if (options->budget_ns > 0) {
+        limit = options->budget_ns / 10 + 1;
+    }
+    return espi_reconstruct_sparse(arena, map, options, limit, out);
+}
+
+/* What no exact method takes: the best of the bounded method, the plain list, the input and, for the extended set, what
+   is exact without buckets. */
 static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                            const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {
@@ -133,6 +148,19 @@ static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *
             out->tree = tree;
             out->cost = cost;
         }
+        if (options->set == ESPI_SET_EXTENDED) {
+            struct espi_reconstruct_options narrower = *options;
+            struct espi_reconstruction other;
+            narrower.set = ESPI_SET_MPI;
+            status = sparse(arena, map, &narrower, &other);
+            if (status == ESPI_OK && other.cost < out->cost) {
+                out->tree = other.tree;
+                out->cost = other.cost;
+            } else if (status != ESPI_OK && status != ESPI_ERR_LIMIT && status != ESPI_ERR_MEMORY) {
+                return status;
+            }
+            status = ESPI_OK;
+        }
     }
     if (input != NULL && espi_tree_in_set(input, options->set)) {
         int64_t cost = espi_cost(input, &options->costs);
@@ -144,20 +172,6 @@ static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *
     out->lower_bound = espi_lower_bound(map, options);
     out->exact = out->cost == out->lower_bound;
     return status;
-}
-
-/* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough
-   for half a second or so and the near-linear cases of any size. */
-static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *map,
-                          const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
-{
-    uint64_t limit = UINT64_C(30000000) + 50 * (uint64_t)map->n;
-    if (map->n <= options->exact_limit) {
-        limit = 0;
-    } else if (options->budget_ns > 0) {
-        limit = options->budget_ns / 10 + 1;
-    }
-    return espi_reconstruct_sparse(arena, map, options, limit, out);
 }
 
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,

@@ -228,6 +228,33 @@ START_TEST(far_displacements_hold)
 }
 END_TEST
 
+/* Beyond its limit the extended set is still at least as good as the MPI set, and every set as its exact bounds say. */
+START_TEST(extended_beyond_the_limit)
+{
+    for (int round = 0; round < 400; round++) {
+        struct espi_reconstruct_options options;
+        struct espi_reconstruction beyond, narrower, exact;
+        espi_reconstruct_defaults(&options);
+        options.costs = random_costs();
+        map.n = 0;
+        random_map(&map, 120);
+        options.set = ESPI_SET_MPI;
+        ck_assert_int_eq(espi_reconstruct(&arena, &map, NULL, &options, &narrower), ESPI_OK);
+        options.set = ESPI_SET_EXTENDED;
+        ck_assert_int_eq(espi_reconstruct(&arena, &map, NULL, &options, &exact), ESPI_OK);
+        options.exact_limit = 3;
+        ck_assert_int_eq(espi_reconstruct(&arena, &map, NULL, &options, &beyond), ESPI_OK);
+        check_result(&map, &options, &beyond);
+        ck_assert_int_le(exact.cost, beyond.cost);
+        ck_assert_int_le(beyond.cost, narrower.cost);
+        ck_assert_int_le(beyond.lower_bound, exact.cost);
+        if (round % 50 == 0) {
+            espi_arena_release(&arena);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     random_seed("test-reconstruct");
@@ -241,6 +268,7 @@ int main(void)
     tcase_add_test(tcase, random_sequences);
     tcase_add_test(tcase, bad_arguments_are_refused);
     tcase_add_test(tcase, far_displacements_hold);
+    tcase_add_test(tcase, extended_beyond_the_limit);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

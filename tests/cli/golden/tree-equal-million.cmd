@@ -1,0 +1,1 @@
+yes 7 | head -n 1000000 | espalier tree

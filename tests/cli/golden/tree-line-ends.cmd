@@ -1,0 +1,1 @@
+printf '0\r\n8\r\n16' | espalier tree

@@ -1,0 +1,1 @@
+printf '\357\273\2770\n' | espalier tree

@@ -1,0 +1,1 @@
+printf '0\n\0\n' | espalier tree

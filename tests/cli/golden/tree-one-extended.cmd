@@ -1,0 +1,1 @@
+printf '0 MPI_INT' | espalier tree --set extended --format json

@@ -1,0 +1,1 @@
+printf '# nothing\n\n   \n' > map; espalier tree map

@@ -1,0 +1,1 @@
+printf '%s\n' 0 --5 | espalier tree
