@@ -5,3 +5,6 @@ EXTRA_DIST += %D%/body.inc %D%/variables.inc %D%/with_mpif.f90 %D%/with_mpi.f90 
 dist_check_SCRIPTS += %D%/run-recycled
 TESTS += %D%/run-recycled
 EXTRA_DIST += %D%/recycled_f08.f90
+dist_check_SCRIPTS += %D%/run-reduce
+TESTS += %D%/run-reduce
+EXTRA_DIST += %D%/reduce_body.inc %D%/reduce_mpif.f90 %D%/reduce_mpi.f90 %D%/reduce_f08.f90
