@@ -149,6 +149,30 @@ static struct espi_lease *lease_of(struct comm_state *state, enum espi_lease_fam
     return &entry->lease;
 }
 
+/* The model is asked for once, on the first communicator: a program may make thousands, and measured times have the last
+   word on each of them anyway. Rank 0's memory decides for all. */
+static struct espi_commtree_model model_for(const struct espi_lease_comm *comm)
+{
+    static struct espi_commtree_model known; /* under the lock, as `have` */
+    static int have;
+    struct espi_commtree_model model;
+    int found;
+    pthread_mutex_lock(&lock);
+    model = known;
+    found = have;
+    pthread_mutex_unlock(&lock);
+    espi_real.Bcast(&found, 1, MPI_INT, 0, comm->own);
+    if (found)
+        espi_real.Bcast(&model, (int)sizeof model, MPI_BYTE, 0, comm->own);
+    else
+        espi_model_of(comm->own, &espi_settings, &model);
+    pthread_mutex_lock(&lock);
+    known = model;
+    have = 1;
+    pthread_mutex_unlock(&lock);
+    return model;
+}
+
 /* Once per communicator, by all of its ranks in the same call. */
 static void open_private(struct comm_state *state, MPI_Comm comm)
 {
@@ -170,7 +194,7 @@ static void open_private(struct comm_state *state, MPI_Comm comm)
     bad = !state->comm.tree || !state->sizes;
     if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, state->comm.own) != MPI_SUCCESS || any)
         return;
-    espi_model_of(state->comm.own, &espi_settings, &state->model);
+    state->model = model_for(&state->comm);
     state->use = USED;
 }
 
@@ -182,11 +206,11 @@ struct call {
     enum espi_lease_family family;
     MPI_Comm comm;
     int root, rank, size;
+    int64_t total; /* bytes of all blocks; at the root */
     struct espi_block own;
     struct espi_blocks blocks;
 };
 
-/* Positions of arguments; all four functions have the sending side first, then the receiving side, root and comm. */
 static bool look_at_type(struct espi_thread *thread, MPI_Datatype type, int64_t *size, int64_t *extent, bool *dense)
 {
     MPI_Count bytes, lb, span;
@@ -212,7 +236,7 @@ static bool read_block(struct espi_thread *thread, struct espi_block *block, voi
         return false;
     block->buf = buf;
     block->count = count;
-    block->type = count > 0 && !espi_type_is_predefined(type) ? espi_types_better(thread, type, count, false) : type;
+    block->type = type;
     return true;
 }
 
@@ -237,9 +261,17 @@ static bool read_blocks(struct espi_thread *thread, struct call *c, int buf, int
         if (n < 0 || __builtin_mul_overflow(n, b->size, &bytes) || __builtin_add_overflow(total, bytes, &total))
             return false;
     }
-    if (total > 0 && !espi_type_is_predefined(given))
-        b->type = espi_types_better(thread, given, espi_blocks_count(b, c->rank) > 0 ? espi_blocks_count(b, c->rank) : 1, false);
+    c->total = total;
     return true;
+}
+
+/* Better datatypes for a call that goes along a tree; the library's call looks for its own. */
+static void improve(struct espi_thread *thread, struct call *c)
+{
+    if (!c->own.in_place && c->own.bytes > 0 && !espi_type_is_predefined(c->own.type))
+        c->own.type = espi_types_better(thread, c->own.type, c->own.count, false);
+    if (c->rank == c->root && c->total > 0 && !espi_type_is_predefined(c->blocks.type))
+        c->blocks.type = espi_types_better(thread, c->blocks.type, c->total / c->blocks.size, false);
 }
 
 static int64_t count_arg(const struct call *c, int position)
@@ -247,7 +279,7 @@ static int64_t count_arg(const struct call *c, int position)
     return c->row->large ? (int64_t)c->args[position] : (int64_t)(int)c->args[position];
 }
 
-/* False: an argument that MPI refuses, or will report on. */
+/* False: an argument that MPI refuses, or will report on. All four functions have the sending side first, then the receiving side, root and communicator. */
 static bool read_call(struct espi_thread *thread, struct call *c)
 {
     bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
@@ -319,6 +351,7 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
         espi_count_call(mine->stats, fn);
         espi_count(mine->stats, ESPI_COUNT_tree_calls, 1);
         bool gather = c.family == ESPI_LEASE_GATHERV || c.family == ESPI_LEASE_GATHER;
+        improve(thread, &c);
         rc = gather ? espi_tree_gather(&lease->plan, state->comm.own, &c.own, &c.blocks)
                     : espi_tree_scatter(&lease->plan, state->comm.own, &c.own, &c.blocks);
         if (rc != MPI_SUCCESS) {
