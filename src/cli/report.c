@@ -140,9 +140,10 @@ static void print_type(size_t index, const json_t *type)
     printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1, improved ? "improved" : "left alone",
            stat_number(type, "uses", NULL, NULL), stat_number(type, "ranks", NULL, NULL),
            stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
-    printf("%s moved; %" PRId64 " entries, %s each\n",
+    printf("%s moved; %" PRId64 " %s, %s each\n",
            cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)),
            stat_number(type, "entries", NULL, NULL),
+           stat_number(type, "entries", NULL, NULL) == 1 ? "entry" : "entries",
            cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
     print_tree("before", stat_text(type, "before", "(not decoded)"),
                json_is_integer(cost_before) ? json_integer_value(cost_before) : -1);
@@ -163,6 +164,29 @@ static void print_type(size_t index, const json_t *type)
     }
 }
 
+static int64_t counted(const json_t *root, const char *counter)
+{
+    return stat_number(root, "counters", counter, "sum");
+}
+
+/* Lines that most runs have no use for: only where there was something to count. */
+static void print_other_changes(const json_t *root)
+{
+    int64_t along = counted(root, "tree_calls"), library = counted(root, "tree_library");
+    int64_t dense = counted(root, "reduce_dense"), packed = counted(root, "reduce_packed");
+    int64_t passed = counted(root, "checks_passed"), failed = counted(root, "checks_failed");
+    if (dense + packed > 0)
+        printf("  reductions: %" PRId64 " calls with a predefined operation on a derived type (%" PRId64
+               " with gaps, %" PRId64 " in pieces);\n              erroneous MPI, these fail without Espalier\n",
+               dense + packed, packed, counted(root, "reduce_pieces"));
+    if (along + library > 0)
+        printf("  gathers and scatters: %" PRId64 " calls along a tree, %" PRId64 " left to the library, by %" PRId64
+               " leases\n",
+               along, library, counted(root, "tree_leases"));
+    if (passed + failed > 0)
+        printf("  checks: %" PRId64 " substitutes verified, %" PRId64 " refused\n", passed, failed);
+}
+
 static void print_changes(const json_t *root, int64_t top)
 {
     char text[32];
@@ -178,6 +202,7 @@ static void print_changes(const json_t *root, int64_t top)
            stat_number(root, "counters", "calls_examined", "sum"),
            stat_number(root, "counters", "calls_substituted", "sum"),
            cli_bytes(text, sizeof text, (double)stat_number(root, "counters", "bytes_substituted", "sum")));
+    print_other_changes(root);
     for (size_t i = 0; i < n && (int64_t)i < top; i++)
         print_type(i, json_array_get(types, i));
     int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) + stat_number(root, "types_not_listed", "types", NULL);
@@ -261,8 +286,13 @@ static void print_left_alone(json_t *root)
         for (int k = 0; k < ESPI_COUNTER_COUNT; k++)
             if (strcmp(espi_counter_table[k].name, list[i].name) == 0)
                 help = espi_counter_table[k].help;
+        char unit[24];
+        snprintf(unit, sizeof unit, "%s", stat_text(list[i].value, "unit", ""));
+        size_t length = strlen(unit);
+        if (list[i].sum == 1 && length > 1 && unit[length - 1] == 's')
+            unit[length - 1] = '\0'; /* 1 call, 2 calls */
         printf("  %12" PRId64 " ", list[i].sum);
-        report_print_text(stat_text(list[i].value, "unit", ""), 20);
+        report_print_text(unit, 20);
         printf(": ");
         report_print_text(help != NULL ? help : list[i].name, 0);
         printf("\n");

@@ -81,6 +81,13 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     espi_buffer_format(out, "espalier:   calls: %" PRIu64 " with derived types, %" PRIu64 " ran with a better type (%"
                        PRIu64 " bytes)\n", c[ESPI_COUNT_calls_examined].sum, c[ESPI_COUNT_calls_substituted].sum,
                        c[ESPI_COUNT_bytes_substituted].sum);
+    if (c[ESPI_COUNT_reduce_dense].sum + c[ESPI_COUNT_reduce_packed].sum > 0)
+        espi_buffer_format(out, "espalier:   reductions: %" PRIu64 " calls with a predefined operation on a derived"
+                           " type (errors without Espalier)\n",
+                           c[ESPI_COUNT_reduce_dense].sum + c[ESPI_COUNT_reduce_packed].sum);
+    if (c[ESPI_COUNT_tree_calls].sum + c[ESPI_COUNT_tree_library].sum > 0)
+        espi_buffer_format(out, "espalier:   gathers and scatters: %" PRIu64 " calls along a tree, %" PRIu64
+                           " left to the library\n", c[ESPI_COUNT_tree_calls].sum, c[ESPI_COUNT_tree_library].sum);
     time_text(text, sizeof text, gain > 0 ? 2 * (uint64_t)gain : 0);
     espi_buffer_format(out, "espalier:   saved by estimate %s in all ranks;", text);
     time_text(text, sizeof text, own);
