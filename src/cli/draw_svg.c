@@ -112,7 +112,8 @@ static void draw_line(FILE *out, const struct cli_picture *picture, const struct
 static void draw_box(FILE *out, const struct cli_box *box, const struct place *place)
 {
     fprintf(out,
-            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"4\" fill=\"%s\" stroke=\"#444444\"%s/>\n",
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"4\" fill=\"%s\" "
+            "stroke=\"#444444\"%s/>\n",
             place->x - place->width / 2, place->y, place->width, place->height, fill(box),
             box->use == CLI_BOX_NODE ? "" : " stroke-dasharray=\"4 3\"");
     for (int line = 0; line < box->lines; line++) {

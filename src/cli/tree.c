@@ -6,12 +6,23 @@
 
 #include "cli/cli.h"
 #include "cli/draw.h"
+#include "cli/mapfile.h"
 #include "layout/layout.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
+#include "reconstruct/transpack.h"
 #include "stats/json.h"
 
-enum { OPTION_COST, OPTION_SET, OPTION_UNIT, OPTION_BASE, OPTION_COSTS, OPTION_FROM_TREE, OPTION_FORMAT };
+enum {
+    OPTION_COST,
+    OPTION_SET,
+    OPTION_UNIT,
+    OPTION_BASE,
+    OPTION_COSTS,
+    OPTION_FROM_TREE,
+    OPTION_ONTO,
+    OPTION_FORMAT
+};
 
 static const struct cli_spec spec = {
     .command = "tree",
@@ -28,12 +39,16 @@ static const struct cli_spec spec = {
             {"--costs", "K=V,..", "words per node: leaf vec idx idx_each idxbuc idxbuc_each struc struc_each bucket "
                                   "bucket_each"},
             {"--from-tree", "TREE", "take the type map from a tree in text form instead of FILE"},
+            {"--onto", "FILE", "one tree over pairs of displacements that copies data of the layout onto the layout "
+                               "in this file"},
             {"--format", "FORMAT", "text (the default), json, or a picture: dot (for Graphviz) or svg"},
             {NULL, NULL, NULL},
         },
     .notes = "Prints: the tree; its cost in words; the cost with equal subtrees counted once; the length of the\n"
              "type map; whether no cheaper tree exists.",
 };
+
+enum { FLATTEN_LIMIT = 10000000 }; /* entries of --from-tree with --onto */
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
 
@@ -44,93 +59,11 @@ enum { FORMATS = sizeof format_names / sizeof *format_names, SETS = sizeof set_n
 
 struct request {
     struct espi_reconstruct_options options;
-    const char *file, *from_tree;
-    int64_t unit;
-    espi_base base;
+    struct cli_map_form form;
+    const char *file, *from_tree, *onto;
     bool cost_only;
     enum format format;
 };
-
-enum { SHOWN = 40 };
-
-/* A word of the input for an error message: cut, and without bytes that a terminal or a log could choke on. */
-static const char *show_word(char shown[SHOWN + 1], const char *word, size_t len)
-{
-    len = len > SHOWN ? SHOWN : len;
-    for (size_t i = 0; i < len; i++)
-        shown[i] = word[i] >= ' ' && word[i] <= '~' ? word[i] : '?';
-    shown[len] = '\0';
-    return shown;
-}
-
-/* One line without its line end: blank, comment, or an entry that is appended. */
-static int read_line(const struct request *request, const char *shown, size_t number, const char *line, size_t len,
-                     struct espi_typemap *map)
-{
-    static const char blank[] = " \t\r";
-    const char *comment = memchr(line, '#', len);
-    const char *word[2];
-    size_t word_len[2], words = 0;
-    char text[SHOWN + 1];
-    int64_t disp, end;
-
-    if (comment != NULL)
-        len = (size_t)(comment - line);
-    for (size_t at = 0; at < len;) {
-        if (line[at] != '\0' && strchr(blank, line[at]) != NULL) {
-            at++;
-            continue;
-        }
-        size_t stop = at;
-        while (stop < len && (line[stop] == '\0' || strchr(blank, line[stop]) == NULL))
-            stop++;
-        if (words == 2)
-            return cli_fail("%s:%zu: expected DISPLACEMENT [TYPE], found '%s' after them", shown, number,
-                            show_word(text, line + at, stop - at));
-        word[words] = line + at;
-        word_len[words++] = stop - at;
-        at = stop;
-    }
-    if (words == 0)
-        return CLI_OK;
-    if (!cli_parse_number(word[0], word_len[0], &disp)) {
-        bool sign = word[0][0] == '+' || word[0][0] == '-';
-        bool digits = word_len[0] > sign && strspn(word[0] + sign, "0123456789") >= word_len[0] - sign;
-        return cli_fail("%s:%zu: expected a displacement (a whole number%s), found '%s'", shown, number,
-                        digits ? " that fits 64 bits" : "", show_word(text, word[0], word_len[0]));
-    }
-    if (__builtin_mul_overflow(disp, request->unit, &disp))
-        return cli_fail("%s:%zu: expected a displacement that fits 64 bits, found %s times %" PRId64, shown, number,
-                        show_word(text, word[0], word_len[0]), request->unit);
-    espi_base base = words == 2 ? espi_base_find(word[1], word_len[1]) : request->base;
-    if (base == ESPI_BASE_NONE)
-        return cli_fail("%s:%zu: expected a predefined MPI datatype (MPI_DOUBLE, say), found '%s'", shown, number,
-                        show_word(text, word[1], word_len[1]));
-    if (__builtin_add_overflow(disp, espi_base_info(base)->extent, &end))
-        return cli_fail("%s:%zu: expected an end of the entry that fits 64 bits, found %s", shown, number,
-                        show_word(text, word[0], word_len[0]));
-    if (espi_typemap_append(map, base, disp) != ESPI_OK)
-        return cli_fail("%s:%zu: no memory for so many entries", shown, number);
-    return CLI_OK;
-}
-
-static int read_map(const struct request *request, struct espi_typemap *map)
-{
-    const char *shown = strcmp(request->file, "-") == 0 ? "standard input" : request->file;
-    struct cli_text text;
-    int code = CLI_OK;
-
-    if (!cli_read_text(request->file, &text))
-        return CLI_FAILURE;
-    for (size_t at = 0, number = 1; at < text.len && code == CLI_OK; number++) {
-        const char *end = memchr(text.data + at, '\n', text.len - at);
-        size_t len = end != NULL ? (size_t)(end - text.data) - at : text.len - at;
-        code = read_line(request, shown, number, text.data + at, len, map);
-        at += len + 1;
-    }
-    free(text.data);
-    return code;
-}
 
 static int print_json(const struct request *request, const struct espi_reconstruction *result,
                       const struct espi_folded *folded)
@@ -161,6 +94,14 @@ static int print_json(const struct request *request, const struct espi_reconstru
     return code;
 }
 
+static void print_exact(bool exact, int64_t lower_bound)
+{
+    if (exact)
+        printf("exact   yes\n");
+    else
+        printf("exact   no; no tree costs less than %" PRId64 "\n", lower_bound);
+}
+
 static int print_result(const struct request *request, struct espi_arena *arena,
                         const struct espi_reconstruction *result)
 {
@@ -186,11 +127,80 @@ static int print_result(const struct request *request, struct espi_arena *arena,
     espi_print_file(result->tree, 0, stdout);
     printf("\ncost    %" PRId64 "\nfolded  %" PRId64 "\nlength  %" PRId64 "\n", result->cost, folded.dag_cost,
            result->tree->entries);
-    if (result->exact)
-        printf("exact   yes\n");
-    else
-        printf("exact   no; no tree costs less than %" PRId64 "\n", result->lower_bound);
+    print_exact(result->exact, result->lower_bound);
     return CLI_OK;
+}
+
+static int print_onto(const struct request *request, const struct espi_transpacking *result)
+{
+    struct espi_buffer out = ESPI_BUFFER_INIT;
+    struct espi_json json = {.out = &out};
+    const struct espi_node *const side[2] = {result->from, result->onto};
+    static const char *const name[2] = {"from", "onto"};
+
+    if (request->cost_only) {
+        printf("%" PRId64 "\n", result->cost);
+        return CLI_OK;
+    }
+    if (request->format == FORMAT_TEXT) {
+        for (int s = 0; s < 2; s++) {
+            printf("%s    ", name[s]);
+            espi_print_file(side[s], 0, stdout);
+            printf("\n");
+        }
+        printf("cost    %" PRId64 "\nlength  %" PRId64 "\n", result->cost, result->from->entries);
+        print_exact(result->exact, result->lower_bound);
+        return CLI_OK;
+    }
+    espi_json_begin(&json, NULL, '{', false);
+    for (int s = 0; s < 2; s++) {
+        size_t len = espi_print(side[s], 0, NULL, 0);
+        char *text = malloc(len + 1);
+        if (text == NULL) {
+            espi_buffer_release(&out);
+            return cli_fail("no memory");
+        }
+        espi_print(side[s], 0, text, len + 1);
+        espi_json_string(&json, name[s], text);
+        free(text);
+    }
+    espi_json_integer(&json, "cost", result->cost);
+    espi_json_integer(&json, "length", result->from->entries);
+    espi_json_bool(&json, "exact", result->exact);
+    espi_json_integer(&json, "lower_bound", result->lower_bound);
+    espi_json_string(&json, "set", set_names[request->options.set]);
+    espi_json_end(&json, '}');
+    int code = out.failed ? cli_fail("no memory") : CLI_OK;
+    if (code == CLI_OK)
+        fwrite(out.data, 1, out.len, stdout);
+    espi_buffer_release(&out);
+    return code;
+}
+
+/* The map of FILE or --from-tree onto that of --onto. */
+static int carry_out_onto(const struct request *request, struct espi_arena *arena, const struct espi_typemap *from)
+{
+    struct espi_typemap onto = ESPI_TYPEMAP_INIT;
+    struct espi_transpacking result;
+    size_t i = 0;
+    int code = cli_read_map(request->onto, &request->form, &onto);
+
+    if (code == CLI_OK) {
+        while (i < from->n && i < onto.n && from->base[i] == onto.base[i])
+            i++;
+        if (i < from->n && i < onto.n)
+            code = cli_fail("--onto: expected layouts of equal signature; entry %zu is %s in one and %s in the other",
+                            i + 1, espi_base_info(from->base[i])->name, espi_base_info(onto.base[i])->name);
+        else if (from->n != onto.n)
+            code = cli_fail("--onto: expected layouts of equal signature; one has %zu entries, the other %zu",
+                            from->n, onto.n);
+    }
+    if (code == CLI_OK) {
+        espi_status status = espi_transpack(arena, from, &onto, &request->options, &result);
+        code = status == ESPI_OK ? print_onto(request, &result) : cli_fail("%s", espi_status_text(status));
+    }
+    espi_typemap_release(&onto);
+    return code;
 }
 
 static int carry_out(const struct request *request)
@@ -205,19 +215,24 @@ static int carry_out(const struct request *request)
 
     if (request->from_tree != NULL) {
         status = espi_parse(&arena, request->from_tree, strlen(request->from_tree), &input, &error);
-        if (status == ESPI_OK)
+        if (status == ESPI_OK && request->onto != NULL) {
+            status = espi_flatten(input, 0, FLATTEN_LIMIT, &map);
+            if (status == ESPI_ERR_LIMIT)
+                code = cli_fail("the tree has %" PRId64 " entries; --onto takes at most %d", input->entries,
+                                FLATTEN_LIMIT);
+        } else if (status == ESPI_OK)
             status = espi_normalize(&arena, input, &request->options, &result);
         else if (status != ESPI_ERR_MEMORY)
             code = cli_fail("tree:%zu:%zu: %s", error.line, error.column, error.text);
     } else {
-        code = read_map(request, &map);
-        if (code == CLI_OK)
+        code = cli_read_map(request->file, &request->form, &map);
+        if (code == CLI_OK && request->onto == NULL)
             status = espi_reconstruct(&arena, &map, NULL, &request->options, &result);
     }
     if (code == CLI_OK && status != ESPI_OK)
         code = cli_fail("%s", espi_status_text(status));
     if (code == CLI_OK)
-        code = print_result(request, &arena, &result);
+        code = request->onto != NULL ? carry_out_onto(request, &arena, &map) : print_result(request, &arena, &result);
     espi_typemap_release(&map);
     espi_arena_release(&arena);
     return code;
@@ -249,12 +264,12 @@ static int take_option(struct request *request, int option, const char *value)
         request->options.set = (enum espi_set)name;
         break;
     case OPTION_UNIT:
-        if (!cli_parse_number(value, strlen(value), &request->unit) || request->unit <= 0)
+        if (!cli_parse_number(value, strlen(value), &request->form.unit) || request->form.unit <= 0)
             return cli_usage("--unit: expected a whole number above 0, found '%s'", value);
         break;
     case OPTION_BASE:
-        request->base = espi_base_find(value, strlen(value));
-        if (request->base == ESPI_BASE_NONE)
+        request->form.base = espi_base_find(value, strlen(value));
+        if (request->form.base == ESPI_BASE_NONE)
             return cli_usage("--base: expected a predefined MPI datatype (MPI_DOUBLE, say), found '%s'", value);
         break;
     case OPTION_COSTS:
@@ -264,6 +279,9 @@ static int take_option(struct request *request, int option, const char *value)
         break;
     case OPTION_FROM_TREE:
         request->from_tree = value;
+        break;
+    case OPTION_ONTO:
+        request->onto = value;
         break;
     case OPTION_FORMAT:
         name = find_name(format_names, FORMATS, value);
@@ -278,7 +296,7 @@ static int take_option(struct request *request, int option, const char *value)
 int espi_cli_tree(int argc, char **argv)
 {
     struct cli_args args = cli_args_begin(&spec, argc, argv);
-    struct request request = {.unit = 1, .base = espi_base_find("MPI_BYTE", 8)};
+    struct request request = {.form = {1, espi_base_find("MPI_BYTE", 8)}};
 
     espi_reconstruct_defaults(&request.options);
     request.options.set = ESPI_SET_MPI;
@@ -299,7 +317,12 @@ int espi_cli_tree(int argc, char **argv)
     }
     if (request.from_tree != NULL && request.file != NULL)
         return cli_usage("expected a file or --from-tree, found both");
+    if (request.onto != NULL && (request.format == FORMAT_DOT || request.format == FORMAT_SVG))
+        return cli_usage("--onto: expected --format text or json, found %s", format_names[request.format]);
     if (request.file == NULL)
         request.file = "-";
+    if (request.onto != NULL && request.from_tree == NULL && strcmp(request.onto, request.file) == 0 &&
+        strcmp(request.file, "-") == 0)
+        return cli_usage("--onto: expected one of the two layouts in a file, found both on standard input");
     return carry_out(&request);
 }

@@ -15,6 +15,9 @@ libespi_pure_la_SOURCES += \
 	%D%/reconstruct.h \
 	%D%/simplify.c \
 	%D%/symbols.c \
+	%D%/transpack.c \
+	%D%/transpack.h \
+	%D%/transpack_copy.c \
 	%D%/sparse.c \
 	%D%/sparse.h \
 	%D%/sparse_block.c \

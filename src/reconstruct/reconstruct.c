@@ -126,8 +126,8 @@ static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *m
     return espi_reconstruct_sparse(arena, map, options, limit, out);
 }
 
-/* What no exact method takes: the best of the bounded method, the plain list, the input and, for the extended set, what
-   is exact without buckets. */
+/* What no exact method takes: the best of the bounded method, the plain list, the input and, for the extended set,
+   what is exact without buckets. */
 static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                            const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {

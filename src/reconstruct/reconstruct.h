@@ -28,8 +28,8 @@ struct espi_reconstruction {
 
 /*
  * A least-cost tree of `map` over options->set (exact for n <= options->exact_limit), else one that is never worse
- * than `input` (may be NULL) nor than the plain index list, nor for the extended set than what the sparse method finds
- * for the MPI set. flatten(tree) equals the map always. Source: the
+ * than `input` (may be NULL) nor than the plain index list, nor for the extended set than what the sparse method
+ * finds for the MPI set. flatten(tree) equals the map always. Source: the
  * constructions of Ganian et al.; Lemma 5 for type maps that do not start at displacement 0.
  */
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,

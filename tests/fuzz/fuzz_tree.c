@@ -1,8 +1,8 @@
 /*
- * A libFuzzer target for the parser, reconstruction, normalization and folding; scripts/fuzz builds and runs it. The
- * first byte chooses the constructor set, the costs and what the rest is: text of a tree, or a type map coded in bytes.
- * Every answer is held against what must be true of it; a violation ends the process by a trap, which the fuzzer
- * reports with the input that caused it.
+ * A libFuzzer target for the parser, reconstruction, normalization, folding and transpacking; scripts/fuzz builds and
+ * runs it. The first byte chooses the constructor set, the costs and what the rest is: text of a tree, or a type map
+ * coded in bytes. Every answer is held against what must be true of it; a violation ends the process by a trap, which
+ * the fuzzer reports with the input that caused it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
+#include "reconstruct/transpack.h"
 
 enum { ENTRIES = 1000, SMALL = 60, EXACT = 100 };
 
@@ -140,6 +141,30 @@ static void fuzz_text(struct espi_arena *arena, const char *text, size_t len,
     espi_typemap_release(&map);
 }
 
+/* The map onto one with the same signature, in blocks. */
+static void transpack(struct espi_arena *arena, const struct espi_typemap *map, int64_t block,
+                      const struct espi_reconstruct_options *options)
+{
+    struct espi_transpacking result;
+    struct espi_typemap onto = ESPI_TYPEMAP_INIT, again = ESPI_TYPEMAP_INIT;
+    struct espi_costs pair = espi_transpack_costs(&options->costs);
+    for (size_t i = 0; i < map->n; i++) {
+        int64_t k = (int64_t)i;
+        REQUIRE(espi_typemap_append(&onto, map->base[i], k / block * 1000 + k % block * 16 - 5) == ESPI_OK);
+    }
+    espi_status status = espi_transpack(arena, map, &onto, options, &result);
+    REQUIRE(status == ESPI_OK || status == ESPI_ERR_OVERFLOW);
+    if (status == ESPI_OK) {
+        REQUIRE(espi_cost(result.from, &pair) == result.cost && espi_cost(result.onto, &pair) == result.cost);
+        REQUIRE(result.lower_bound <= result.cost && result.cost <= list_cost(map, &pair));
+        REQUIRE(espi_flatten(result.from, 0, map->n, &again) == ESPI_OK && espi_typemap_equal(map, &again));
+        again.n = 0;
+        REQUIRE(espi_flatten(result.onto, 0, map->n, &again) == ESPI_OK && espi_typemap_equal(&onto, &again));
+    }
+    espi_typemap_release(&onto);
+    espi_typemap_release(&again);
+}
+
 /* Instructions of two bytes and more that append entries: so short inputs make long, repetitive maps. */
 static void fuzz_map(struct espi_arena *arena, const uint8_t *data, size_t size,
                      const struct espi_reconstruct_options *options)
@@ -180,6 +205,9 @@ static void fuzz_map(struct espi_arena *arena, const uint8_t *data, size_t size,
         }
     }
     reconstruct(arena, &map, options);
+    if (map.n <= ENTRIES / 4) {
+        transpack(arena, &map, 1 + (int64_t)(map.n % 7), options);
+    }
     espi_typemap_release(&map);
 }
 

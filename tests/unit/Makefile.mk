@@ -18,6 +18,18 @@ TESTS += %D%/test-slice
 %C%_test_slice_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_slice_LDADD = $(ESPI_UNIT_LIBS)
 
+check_PROGRAMS += %D%/test-transpack
+TESTS += %D%/test-transpack
+%C%_test_transpack_SOURCES = \
+	%D%/oracle.c \
+	%D%/oracle.h \
+	%D%/random.c \
+	%D%/random.h \
+	%D%/test_transpack.c
+%C%_test_transpack_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_transpack_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_transpack_LDADD = $(ESPI_UNIT_LIBS)
+
 check_PROGRAMS += %D%/test-corpus
 TESTS += %D%/test-corpus
 %C%_test_corpus_SOURCES = %D%/test_corpus.c %D%/oracle.c %D%/oracle.h %D%/random.c %D%/random.h

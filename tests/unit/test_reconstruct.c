@@ -228,7 +228,7 @@ START_TEST(far_displacements_hold)
 }
 END_TEST
 
-/* Beyond its limit the extended set is still at least as good as the MPI set, and every set as its exact bounds say. */
+/* Beyond its limit the extended set is still at least as good as the MPI set. */
 START_TEST(extended_beyond_the_limit)
 {
     for (int round = 0; round < 400; round++) {

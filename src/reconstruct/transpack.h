@@ -1,0 +1,38 @@
+/*
+ * Transpacking: data that lie as one type map says are copied to where another one says, entry by entry, driven by
+ * one tree over pairs (displacement in, displacement out) instead of packing by one tree and unpacking by another.
+ */
+#ifndef ESPI_RECONSTRUCT_TRANSPACK_H
+#define ESPI_RECONSTRUCT_TRANSPACK_H
+
+#include "reconstruct/reconstruct.h"
+
+struct espi_transpacking {
+    /* The shared tree, seen from either side: the two have the same kinds, counts, lengths of buckets and base types,
+       and differ in strides and displacements alone. flatten(from) and flatten(onto) are the two maps. */
+    const struct espi_node *from, *onto;
+    int64_t cost;        /* of the shared tree, see espi_transpack_costs */
+    int64_t lower_bound; /* proved; equals cost when exact */
+    bool exact;
+};
+
+/* What a tree over pairs costs when a tree over displacements costs `costs`: each stride and each displacement is one
+   word more, and nothing else is (vec, idxbuc +1, bucket +2; per displacement of idx, idxbuc and struc +1). */
+struct espi_costs espi_transpack_costs(const struct espi_costs *costs);
+
+/*
+ * A least-cost shared tree of two maps of equal signature (the same base types in the same order; else
+ * ESPI_ERR_ARGUMENT). Exact wherever espi_reconstruct is and the pairs can be written as single numbers: with A the
+ * largest distance in `from` and B that in `onto`, in units of their greatest common
+ * divisors, 4 A B < 2^61 or so (two layouts of doubles within 4 GiB each; for the extended set 4 A B n); farther apart,
+ * two lists as they are. Never worse than those lists.
+ * ESPI_ERR_ARGUMENT also for costs outside 0 .. ESPI_COST_MAX - 2.
+ */
+espi_status espi_transpack(struct espi_arena *arena, const struct espi_typemap *from, const struct espi_typemap *onto,
+                           const struct espi_reconstruct_options *options, struct espi_transpacking *out);
+
+/* Copies in the order of the maps: where `onto` has a place twice, the later entry stays. The two buffers must not
+   overlap; displacements count from `source` and `target`. Holes within a base type (MPI_SHORT_INT) are copied. */
+void espi_transpack_copy(const struct espi_transpacking *transpacking, const void *source, void *target);
+
+#endif

@@ -1,0 +1,1 @@
+printf '0\n1\n' | espalier tree --onto -

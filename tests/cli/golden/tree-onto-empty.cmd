@@ -1,0 +1,1 @@
+: >from; espalier tree from --onto from

@@ -1,0 +1,1 @@
+espalier tree --onto x --format svg y
