@@ -329,6 +329,19 @@ START_TEST(bad_arguments_are_refused)
 }
 END_TEST
 
+/* Words of a node with two strides, or two displacements per entry, by hand. */
+START_TEST(costs_of_pairs)
+{
+    struct espi_costs pair = espi_transpack_costs(&espi_costs_default);
+    ck_assert_int_eq(pair.leaf, 2);
+    ck_assert_int_eq(pair.vec, 5);
+    ck_assert(pair.idx == 3 && pair.idx_each == 2);
+    ck_assert(pair.idxbuc == 5 && pair.idxbuc_each == 3);
+    ck_assert(pair.struc == 2 && pair.struc_each == 3);
+    ck_assert(pair.bucket == 7 && pair.bucket_each == 1);
+}
+END_TEST
+
 int main(void)
 {
     random_seed("test-transpack");
@@ -336,6 +349,7 @@ int main(void)
     TCase *tcase = tcase_create("all");
     tcase_set_timeout(tcase, 300);
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, costs_of_pairs);
     tcase_add_test(tcase, every_short_pair);
     tcase_add_test(tcase, random_pairs_cost_the_least);
     tcase_add_test(tcase, extended_set);
