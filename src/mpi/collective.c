@@ -228,11 +228,17 @@ static bool look_at_type(struct espi_thread *thread, MPI_Datatype type, int64_t 
     return true;
 }
 
+/* MPI refuses MPI_BOTTOM where data would begin at address 0. */
+static bool null_buffer(const void *buf, int64_t bytes, bool dense)
+{
+    return !buf && bytes > 0 && dense;
+}
+
 static bool read_block(struct espi_thread *thread, struct espi_block *block, void *buf, int64_t count, MPI_Datatype type)
 {
     int64_t size, extent;
     if (count < 0 || type == MPI_DATATYPE_NULL || !look_at_type(thread, type, &size, &extent, &block->dense) ||
-        __builtin_mul_overflow(count, size, &block->bytes))
+        __builtin_mul_overflow(count, size, &block->bytes) || null_buffer(buf, block->bytes, block->dense))
         return false;
     block->buf = buf;
     block->count = count;
@@ -262,7 +268,7 @@ static bool read_blocks(struct espi_thread *thread, struct call *c, int buf, int
             return false;
     }
     c->total = total;
-    return true;
+    return !null_buffer(b->buf, total, b->dense);
 }
 
 /* Better datatypes for a call that goes along a tree; the library's call looks for its own. */
@@ -279,7 +285,8 @@ static int64_t count_arg(const struct call *c, int position)
     return c->row->large ? (int64_t)c->args[position] : (int64_t)(int)c->args[position];
 }
 
-/* False: an argument that MPI refuses, or will report on. All four functions have the sending side first, then the receiving side, root and communicator. */
+/* False: an argument that MPI refuses. All four functions have the sending side first, then the receiving side, root and
+   communicator. */
 static bool read_call(struct espi_thread *thread, struct call *c)
 {
     bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
@@ -312,6 +319,13 @@ static enum espi_lease_family family_of(enum espi_fn fn)
     }
 }
 
+static int run_tree(const struct call *c, const struct espi_lease *lease, const struct comm_state *state)
+{
+    bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
+    return gather ? espi_tree_gather(&lease->plan, state->comm.own, &c->own, &c->blocks)
+                  : espi_tree_scatter(&lease->plan, state->comm.own, &c->own, &c->blocks);
+}
+
 espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     struct espi_mine *mine = NULL;
@@ -330,8 +344,15 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     c.size = mine->comm.peers;
     struct comm_state *state = state_of(c.comm, &mine->comm);
     struct espi_lease *lease = state && state->use != UNUSED ? lease_of(state, c.family, c.root) : NULL;
-    if (!lease || !read_call(thread, &c))
+    if (!lease)
         return library(thread, fn, args, next);
+    /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree from
+       then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the error. */
+    bool refused = !read_call(thread, &c);
+    if (refused) {
+        c.own = (struct espi_block){.buf = &refused, .type = MPI_BYTE, .dense = true, .in_place = c.rank == c.root};
+        c.blocks = (struct espi_blocks){.buf = (char *)&refused, .type = MPI_BYTE, .extent = 1, .size = 1, .dense = true};
+    }
     if (state->use == UNKNOWN && lease->calls >= 1)
         open_private(state, c.comm);
     if (state->use == UNUSED)
@@ -344,16 +365,19 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     int method = espi_lease_begin(lease, &state->comm, &state->model, &espi_settings, state->sizes);
     uint64_t begun = espi_stats_now();
     espi_word rc;
+    if (refused) {
+        if (method != ESPI_METHOD_LIBRARY)
+            run_tree(&c, lease, state);
+        return library(thread, fn, args, next);
+    }
     if (method == ESPI_METHOD_LIBRARY) {
         espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
         rc = library(thread, fn, args, next);
     } else {
         espi_count_call(mine->stats, fn);
         espi_count(mine->stats, ESPI_COUNT_tree_calls, 1);
-        bool gather = c.family == ESPI_LEASE_GATHERV || c.family == ESPI_LEASE_GATHER;
         improve(thread, &c);
-        rc = gather ? espi_tree_gather(&lease->plan, state->comm.own, &c.own, &c.blocks)
-                    : espi_tree_scatter(&lease->plan, state->comm.own, &c.own, &c.blocks);
+        rc = run_tree(&c, lease, state);
         if (rc != MPI_SUCCESS) {
             espi_real.Comm_call_errhandler(c.comm, (int)rc);
             return rc;

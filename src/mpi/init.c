@@ -12,6 +12,7 @@
 #include "mpi/comms.h"
 #include "mpi/intern.h"
 #include "mpi/real.h"
+#include "mpi/reduce.h"
 #include "mpi/self.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
@@ -45,6 +46,7 @@ static void stop_services(void)
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_types_stop();
     espi_collectives_stop();
+    espi_reduce_later_sweep();
     espi_self_stop();
     espi_comms_stop();
     espi_intern_stop();

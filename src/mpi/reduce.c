@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "mpi/comms.h"
+#include "mpi/decode.h"
 #include "mpi/dispatch.h"
 #include "mpi/init.h"
 #include "mpi/intern.h"
@@ -281,7 +282,9 @@ static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
     MPI_Count lb, extent, size;
     if (espi_real.Type_get_extent_c(type, &lb, &extent) || espi_real.Type_size_c(type, &size) || lb != 0 || extent <= 0)
         return false;
-    *view = (struct espi_elements){.base = type, .each = 1, .unit = extent, .extent = extent, .padded = size != extent,
+    espi_base base = espi_base_of_handle(type);
+    unsigned ops = base != ESPI_BASE_NONE ? espi_reduce_ops_of(espi_base_info(base)->name) : 0;
+    *view = (struct espi_elements){.base = type, .ops = ops, .each = 1, .unit = extent, .extent = extent, .padded = size != extent,
                                    .run = true, .dense = true};
     return true;
 }
@@ -371,7 +374,7 @@ espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_wor
         r.view = view_base_type(type, &base) ? &base : NULL;
     else
         r.view = espi_elements_of(thread, type);
-    if (!r.view || !(predefined || r.view->ops & bit) || !read_call(&r))
+    if (!r.view || !(r.view->ops & bit) || !read_call(&r))
         return go_on(fn, args, next);
     bool dense = r.view->dense || (r.view->run && r.copies == 1);
     if (!predefined)

@@ -11,6 +11,7 @@
 #define ESPI_MPI_REDUCE_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -113,6 +114,12 @@ int espi_reduce_local_in_pieces(const struct espi_large *call);
 /* Takes over `staged` and *request, that of MPI's call; *request becomes the request that the program waits for:
    unpacking happens when it completes. Returns an MPI error code. */
 int espi_reduce_later(struct espi_staged *staged, MPI_Request *request);
+/* Requests of both kinds, nonblocking and persistent, that completion calls have to look for. */
+extern atomic_int espi_reduce_requests;
+/* Frees what requests that are gone have left behind. Not inside of MPI. */
+void espi_reduce_later_sweep(void);
+/* Makes progress with this request, if it is one of a nonblocking reduction with gaps. */
+void espi_reduce_later_advance(MPI_Request request);
 
 /* ---- reduce_persistent.c: persistent reductions with gaps ---- */
 

@@ -56,9 +56,9 @@ bool espi_staged_allocate(struct espi_staged *staged)
     staged->elements_out = elements(&staged->view, out_copies);
     if (staged->in_place)
         staged->elements_in = staged->elements_out;
-    else if (staged->gives)
-        staged->elements_in = elements(&staged->view, staged->in_copies);
-    if (staged->elements_out && (staged->elements_in || !staged->gives))
+    else /* also where it is not read, at the root of an intercommunicator: MPICH refuses a missing one */
+        staged->elements_in = elements(&staged->view, staged->gives ? staged->in_copies : 0);
+    if (staged->elements_out && staged->elements_in)
         return true;
     espi_staged_release(staged);
     return false;

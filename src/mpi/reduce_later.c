@@ -2,6 +2,7 @@
  * Nonblocking reductions with gaps. The program's request is a generalized request whose poll and wait functions
  * (MPICH's extension) advance MPI's own request, unpack when it is complete and complete the program's.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -14,7 +15,25 @@ struct later {
     bool done;
     int error;
     atomic_flag busy; /* one thread at a time looks after it */
+    struct later *next, *prev;
 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists; no MPI call under it */
+static struct later *pending; /* the program's request exists */
+static struct later *ended;   /* it does not; by `next` */
+static atomic_int ended_any;
+atomic_int espi_reduce_requests;
+
+static void enter(struct later *later)
+{
+    pthread_mutex_lock(&lock);
+    later->next = pending;
+    if (pending)
+        pending->prev = later;
+    pending = later;
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add(&espi_reduce_requests, 1);
+}
 
 static int query(void *state, MPI_Status *status)
 {
@@ -26,14 +45,40 @@ static int query(void *state, MPI_Status *status)
     return later->error;
 }
 
+/* MPICH calls this with its lock held, and dies under MPI_THREAD_MULTIPLE when asked to free a type here. */
 static int release(void *state)
 {
     struct later *later = state;
-    espi_staged_release(&later->staged);
-    if (later->staged.type != MPI_DATATYPE_NULL)
-        espi_real.Type_free(&later->staged.type);
-    free(later);
+    pthread_mutex_lock(&lock);
+    if (later->prev)
+        later->prev->next = later->next;
+    else
+        pending = later->next;
+    if (later->next)
+        later->next->prev = later->prev;
+    later->next = ended;
+    ended = later;
+    atomic_store_explicit(&ended_any, 1, memory_order_release);
+    pthread_mutex_unlock(&lock);
     return MPI_SUCCESS;
+}
+
+void espi_reduce_later_sweep(void)
+{
+    if (!atomic_load_explicit(&ended_any, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&lock);
+    struct later *later = ended, *next;
+    ended = NULL;
+    atomic_store_explicit(&ended_any, 0, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    for (; later; later = next) {
+        next = later->next;
+        espi_staged_release(&later->staged);
+        espi_real.Type_free(&later->staged.type);
+        free(later);
+        atomic_fetch_sub(&espi_reduce_requests, 1);
+    }
 }
 
 /* MPI does not allow it for a collective operation. */
@@ -67,6 +112,19 @@ static int poll(void *state, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+/* MPI_Request_get_status of MPICH 4.0.2 waits for the poll function of a generalized request without calling it. */
+void espi_reduce_later_advance(MPI_Request request)
+{
+    MPI_Status status;
+    struct later *later;
+    pthread_mutex_lock(&lock);
+    for (later = pending; later && later->outer != request; later = later->next)
+        ;
+    pthread_mutex_unlock(&lock);
+    if (later)
+        poll(later, &status);
+}
+
 /* Nothing blocks inside: another thread may hold `busy`, and other requests of the program need progress, too. */
 static int wait_for(int count, void **states, double timeout, MPI_Status *status)
 {
@@ -96,6 +154,7 @@ int espi_reduce_later(struct espi_staged *staged, MPI_Request *request)
         (rc = espi_real.Type_commit(&later->staged.type)) ||
         (rc = espi_real.x_Grequest_start(query, release, cancel, poll, wait_for, later, &later->outer)))
         goto failed;
+    enter(later);
     *request = later->outer;
     return MPI_SUCCESS;
 failed:

@@ -21,7 +21,6 @@ struct persistent {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `table` */
 static struct persistent *table;
-static atomic_int live; /* entries of the table */
 
 static struct persistent *find(MPI_Request request)
 {
@@ -37,7 +36,7 @@ static void drop(struct persistent *entry)
     pthread_mutex_lock(&lock);
     HASH_DEL(table, entry);
     pthread_mutex_unlock(&lock);
-    atomic_fetch_sub(&live, 1);
+    atomic_fetch_sub(&espi_reduce_requests, 1);
     espi_real.Type_free(&entry->staged.type);
     espi_staged_release(&entry->staged);
     free(entry);
@@ -64,7 +63,7 @@ int espi_reduce_persist(struct espi_staged *staged, MPI_Request *request)
     rc = MPI_ERR_NO_MEM;
     if (!added)
         goto failed;
-    atomic_fetch_add(&live, 1);
+    atomic_fetch_add(&espi_reduce_requests, 1);
     return MPI_SUCCESS;
 failed:
     if (entry && entry->staged.type != MPI_DATATYPE_NULL)
@@ -89,7 +88,7 @@ espi_word espi_reduce_start(struct espi_thread *thread, enum espi_fn fn, espi_wo
     bool one = fn == ESPI_FN_Start;
     int rc = MPI_SUCCESS;
     (void)thread;
-    if (atomic_load_explicit(&live, memory_order_acquire) > 0) {
+    if (atomic_load_explicit(&espi_reduce_requests, memory_order_acquire) > 0) {
         int n = one ? 1 : (int)args[0];
         MPI_Request *requests = (MPI_Request *)args[one ? 0 : 1];
         for (int i = 0; requests && i < n && !rc; i++)
@@ -107,6 +106,19 @@ static int after(MPI_Request request, int rc)
         return rc;
     entry->active = false;
     return rc ? rc : espi_staged_unpack(&entry->staged);
+}
+
+/* A call that failed has completed some requests and not others; which ones, the requests themselves know. */
+static int after_failure(const MPI_Request *requests, int n, int rc)
+{
+    for (int i = 0; i < n; i++) {
+        struct persistent *entry = find(requests[i]);
+        int complete = 0;
+        if (entry && entry->active &&
+            espi_real.Request_get_status(entry->request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete)
+            after(requests[i], MPI_SUCCESS);
+    }
+    return rc;
 }
 
 static int after_all(const MPI_Request *requests, int n, int rc)
@@ -145,7 +157,7 @@ static espi_word go_on(enum espi_fn fn, espi_word *args, espi_next next)
 espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     (void)thread;
-    if (atomic_load_explicit(&live, memory_order_acquire) == 0)
+    if (atomic_load_explicit(&espi_reduce_requests, memory_order_acquire) == 0)
         return go_on(fn, args, next);
     bool array = fn == ESPI_FN_Waitall || fn == ESPI_FN_Waitany || fn == ESPI_FN_Testall || fn == ESPI_FN_Testany ||
                  fn == ESPI_FN_Waitsome || fn == ESPI_FN_Testsome;
@@ -153,7 +165,15 @@ espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi
     MPI_Request one = fn == ESPI_FN_Request_get_status ? (MPI_Request)args[0]
                       : !array && requests             ? *requests
                                                        : MPI_REQUEST_NULL;
+    if (fn == ESPI_FN_Request_get_status)
+        espi_reduce_later_advance(one);
     int rc = (int)go_on(fn, args, next);
+    espi_reduce_later_sweep();
+    int class = MPI_SUCCESS;
+    if (rc && array && espi_real.Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS) {
+        bool counted = fn == ESPI_FN_Waitsome || fn == ESPI_FN_Testsome || fn == ESPI_FN_Waitall || fn == ESPI_FN_Testall;
+        return counted ? after_failure(requests, (int)args[0], rc) : rc;
+    }
     switch (fn) {
     case ESPI_FN_Request_free: {
         struct persistent *entry = rc ? NULL : find(one);

@@ -128,8 +128,10 @@ static int gather_inner(const struct espi_treeplan *plan, MPI_Comm comm, const s
     pieces[own_place].bytes = own->bytes;
     if (!rc)
         rc = espi_tree_pack(own->buf, own->count, own->type, own->dense, pieces[own_place].at, own->bytes, comm);
+    /* Whatever failed: nothing may arrive in memory that is no longer ours. */
+    int waited = espi_real.Waitall(plan->children, requests, statuses);
     if (!rc)
-        rc = espi_real.Waitall(plan->children, requests, statuses);
+        rc = waited;
     for (int k = 0; k < plan->children && !rc; k++) {
         struct piece *piece = &pieces[place[k]];
         if (statuses[k].MPI_TAG == ESPI_TAG_ANNOUNCE)
@@ -217,7 +219,8 @@ static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const st
         rc = start_arrival(plan, comm, blocks, &arrivals[i], &requests[i]);
     if (!rc && !own->in_place)
         rc = espi_tree_copy(own->buf, own->count, own->type, espi_blocks_at(blocks, plan->rank),
-                            espi_blocks_count(blocks, plan->rank), blocks->type, own->dense && blocks->dense, own->bytes,
+                            espi_blocks_count(blocks, plan->rank), blocks->type,
+                            own->dense && blocks->dense && own->bytes <= espi_blocks_bytes(blocks, plan->rank), own->bytes,
                             plan->rank, comm);
     /* Everything that was started ends here, whatever failed: messages of this call must not meet the next. */
     for (left = n; left > 0; left--) {

@@ -20,6 +20,13 @@ int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int t
     return espi_real.Irecv_c(buf, count, type, peer, tag, comm, request);
 }
 
+int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm)
+{
+    if (count <= INT_MAX)
+        return espi_real.Recv(buf, (int)count, type, peer, tag, comm, MPI_STATUS_IGNORE);
+    return espi_real.Recv_c(buf, count, type, peer, tag, comm, MPI_STATUS_IGNORE);
+}
+
 int64_t espi_tree_received(const MPI_Status *status)
 {
     MPI_Count bytes = 0;
@@ -62,20 +69,12 @@ int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, 
 int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,
                    MPI_Datatype to_type, bool dense, int64_t bytes, int rank, MPI_Comm comm)
 {
-    MPI_Request request;
-    int rc, sent;
     if (dense) {
         if (bytes > 0)
             memcpy(to, from, (size_t)bytes);
         return MPI_SUCCESS;
     }
-    rc = espi_tree_irecv(to, to_count, to_type, rank, ESPI_TAG_DATA, comm, &request);
-    if (rc)
-        return rc;
-    MPI_Request out;
-    sent = espi_tree_isend(from, from_count, from_type, rank, ESPI_TAG_DATA, comm, &out);
-    if (!sent)
-        sent = espi_real.Wait(&out, MPI_STATUS_IGNORE);
-    rc = espi_real.Wait(&request, MPI_STATUS_IGNORE);
-    return rc ? rc : sent;
+    /* Not MPI_Irecv and MPI_Wait: MPI_Wait reports errors through MPI_COMM_WORLD, not through `comm`. */
+    return espi_real.Sendrecv_c(from, from_count, from_type, rank, ESPI_TAG_DATA, to, to_count, to_type, rank,
+                                ESPI_TAG_DATA, comm, MPI_STATUS_IGNORE);
 }

@@ -101,7 +101,8 @@ static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const s
     }
     if (!rc && !own->in_place)
         rc = espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
-                            own->buf, own->count, own->type, own->dense && blocks->dense,
+                            own->buf, own->count, own->type,
+                            own->dense && blocks->dense && espi_blocks_bytes(blocks, plan->rank) <= own->bytes,
                             espi_blocks_bytes(blocks, plan->rank), plan->rank, comm);
 out:
     rc = sending_finish(&s, rc);
@@ -177,15 +178,11 @@ out:
 int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks)
 {
-    MPI_Request request;
-    int rc;
     if (plan->rank == plan->root)
         return scatter_root(plan, comm, own, blocks);
     if (plan->children > 0)
         return scatter_inner(plan, comm, own);
     if (!plan->member && own->bytes == 0)
         return MPI_SUCCESS;
-    rc = espi_tree_irecv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, ESPI_TAG_DATA, comm,
-                         &request);
-    return rc ? rc : espi_real.Wait(&request, MPI_STATUS_IGNORE);
+    return espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, ESPI_TAG_DATA, comm);
 }

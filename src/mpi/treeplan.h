@@ -93,6 +93,8 @@ int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const str
 int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Request *request);
 int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request);
+/* For what may be truncated: an error is reported to `comm`, that of an espi_tree_irecv to MPI_COMM_WORLD. */
+int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm);
 /* Bytes of a message received as MPI_PACKED. */
 int64_t espi_tree_received(const MPI_Status *status);
 /* `count` x `type` at `buf` to or from `bytes` contiguous bytes. */

@@ -1,7 +1,8 @@
 # Lists of the self-checking programs of tests/mpi/: reductions on derived types, gathers and scatters along trees.
 if HAVE_MPIEXEC
 ESPI_PASSES_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -I$(srcdir)/tests/mpi
-check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/gather_stress
+check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/reduce_requests \
+	%D%/gather_stress %D%/gather_refused
 %C%_reduce_derived_SOURCES = %D%/reduce_derived.c %D%/reduce_elements.h
 %C%_reduce_derived_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_reduce_derived_LDADD = $(MPI_LIBS)
@@ -11,9 +12,15 @@ check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/gat
 %C%_reduce_refused_SOURCES = %D%/reduce_refused.c
 %C%_reduce_refused_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_reduce_refused_LDADD = $(MPI_LIBS)
+%C%_reduce_requests_SOURCES = %D%/reduce_requests.c
+%C%_reduce_requests_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_reduce_requests_LDADD = $(MPI_LIBS)
 %C%_gather_stress_SOURCES = %D%/gather_stress.c
 %C%_gather_stress_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_gather_stress_LDADD = $(MPI_LIBS)
+%C%_gather_refused_SOURCES = %D%/gather_refused.c
+%C%_gather_refused_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_gather_refused_LDADD = $(MPI_LIBS)
 TESTS += %D%/run-reduce %D%/run-trees
 endif
 dist_check_SCRIPTS += %D%/passes %D%/run-reduce %D%/run-trees
