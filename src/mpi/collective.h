@@ -4,6 +4,7 @@
 
 #include "bridge.h"
 #include "mpi/lease.h"
+#include "mpi/tree_model.h"
 
 /* Handler (bridge.h). `library` carries the call out by the library, with better datatypes where there are any. */
 espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
@@ -13,11 +14,5 @@ void espi_collective_comm_ends(struct espi_thread *thread, MPI_Comm comm);
 void espi_collectives_start(void);
 /* Frees the private communicators; collective over each of them, so only where MPI itself is collective. */
 void espi_collectives_stop(void);
-
-/* ---- tree_model.c ---- */
-
-/* The model of the communicator `own`, in seconds and bytes: from the file that ESPALIER_MODEL names, else from a
-   measurement of about a millisecond between two of its ranks. Collective; equal on all ranks. */
-void espi_model_of(MPI_Comm own, const struct espi_settings *settings, struct espi_commtree_model *model);
 
 #endif

@@ -75,8 +75,11 @@ static void choose_candidates(struct espi_lease *lease, const struct espi_settin
         if (*at(lease->predicted, m) >= 0 && *at(lease->predicted, m) < best)
             best = *at(lease->predicted, m);
     bool justified = best < MODEL_MARGIN * library || settings->collectives == ESPI_MODE_ALWAYS;
-    for (int m = 0; justified && m < ESPI_COMMTREE_KINDS; m++)
-        if (*at(lease->predicted, m) >= 0 && *at(lease->predicted, m) <= 1.25 * best)
+    /* The linear tree always: it is what the library does at best, with all receives posted at once, so trying it costs
+       nothing, and the library may do worse than the model thinks (messages for empty blocks, say). */
+    for (int m = 0; m < ESPI_COMMTREE_KINDS; m++)
+        if (*at(lease->predicted, m) >= 0 && ((justified && *at(lease->predicted, m) <= 1.25 * best) ||
+                                              (m == ESPI_COMMTREE_LINEAR && *at(lease->predicted, m) <= 1.25 * library)))
             lease->order[lease->methods++] = m;
     for (int i = 1; i < lease->methods; i++)
         for (int k = i; k > 0 && *at(lease->predicted, lease->order[k]) < *at(lease->predicted, lease->order[k - 1]); k--) {

@@ -196,14 +196,43 @@ static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const
     return rc;
 }
 
+/* In the order in which they come, so that copying goes on while others are under way. */
+static int await_and_unpack(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                            const struct arrival *arrivals, MPI_Request *requests, int n)
+{
+    int rc = MPI_SUCCESS, last;
+    for (int left = n; left > 0; left--) {
+        int i = MPI_UNDEFINED;
+        last = espi_real.Waitany(n, requests, &i, MPI_STATUS_IGNORE);
+        if (i == MPI_UNDEFINED)
+            break;
+        if (!last)
+            last = finish_arrival(plan, comm, blocks, &arrivals[i]);
+        rc = rc ? rc : last;
+    }
+    return rc;
+}
+
+/* Nothing to be done with any of them: one call, which many requests need (Waitany looks at all of them each time). */
+static int await_all(MPI_Request *requests, MPI_Status *statuses, int n)
+{
+    int rc = espi_real.Waitall(n, requests, statuses);
+    for (int i = 0; rc == MPI_ERR_IN_STATUS && i < n; i++)
+        if (statuses[i].MPI_ERROR != MPI_SUCCESS)
+            rc = statuses[i].MPI_ERROR;
+    return rc;
+}
+
 static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                        const struct espi_blocks *blocks)
 {
-    int most = plan->children + plan->p - plan->members, n = 0, rc = MPI_SUCCESS, left, last;
-    struct arrival *arrivals = malloc((size_t)(most + 1) * (sizeof *arrivals + sizeof(MPI_Request)));
+    int most = plan->children + plan->p - plan->members, n = 0, rc = MPI_SUCCESS, last;
+    bool unpack = false;
+    struct arrival *arrivals = malloc((size_t)(most + 1) * (sizeof *arrivals + sizeof(MPI_Request) + sizeof(MPI_Status)));
     if (!arrivals)
         return MPI_ERR_NO_MEM;
     MPI_Request *requests = (MPI_Request *)(arrivals + most + 1);
+    MPI_Status *statuses = (MPI_Status *)(requests + most + 1);
     for (int k = 0; k < plan->children; k++)
         arrivals[n++] = (struct arrival){plan->child[k].rank, plan->child[k].first, plan->child[k].n, NULL, 0};
     for (int r = 0, i = 0; r < plan->p; r++) {
@@ -215,23 +244,18 @@ static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const st
     }
     for (int i = 0; i < n; i++)
         requests[i] = MPI_REQUEST_NULL;
-    for (int i = 0; i < n && !rc; i++)
+    for (int i = 0; i < n && !rc; i++) {
         rc = start_arrival(plan, comm, blocks, &arrivals[i], &requests[i]);
+        unpack = unpack || arrivals[i].memory;
+    }
     if (!rc && !own->in_place)
         rc = espi_tree_copy(own->buf, own->count, own->type, espi_blocks_at(blocks, plan->rank),
                             espi_blocks_count(blocks, plan->rank), blocks->type,
                             own->dense && blocks->dense && own->bytes <= espi_blocks_bytes(blocks, plan->rank), own->bytes,
                             plan->rank, comm);
     /* Everything that was started ends here, whatever failed: messages of this call must not meet the next. */
-    for (left = n; left > 0; left--) {
-        int i = MPI_UNDEFINED;
-        last = espi_real.Waitany(n, requests, &i, MPI_STATUS_IGNORE);
-        if (i == MPI_UNDEFINED)
-            break;
-        if (!last)
-            last = finish_arrival(plan, comm, blocks, &arrivals[i]);
-        rc = rc ? rc : last;
-    }
+    last = unpack ? await_and_unpack(plan, comm, blocks, arrivals, requests, n) : await_all(requests, statuses, n);
+    rc = rc ? rc : last;
     for (int i = 0; i < n; i++)
         espi_scratch_put(arrivals[i].memory);
     free(arrivals);

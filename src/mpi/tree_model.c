@@ -1,11 +1,11 @@
-/* Constants of the communication model: from a file, or from a short measurement. */
+#include "mpi/tree_model.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "mpi/collective.h"
 #include "mpi/real.h"
 
 enum { SMALL_ROUNDS = 20, BURST = 32, LARGE_ROUNDS = 4, LARGE = 1 << 17 };

@@ -21,6 +21,15 @@ static bool sending_make(struct sending *s, int messages)
     return s->requests && s->memory;
 }
 
+/* Messages that leave together share the way out of this rank, and the one with the longest way to go, which was sent
+   first, would arrive with the last. So a large one for a subtree is finished before the next begins. */
+enum { ALONE = 1 << 16 };
+
+static int sent(struct sending *s, const struct espi_subtree *sub, int64_t bytes)
+{
+    return sub->n > 1 && bytes >= ALONE ? espi_real.Wait(&s->requests[s->n - 1], MPI_STATUS_IGNORE) : MPI_SUCCESS;
+}
+
 static int sending_finish(struct sending *s, int rc)
 {
     for (int i = 0, last; i < s->n; i++)
@@ -67,7 +76,8 @@ static int send_subtree(const struct espi_treeplan *plan, MPI_Comm comm, const s
     if (espi_blocks_joined(blocks, ranks, sub->n)) {
         while (from < sub->n - 1 && sizes[from] == 0)
             from++;
-        return send(s, espi_blocks_at(blocks, ranks[from]), bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+        rc = send(s, espi_blocks_at(blocks, ranks[from]), bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+        return rc ? rc : sent(s, sub, bytes);
     }
     char *memory = espi_scratch_get((size_t)bytes);
     if (!memory)
@@ -76,7 +86,9 @@ static int send_subtree(const struct espi_treeplan *plan, MPI_Comm comm, const s
         rc = espi_tree_pack(espi_blocks_at(blocks, ranks[i]), espi_blocks_count(blocks, ranks[i]), blocks->type,
                             blocks->dense, memory + at, sizes[i], comm);
     s->memory[s->n] = memory; /* at most one per message */
-    return rc ? rc : send(s, memory, bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+    if (!rc)
+        rc = send(s, memory, bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+    return rc ? rc : sent(s, sub, bytes);
 }
 
 static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
@@ -163,6 +175,8 @@ static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const 
             rc = send(&s, below, (int64_t)sub->n * (int64_t)sizeof *below, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE, comm);
         if (!rc)
             rc = send(&s, memory + offsets[sub->first - plan->first], bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+        if (!rc)
+            rc = sent(&s, sub, bytes);
     }
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)

@@ -1,0 +1,274 @@
+#include "bench/trees.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/real.h"
+#include "mpi/tree_model.h"
+
+#ifdef TREES_SMPI
+#include <time.h>
+#else
+#include <dlfcn.h>
+
+#include "bench/bench.h"
+#endif
+
+static struct espi_settings settings; /* equal on all ranks, so a simulation may share it between them */
+static bool seen;
+
+static const enum espi_commtree_kind kinds[TREES_AUTO] = {
+    [TREES_LINEAR] = ESPI_COMMTREE_LINEAR,
+    [TREES_BINOMIAL] = ESPI_COMMTREE_BINOMIAL,
+    [TREES_ADAPTIVE] = ESPI_COMMTREE_ADAPTIVE,
+    [TREES_OPTIMAL] = ESPI_COMMTREE_OPTIMAL,
+};
+
+static void stop(const char *what)
+{
+    fprintf(stderr, "trees: %s\n", what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
+{
+    MPI_Comm own;
+#ifndef TREES_SMPI
+    /* The library's own handle: whatever is preloaded is not asked. */
+    void *library = dlopen(ESPALIER_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library || espi_real_load(library))
+        stop("cannot look into the MPI library");
+    seen = bench_intercepted();
+#endif
+    const char *file = getenv("ESPALIER_MODEL");
+    espi_settings_defaults(&settings);
+    if (file)
+        espi_settings_set(&settings, espi_settings_find("ESPALIER_MODEL"), file);
+    MPI_Comm_dup(world, &own);
+    espi_model_of(own, &settings, model);
+    MPI_Comm_free(&own);
+    return seen;
+}
+
+static char byte_of(int rank, int64_t at)
+{
+    return (char)(rank * 31 + at + 1);
+}
+
+/* Trees of the last problem: in a simulation the ranks share them, and one rank makes them. */
+static struct espi_commtree made[TREES_AUTO];
+static int64_t *made_size;
+static int made_p, made_root;
+
+static bool make_trees(const struct trees_cell *c)
+{
+    struct espi_commtree_problem problem = {c->p, c->size, c->root, c->model, 0};
+    size_t bytes = (size_t)c->p * sizeof *c->size;
+    if (made_size && made_p == c->p && made_root == c->root && !memcmp(made_size, c->size, bytes))
+        return true;
+    free(made_size);
+    made_size = NULL;
+    for (int m = TREES_LINEAR; m < TREES_AUTO; m++) {
+        espi_commtree_release(&made[m]);
+        if (espi_commtree_build_compact(kinds[m], &problem, &made[m]))
+            return false;
+    }
+    if (!(made_size = malloc(bytes)))
+        return false;
+    memcpy(made_size, c->size, bytes);
+    made_p = c->p;
+    made_root = c->root;
+    return true;
+}
+
+static bool make_plans(struct trees_cell *c)
+{
+    if (!make_trees(c))
+        return false;
+    for (int m = TREES_LINEAR; m < TREES_AUTO; m++)
+        if (espi_treeplan_make(&made[m], c->size, c->rank, 0, &c->plan[m]))
+            return false;
+    return true;
+}
+
+struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const struct espi_commtree_model *model)
+{
+    struct trees_cell *c = calloc(1, sizeof *c);
+    int64_t total = 0;
+    if (!c)
+        return NULL;
+    *c = (struct trees_cell){.op = op, .root = root, .size = size, .model = *model};
+    MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &c->p);
+    MPI_Comm_dup(MPI_COMM_WORLD, &c->comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &c->seen);
+    c->counts = malloc((size_t)c->p * sizeof *c->counts);
+    c->displs = malloc((size_t)c->p * sizeof *c->displs);
+    for (int i = 0; i < c->p && c->counts && c->displs; i++) {
+        c->counts[i] = (int)size[i];
+        c->displs[i] = (int)total;
+        total += size[i];
+    }
+    c->own = malloc((size_t)size[c->rank] + 1);
+    c->all = c->rank == root ? malloc((size_t)total + 1) : NULL;
+    c->lease_comm = (struct espi_lease_comm){c->comm, c->rank, c->p, malloc(espi_lease_tree_bytes(c->p))};
+    c->lease.family = op == 0 ? ESPI_LEASE_GATHERV : ESPI_LEASE_SCATTERV;
+    c->lease.root = root;
+    if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) || !c->lease_comm.tree ||
+        !make_plans(c))
+        return NULL;
+    for (int64_t k = 0; k < size[c->rank]; k++)
+        c->own[k] = byte_of(c->rank, k);
+    for (int i = 0; i < c->p && c->all; i++)
+        for (int64_t k = 0; k < size[i]; k++)
+            c->all[c->displs[i] + k] = byte_of(i, k);
+    return c;
+}
+
+void trees_cell_free(struct trees_cell *c)
+{
+    for (int m = TREES_LINEAR; m < TREES_AUTO; m++)
+        espi_treeplan_release(&c->plan[m]);
+    espi_lease_release(&c->lease);
+    MPI_Comm_free(&c->comm);
+    MPI_Comm_free(&c->seen);
+    free(c->lease_comm.tree);
+    free(c->counts);
+    free(c->displs);
+    free(c->own);
+    free(c->all);
+    free(c);
+}
+
+#ifdef TREES_SMPI
+/* Ranks of a simulation share memory and a clock: calls begin at its full seconds (all take much less than half of one), and
+   the longest time is found without a message. */
+static double longest_of[2];
+static long second_of[2];
+
+static long next_second(void)
+{
+    double now = MPI_Wtime(), next = (double)(long)(now + 0.5) + 1, wait = next - now;
+    struct timespec t = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
+    nanosleep(&t, NULL);
+    return (long)next;
+}
+
+static double together(MPI_Comm comm)
+{
+    (void)comm;
+    long second = next_second();
+    if (second_of[second & 1] != second) {
+        second_of[second & 1] = second;
+        longest_of[second & 1] = 0;
+    }
+    return MPI_Wtime();
+}
+
+static double longest_time(double mine, MPI_Comm comm)
+{
+    long second = (long)(MPI_Wtime() - mine + 0.5);
+    (void)comm;
+    if (mine > longest_of[second & 1])
+        longest_of[second & 1] = mine;
+    next_second();
+    return longest_of[second & 1];
+}
+#else
+static double together(MPI_Comm comm)
+{
+    espi_real.Barrier(comm);
+    return espi_real.Wtime();
+}
+
+static double longest_time(double mine, MPI_Comm comm)
+{
+    double longest = mine;
+    espi_real.Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return longest;
+}
+#endif
+
+static void library(const struct trees_cell *c)
+{
+    if (c->op == 0)
+        espi_real.Gatherv(c->own, c->counts[c->rank], MPI_BYTE, c->all, c->counts, c->displs, MPI_BYTE, c->root, c->comm);
+    else
+        espi_real.Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root, c->comm);
+}
+
+static void program(const struct trees_cell *c)
+{
+    if (c->op == 0)
+        MPI_Gatherv(c->own, c->counts[c->rank], MPI_BYTE, c->all, c->counts, c->displs, MPI_BYTE, c->root, c->seen);
+    else
+        MPI_Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root, c->seen);
+}
+
+static void along(const struct trees_cell *c, const struct espi_treeplan *plan)
+{
+    struct espi_block own = {c->own, c->size[c->rank], c->size[c->rank], MPI_BYTE, true, false};
+    struct espi_blocks blocks = {.buf = c->all, .type = MPI_BYTE, .extent = 1, .size = 1, .dense = true, .counts = c->counts,
+                                 .displs = c->displs};
+    if (c->op == 0 ? espi_tree_gather(plan, c->comm, &own, &blocks) : espi_tree_scatter(plan, c->comm, &own, &blocks))
+        stop("a tree failed");
+}
+
+static void engine(struct trees_cell *c)
+{
+    int method = espi_lease_begin(&c->lease, &c->lease_comm, &c->model, &settings, c->size);
+    double begin = espi_real.Wtime();
+    method == ESPI_METHOD_LIBRARY ? library(c) : along(c, &c->lease.plan);
+    espi_lease_end(&c->lease, espi_real.Wtime() - begin);
+}
+
+/* What must arrive is spoilt before the call and looked at after it, in a few places. */
+static void spoil(const struct trees_cell *c)
+{
+    if (c->op == 1 && c->size[c->rank] > 0)
+        c->own[0] = c->own[c->size[c->rank] - 1] = (char)~byte_of(c->rank, 0);
+    for (int i = 0; i < c->p && c->op == 0 && c->all; i++)
+        if (c->counts[i] > 0)
+            c->all[c->displs[i]] = c->all[c->displs[i] + c->counts[i] - 1] = (char)~byte_of(i, 0);
+}
+
+static void check(const struct trees_cell *c)
+{
+    int64_t n = c->size[c->rank];
+    bool good = c->op == 0 || n == 0 || (c->own[0] == byte_of(c->rank, 0) && c->own[n - 1] == byte_of(c->rank, n - 1));
+    for (int i = 0; i < c->p && c->op == 0 && c->all; i++)
+        good = good && (c->counts[i] == 0 || (c->all[c->displs[i]] == byte_of(i, 0) &&
+                                              c->all[c->displs[i] + c->counts[i] - 1] == byte_of(i, c->counts[i] - 1)));
+    if (!good)
+        stop("wrong bytes");
+}
+
+double trees_time(struct trees_cell *c, int method)
+{
+    double begin, mine;
+    if (c->calls++ < 64)
+        spoil(c);
+    begin = together(c->comm);
+    if (method == TREES_LIBRARY)
+        library(c);
+    else if (method < TREES_AUTO)
+        along(c, &c->plan[method]);
+    else if (seen)
+        program(c);
+    else
+        engine(c);
+    mine = espi_real.Wtime() - begin;
+    if (c->calls <= 64)
+        check(c);
+    return longest_time(mine, c->comm);
+}
+
+const char *trees_method(const struct trees_cell *c)
+{
+    if (seen)
+        return "-";
+    return c->lease.method == ESPI_METHOD_LIBRARY ? "library"
+                                                  : espi_commtree_kind_name((enum espi_commtree_kind)c->lease.method);
+}
