@@ -176,19 +176,11 @@ static struct espi_commtree_model model_for(const struct espi_lease_comm *comm)
 /* Once per communicator, by all of its ranks in the same call. */
 static void open_private(struct comm_state *state, MPI_Comm comm)
 {
-    MPI_Group group = MPI_GROUP_NULL;
     int bad = 1, any = 1;
     state->use = UNUSED;
-    if (!espi_world_covers(comm))
+    state->comm.own = espi_world_private(comm);
+    if (state->comm.own == MPI_COMM_NULL)
         return;
-    /* Not MPI_Comm_dup: it would run the program's attribute callbacks. */
-    if (espi_real.Comm_group(comm, &group) != MPI_SUCCESS)
-        return;
-    int rc = espi_real.Comm_create(comm, group, &state->comm.own);
-    espi_real.Group_free(&group);
-    if (rc != MPI_SUCCESS || state->comm.own == MPI_COMM_NULL)
-        return;
-    espi_real.Comm_set_errhandler(state->comm.own, MPI_ERRORS_RETURN);
     state->comm.tree = malloc(espi_lease_tree_bytes(state->comm.size));
     state->sizes = malloc((size_t)state->comm.size * sizeof *state->sizes);
     bad = !state->comm.tree || !state->sizes;

@@ -13,6 +13,7 @@
 #include "mpi/mine.h"
 #include "mpi/reduce.h"
 #include "mpi/types.h"
+#include "mpi/world.h"
 #include "words.h"
 
 /* Whether the call goes on as it is: its types are predefined, or one that is known to be best as it is. */
@@ -127,6 +128,13 @@ static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, es
     return ESPI_CALL(next, 1, args);
 }
 
+static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    espi_world_saw_idup();
+    return fn == ESPI_FN_Comm_idup ? ESPI_CALL(next, 3, args) : ESPI_CALL(next, 4, args);
+}
+
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
     static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] = handle_6,   [7] = handle_7,
@@ -138,6 +146,8 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 /* The functions treated as LIFE, by name. */
 #define ESPI_LIFE_Comm_free handle_comm_end
 #define ESPI_LIFE_Comm_disconnect handle_comm_end
+#define ESPI_LIFE_Comm_idup handle_comm_idup
+#define ESPI_LIFE_Comm_idup_with_info handle_comm_idup
 #define ESPI_LIFE_Type_commit handle_type_commit
 #define ESPI_LIFE_Type_dup handle_type_dup
 #define ESPI_LIFE_Type_free handle_type_free

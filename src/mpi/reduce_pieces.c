@@ -40,19 +40,12 @@ struct cut {
 /* Does anybody have gaps, and is everybody ready? */
 static int agree(const struct espi_large *call, bool ready, bool *gaps, bool *all_ready)
 {
-    int mine[2] = {call->gaps, !ready}, any[2] = {0, 0}, rc;
-    MPI_Group group = MPI_GROUP_NULL;
-    MPI_Comm own = MPI_COMM_NULL;
-    /* Not MPI_Comm_dup: it would run the program's attribute callbacks. */
-    rc = espi_real.Comm_group(call->comm, &group);
-    if (!rc)
-        rc = espi_real.Comm_create(call->comm, group, &own);
-    if (!rc)
+    int mine[2] = {call->gaps, !ready}, any[2] = {0, 0}, rc = MPI_SUCCESS;
+    MPI_Comm own = espi_world_private(call->comm);
+    if (own != MPI_COMM_NULL) {
         rc = espi_real.Allreduce(mine, any, 2, MPI_INT, MPI_LOR, own);
-    if (group != MPI_GROUP_NULL)
-        espi_real.Group_free(&group);
-    if (own != MPI_COMM_NULL)
         espi_real.Comm_free(&own);
+    }
     *gaps = any[0] != 0;
     *all_ready = any[1] == 0;
     return rc;

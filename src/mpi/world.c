@@ -1,5 +1,6 @@
 #include "mpi/world.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,31 +69,86 @@ void espi_world_open(struct espi_settings *settings)
     espi_stats_open(&run);
 }
 
-bool espi_world_covers(MPI_Comm comm)
+/* The ranks in MPI_COMM_WORLD of all members of comm; NULL unless all of them have the core. */
+static int *members_of(MPI_Comm comm, int *size)
 {
     MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
-    int size = 0, *ranks = NULL;
+    int *ranks = NULL;
     bool covers = false;
     if (!espi_world.open || !espi_world.whole)
-        return false;
+        return NULL;
     if (espi_real.Comm_group(espi_world.comm, &all) != MPI_SUCCESS ||
-        espi_real.Comm_group(comm, &members) != MPI_SUCCESS || espi_real.Group_size(members, &size) != MPI_SUCCESS)
+        espi_real.Comm_group(comm, &members) != MPI_SUCCESS || espi_real.Group_size(members, size) != MPI_SUCCESS)
         goto out;
-    ranks = malloc(2 * (size_t)size * sizeof *ranks);
+    ranks = malloc(2 * (size_t)*size * sizeof *ranks);
     if (!ranks)
         goto out;
-    for (int i = 0; i < size; i++)
-        ranks[i] = i;
-    covers = espi_real.Group_translate_ranks(members, size, ranks, all, ranks + size) == MPI_SUCCESS;
-    for (int i = 0; i < size && covers; i++)
-        covers = ranks[size + i] != MPI_UNDEFINED;
+    for (int i = 0; i < *size; i++)
+        ranks[*size + i] = i;
+    covers = espi_real.Group_translate_ranks(members, *size, ranks + *size, all, ranks) == MPI_SUCCESS;
+    for (int i = 0; i < *size && covers; i++)
+        covers = ranks[i] != MPI_UNDEFINED;
 out:
-    free(ranks);
     if (members != MPI_GROUP_NULL)
         espi_real.Group_free(&members);
     if (all != MPI_GROUP_NULL)
         espi_real.Group_free(&all);
-    return covers;
+    if (covers)
+        return ranks;
+    free(ranks);
+    return NULL;
+}
+
+bool espi_world_covers(MPI_Comm comm)
+{
+    int size, *ranks = members_of(comm, &size);
+    free(ranks);
+    return ranks != NULL;
+}
+
+static atomic_bool idup_seen;
+
+void espi_world_saw_idup(void)
+{
+    atomic_store(&idup_seen, true);
+}
+
+MPI_Comm espi_world_private(MPI_Comm comm)
+{
+    int size, *ranks = members_of(comm, &size), free_to = !atomic_load(&idup_seen), other;
+    unsigned tag = 0;
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    if (!ranks)
+        return MPI_COMM_NULL;
+    /* Messages of different communicators, in different threads, are told apart by their members. */
+    for (int i = 0; i < size; i++)
+        tag = tag * 31 + (unsigned)ranks[i] + 1;
+    tag = 1 + tag % 32766;
+    if (ranks[0] == espi_world.rank) {
+        for (int i = 1; i < size; i++)
+            if (espi_real.Recv(&other, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+                !other)
+                free_to = 0;
+        for (int i = 1; i < size; i++)
+            espi_real.Send(&free_to, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm);
+    } else if (espi_real.Send(&free_to, 1, MPI_INT, ranks[0], (int)tag, espi_world.comm) != MPI_SUCCESS ||
+               espi_real.Recv(&free_to, 1, MPI_INT, ranks[0], (int)tag, espi_world.comm, MPI_STATUS_IGNORE) !=
+                   MPI_SUCCESS) {
+        free_to = 0;
+    }
+    free(ranks);
+    if (!free_to)
+        return MPI_COMM_NULL;
+    /* Not MPI_Comm_dup: it would run the program's attribute callbacks. */
+    if (espi_real.Comm_group(comm, &group) != MPI_SUCCESS)
+        return MPI_COMM_NULL;
+    if (espi_real.Comm_create(comm, group, &own) != MPI_SUCCESS)
+        own = MPI_COMM_NULL;
+    espi_real.Group_free(&group);
+    if (own != MPI_COMM_NULL)
+        espi_real.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    return own;
 }
 
 /* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and is

@@ -21,6 +21,10 @@ check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/red
 %C%_gather_refused_SOURCES = %D%/gather_refused.c
 %C%_gather_refused_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_gather_refused_LDADD = $(MPI_LIBS)
+check_PROGRAMS += %D%/idup_pending
+%C%_idup_pending_SOURCES = %D%/idup_pending.c
+%C%_idup_pending_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_idup_pending_LDADD = $(MPI_LIBS)
 TESTS += %D%/run-reduce %D%/run-trees
 endif
 dist_check_SCRIPTS += %D%/passes %D%/run-reduce %D%/run-trees
