@@ -12,6 +12,9 @@ struct espi_real {
     int (*Get_elements_x)(const MPI_Status *, MPI_Datatype, MPI_Count *);
     int (*Isend_c)(const void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*Irecv_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*Recv_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    int (*Sendrecv_c)(const void *, MPI_Count, MPI_Datatype, int, int, void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm,
+                      MPI_Status *);
     int (*Pack_c)(const void *, MPI_Count, MPI_Datatype, void *, MPI_Count, MPI_Count *, MPI_Comm);
     int (*Unpack_c)(const void *, MPI_Count, MPI_Count *, void *, MPI_Count, MPI_Datatype, MPI_Comm);
 };
