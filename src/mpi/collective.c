@@ -324,7 +324,8 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     struct call c = {.row = &espi_rows[fn], .args = args};
     espi_handler library = espi_generic_handler(fn);
     if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
-        espi_settings.collectives == ESPI_MODE_OFF || !espi_world.whole || !(mine = espi_mine(thread)))
+        (espi_settings.collectives == ESPI_MODE_OFF && espi_settings.tree == 0) || !espi_world.whole ||
+        !(mine = espi_mine(thread)))
         return library(thread, fn, args, next);
     c.comm = (MPI_Comm)args[(int)c.row->comm];
     c.root = (int)args[(int)c.row->root];
