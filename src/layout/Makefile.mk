@@ -7,6 +7,8 @@ libespi_pure_la_SOURCES += \
 	%D%/equal.c \
 	%D%/flatten.c \
 	%D%/layout.h \
+	%D%/memo.c \
+	%D%/memo.h \
 	%D%/node.c \
 	%D%/parse.c \
 	%D%/print.c \

@@ -1,7 +1,7 @@
 /* The additive cost model. */
-#include "layout/layout.h"
-
 #include <string.h>
+
+#include "layout/memo.h"
 
 const struct espi_costs espi_costs_default = {
     .leaf = 2,
@@ -49,18 +49,38 @@ int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *cos
     return 0;
 }
 
-int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs)
+static int64_t cost(const struct espi_node *node, const struct espi_costs *costs, struct espi_memo *memo)
 {
-    int64_t total = 0;
-    for (; node != NULL; node = node->child) {
+    int64_t total = 0, parts = 0, last = 0;
+    struct espi_memo_slot *known = NULL;
+    for (; node->kind != ESPI_STRUC; node = node->child) {
         total = plus(total, espi_cost_own(node, costs));
-        for (int64_t j = 0, last = 0; node->kind == ESPI_STRUC && j < node->count; j++) {
-            if (j == 0 || node->sub[j] != node->sub[j - 1]) {
-                last = espi_cost(node->sub[j], costs);
-            }
-            total = plus(total, last);
+        if (node->child == NULL) {
+            return total;
         }
     }
+    bool wanted = espi_memo_wanted(memo);
+    if (wanted && (known = espi_memo_find(memo, node)) != NULL) {
+        return plus(total, known->number[0]);
+    }
+    parts = espi_cost_own(node, costs);
+    for (int64_t j = 0; j < node->count; j++) {
+        if (j == 0 || node->sub[j] != node->sub[j - 1]) {
+            last = cost(node->sub[j], costs, memo);
+        }
+        parts = plus(parts, last);
+    }
+    if (wanted && (known = espi_memo_add(memo, node)) != NULL) {
+        known->number[0] = parts;
+    }
+    return plus(total, parts);
+}
+
+int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs)
+{
+    struct espi_memo memo = {0};
+    int64_t total = cost(node, costs, &memo);
+    espi_memo_release(&memo);
     return total;
 }
 

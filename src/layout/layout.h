@@ -145,7 +145,7 @@ extern const struct espi_costs espi_costs_default;
 /* The largest constant that reconstruction accepts, so that no sum over a tree overflows on the way. */
 #define ESPI_COST_MAX INT64_C(999999999)
 
-/* The cost of a tree (shared subtrees counted once per use). Saturates at INT64_MAX. */
+/* The cost of a tree: shared subtrees are counted once per use, but visited once. Saturates at INT64_MAX. */
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs);
 /* Of this node alone, without its child or children. Saturates likewise. */
 int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *costs);

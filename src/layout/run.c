@@ -2,10 +2,11 @@
  * Runs: is a type map one dense sequence of equal elements? Decided on the tree, without flattening, so that a
  * vector of a billion elements costs as little as one of two.
  */
-#include "layout/layout.h"
+#include "layout/memo.h"
 
-espi_base espi_node_single_base(const struct espi_node *node)
+static espi_base single_base(const struct espi_node *node, struct espi_memo *memo)
 {
+    struct espi_memo_slot *known;
     while (node->kind != ESPI_LEAF && node->kind != ESPI_STRUC) {
         if (node->entries == 0)
             return ESPI_BASE_NONE;
@@ -13,15 +14,28 @@ espi_base espi_node_single_base(const struct espi_node *node)
     }
     if (node->kind == ESPI_LEAF)
         return node->base;
+    bool wanted = espi_memo_wanted(memo);
+    if (wanted && (known = espi_memo_find(memo, node)) != NULL)
+        return (espi_base)known->number[0];
     espi_base base = ESPI_BASE_NONE;
     for (int64_t i = 0; i < node->count; i++) {
         if (node->sub[i]->entries == 0)
             continue;
-        espi_base b = espi_node_single_base(node->sub[i]);
+        espi_base b = single_base(node->sub[i], memo);
         if (b == ESPI_BASE_NONE || (base != ESPI_BASE_NONE && b != base))
             return ESPI_BASE_NONE;
         base = b;
     }
+    if (wanted && (known = espi_memo_add(memo, node)) != NULL)
+        known->number[0] = base;
+    return base;
+}
+
+espi_base espi_node_single_base(const struct espi_node *node)
+{
+    struct espi_memo memo = {0};
+    espi_base base = single_base(node, &memo);
+    espi_memo_release(&memo);
     return base;
 }
 
@@ -51,8 +65,9 @@ static bool copies_make_run(int64_t copies, int64_t stride, int64_t n, int64_t u
     return copies <= 1 || (!__builtin_mul_overflow(n, unit, &bytes) && stride == bytes);
 }
 
-bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries)
+static bool run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries, struct espi_memo *memo)
 {
+    struct espi_memo_slot *known;
     int64_t sub_start = 0, sub_entries = 0;
     *start = *entries = 0;
     if (node->entries == 0)
@@ -62,13 +77,23 @@ bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, i
         return true;
     }
     if (node->kind == ESPI_STRUC) {
+        bool wanted = espi_memo_wanted(memo);
+        if (wanted && (known = espi_memo_find(memo, node)) != NULL) {
+            *start = known->number[0];
+            *entries = known->number[1];
+            return true;
+        }
         for (int64_t i = 0; i < node->count; i++)
-            if (!espi_node_run(node->sub[i], unit, &sub_start, &sub_entries) ||
+            if (!run(node->sub[i], unit, &sub_start, &sub_entries, memo) ||
                 !extend(start, entries, node->disp[i] + sub_start, sub_entries, unit))
                 return false;
+        if (wanted && (known = espi_memo_add(memo, node)) != NULL) {
+            known->number[0] = *start;
+            known->number[1] = *entries;
+        }
         return true;
     }
-    if (!espi_node_run(node->child, unit, &sub_start, &sub_entries))
+    if (!run(node->child, unit, &sub_start, &sub_entries, memo))
         return false;
     if (node->kind == ESPI_VEC) {
         *start = sub_start;
@@ -84,4 +109,12 @@ bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, i
             return false;
     }
     return true;
+}
+
+bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries)
+{
+    struct espi_memo memo = {0};
+    bool yes = run(node, unit, start, entries, &memo);
+    espi_memo_release(&memo);
+    return yes;
 }

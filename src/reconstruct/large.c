@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout/memo.h"
 #include "reconstruct/parts.h"
 
 /* The entries [i, e) of one base type as a leaf or a list. */
@@ -65,7 +66,7 @@ static void see(struct bases *bases, espi_base base)
     bases->seen[base / 64] |= bit;
 }
 
-static void see_tree(struct bases *bases, const struct espi_node *node)
+static void see_tree(struct bases *bases, const struct espi_node *node, struct espi_memo *memo)
 {
     while (node->entries > 0 && node->kind != ESPI_LEAF && node->kind != ESPI_STRUC) {
         node = node->child;
@@ -73,9 +74,15 @@ static void see_tree(struct bases *bases, const struct espi_node *node)
     if (node->entries > 0 && node->kind == ESPI_LEAF) {
         see(bases, node->base);
     }
+    if (node->kind == ESPI_STRUC && espi_memo_wanted(memo)) {
+        if (espi_memo_find(memo, node) != NULL) {
+            return;
+        }
+        espi_memo_add(memo, node);
+    }
     for (int64_t j = 0; node->kind == ESPI_STRUC && j < node->count; j++) {
         if (j == 0 || node->sub[j] != node->sub[j - 1]) {
-            see_tree(bases, node->sub[j]);
+            see_tree(bases, node->sub[j], memo);
         }
     }
 }
@@ -122,7 +129,9 @@ int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_recon
 int64_t espi_tree_lower_bound(const struct espi_node *tree, const struct espi_reconstruct_options *options)
 {
     struct bases bases = {0};
-    see_tree(&bases, tree);
+    struct espi_memo memo = {0};
+    see_tree(&bases, tree, &memo);
+    espi_memo_release(&memo);
     return bound(bases.kinds, tree->entries == 1, options);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "layout/memo.h"
 #include "reconstruct/dense.h"
 #include "reconstruct/parts.h"
 
@@ -32,20 +33,34 @@ bool espi_costs_valid(const struct espi_costs *costs)
     return true;
 }
 
-bool espi_tree_in_set(const struct espi_node *node, enum espi_set set)
+static bool in_set(const struct espi_node *node, enum espi_set set, struct espi_memo *memo)
 {
     for (; node != NULL; node = node->child) {
         if ((node->kind == ESPI_IDXBUC && set == ESPI_SET_BASIC) ||
             (node->kind == ESPI_BUCKET && set != ESPI_SET_EXTENDED)) {
             return false;
         }
+        if (node->kind == ESPI_STRUC && espi_memo_wanted(memo)) {
+            if (espi_memo_find(memo, node) != NULL) {
+                return true; /* or being looked at; a no ends it all */
+            }
+            espi_memo_add(memo, node);
+        }
         for (int64_t j = 0; node->kind == ESPI_STRUC && j < node->count; j++) {
-            if ((j == 0 || node->sub[j] != node->sub[j - 1]) && !espi_tree_in_set(node->sub[j], set)) {
+            if ((j == 0 || node->sub[j] != node->sub[j - 1]) && !in_set(node->sub[j], set, memo)) {
                 return false;
             }
         }
     }
     return true;
+}
+
+bool espi_tree_in_set(const struct espi_node *node, enum espi_set set)
+{
+    struct espi_memo memo = {0};
+    bool yes = in_set(node, set, &memo);
+    espi_memo_release(&memo);
+    return yes;
 }
 
 bool espi_span_fits(const struct espi_typemap *map)

@@ -6,7 +6,7 @@
 
 #include "random.h"
 #include "reconstruct/fold.h"
-#include "reconstruct/reconstruct.h"
+#include "reconstruct/parts.h"
 
 static struct espi_arena arena;
 
@@ -80,6 +80,57 @@ START_TEST(small_cases)
 }
 END_TEST
 
+/* T(k) = T(k - 1), one element, T(k - 1), the two T(k - 1) being one node, or two that are equal: a run of 2^(k + 1) - 1
+   elements whose paths from the root to a leaf are as many. */
+static const struct espi_node *doubling(int levels, bool twice)
+{
+    const struct espi_node *leaf = parse("leaf(MPI_INT)"), *below = leaf, *other = leaf;
+    for (int level = 0; level < levels; level++) {
+        const struct espi_node *made[2] = {NULL, NULL};
+        for (int k = 0; k < (twice ? 2 : 1); k++) {
+            const struct espi_node **sub = espi_arena_calloc(&arena, 3, sizeof *sub);
+            int64_t *disp = espi_arena_calloc(&arena, 3, sizeof *disp);
+            sub[0] = below;
+            sub[1] = leaf;
+            sub[2] = other;
+            disp[1] = below->true_ub;
+            disp[2] = disp[1] + 4;
+            ck_assert_int_eq(espi_node_struc(&arena, 3, disp, sub, &made[k]), ESPI_OK);
+        }
+        below = made[0];
+        other = twice ? made[1] : made[0];
+    }
+    return below;
+}
+
+/* Nothing may walk the paths: there are 2^59. */
+START_TEST(time_is_that_of_the_different_nodes)
+{
+    enum { LEVELS = 58 };
+    const struct espi_node *tree = doubling(LEVELS, false), *other = doubling(LEVELS, true), *copy;
+    struct espi_reconstruct_options options;
+    int64_t start, entries;
+    ck_assert(espi_node_equal(tree, other));
+    ck_assert(!espi_node_equal(tree, other->sub[0]));
+    ck_assert_int_eq(espi_cost(doubling(20, true), &espi_costs_default), 8 * ((1 << 20) - 1) + 2 * ((1 << 21) - 1));
+    ck_assert_int_eq(espi_cost(tree, &espi_costs_default), 12 * (INT64_C(1) << LEVELS) - 10);
+    for (int twice = 0; twice < 2; twice++) {
+        struct espi_folded f = fold(twice ? other : tree);
+        ck_assert_uint_eq(f.nodes, LEVELS + 1);
+        ck_assert_int_eq(f.dag_cost, 8 * LEVELS + 2);
+        ck_assert_int_eq(f.tree_cost, 12 * (INT64_C(1) << LEVELS) - 10);
+        ck_assert_int_eq(espi_node_single_base(twice ? other : tree), tree->sub[1]->base);
+        ck_assert(espi_node_run(twice ? other : tree, 4, &start, &entries));
+        ck_assert_int_eq(entries, (INT64_C(1) << (LEVELS + 1)) - 1);
+        ck_assert(espi_tree_in_set(twice ? other : tree, ESPI_SET_BASIC));
+        ck_assert_int_eq(espi_node_copy(&arena, twice ? other : tree, &copy), ESPI_OK);
+        ck_assert(espi_node_equal(copy, tree));
+    }
+    espi_reconstruct_defaults(&options);
+    ck_assert_int_le(espi_tree_lower_bound(other, &options), 10);
+}
+END_TEST
+
 /* Nodes of a tree, one entry per use; the oracle compares all pairs. */
 static void list(const struct espi_node *node, const struct espi_node **all, size_t *n)
 {
@@ -128,6 +179,7 @@ int main(void)
     tcase_add_test(tests, twenty_displacements_used_four_times);
     tcase_add_test(tests, found_in_a_type_map);
     tcase_add_test(tests, small_cases);
+    tcase_add_test(tests, time_is_that_of_the_different_nodes);
     tcase_add_test(tests, random_trees);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
