@@ -44,6 +44,7 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
 #endif
     const char *file = getenv("ESPALIER_MODEL");
     espi_settings_defaults(&settings);
+    settings.model_cache = 0; /* measured each time: links may be given other rates */
     if (file)
         espi_settings_set(&settings, espi_settings_find("ESPALIER_MODEL"), file);
     MPI_Comm_dup(world, &own);

@@ -27,10 +27,13 @@ struct lease_entry {
 struct comm_state {
     struct comm_state *next, *prev;
     struct espi_lease_comm comm;
-    struct espi_commtree_model model;
+    struct espi_model model;
+    struct espi_places places;
+    struct espi_commtree_model flat; /* one level for all, see espi_model_flat */
     enum { UNKNOWN, USED, UNUSED } use;
     struct lease_entry *leases;
     int64_t *sizes; /* comm.size sizes of the present call */
+    int *node;      /* of places */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all` and `keyval` */
@@ -49,6 +52,7 @@ static void state_free(struct comm_state *state)
         espi_real.Comm_free(&state->comm.own);
     free(state->comm.tree);
     free(state->sizes);
+    free(state->node);
     free(state);
 }
 
@@ -149,28 +153,25 @@ static struct espi_lease *lease_of(struct comm_state *state, enum espi_lease_fam
     return &entry->lease;
 }
 
-/* The model is asked for once, on the first communicator: a program may make thousands, and measured times have the last
-   word on each of them anyway. Rank 0's memory decides for all. */
-static struct espi_commtree_model model_for(const struct espi_lease_comm *comm)
+/* Each level of the model is asked for once, on the first communicator that uses it: a program may make thousands, and
+   measured times have the last word on each of them anyway. Rank 0's memory decides for all. */
+static void find_model(struct comm_state *state)
 {
-    static struct espi_commtree_model known; /* under the lock, as `have` */
-    static int have;
-    struct espi_commtree_model model;
-    int found;
+    static struct espi_model known; /* under the lock */
     pthread_mutex_lock(&lock);
-    model = known;
-    found = have;
+    state->model = known;
     pthread_mutex_unlock(&lock);
-    espi_real.Bcast(&found, 1, MPI_INT, 0, comm->own);
-    if (found)
-        espi_real.Bcast(&model, (int)sizeof model, MPI_BYTE, 0, comm->own);
-    else
-        espi_model_of(comm->own, &espi_settings, &model);
+    espi_places_of(state->comm.own, espi_world.node, state->node, &state->places);
+    espi_model_complete(state->comm.own, &state->places, &espi_settings, &state->model);
+    state->flat = espi_model_flat(&state->model, &state->places);
     pthread_mutex_lock(&lock);
-    known = model;
-    have = 1;
+    for (int l = 0; l < ESPI_LEVELS; l++)
+        if (state->model.levels.have[l]) {
+            known.levels.have[l] = true;
+            known.levels.level[l] = state->model.levels.level[l];
+            known.source[l] = state->model.source[l];
+        }
     pthread_mutex_unlock(&lock);
-    return model;
 }
 
 /* Once per communicator, by all of its ranks in the same call. */
@@ -183,10 +184,11 @@ static void open_private(struct comm_state *state, MPI_Comm comm)
         return;
     state->comm.tree = malloc(espi_lease_tree_bytes(state->comm.size));
     state->sizes = malloc((size_t)state->comm.size * sizeof *state->sizes);
-    bad = !state->comm.tree || !state->sizes;
+    state->node = malloc((size_t)state->comm.size * sizeof *state->node);
+    bad = !state->comm.tree || !state->sizes || !state->node;
     if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, state->comm.own) != MPI_SUCCESS || any)
         return;
-    state->model = model_for(&state->comm);
+    find_model(state);
     state->use = USED;
 }
 
@@ -355,7 +357,7 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
             state->sizes[i] = espi_blocks_bytes(&c.blocks, i);
     if (lease->calls > 0 && lease->remaining == 0)
         espi_count(mine->stats, ESPI_COUNT_tree_leases, 1);
-    int method = espi_lease_begin(lease, &state->comm, &state->model, &espi_settings, state->sizes);
+    int method = espi_lease_begin(lease, &state->comm, &state->flat, &espi_settings, state->sizes);
     uint64_t begun = espi_stats_now();
     espi_word rc;
     if (refused) {

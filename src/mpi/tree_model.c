@@ -6,116 +6,190 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "commtree/modelfit.h"
 #include "mpi/real.h"
+#include "mpi/tree_cache.h"
+#include "mpi/tree_measure.h"
 
-enum { SMALL_ROUNDS = 20, BURST = 32, LARGE_ROUNDS = 4, LARGE = 1 << 17 };
+#define FILE_MOST 65536 /* bytes of a model file */
+#define PAIRS 2         /* that are measured of a level */
 
-/* Lines `name = value` in seconds and bytes, # begins a comment. False, with one warning, when a line is not so. */
-static bool read_file(const char *path, struct espi_commtree_model *model)
+/* A few milliseconds for a pair, unless its messages are slower than that. */
+static const struct espi_link_effort effort = {
+    .least = 7, .most = 24, .settled = 0.05, .seconds = 0.0005, .all_seconds = 0.002, .sizes = 5,
+    .size = {4096, 16384, 65536, 131072, 262144},
+};
+/* To see whether remembered constants still hold. */
+static const struct espi_link_effort probe = {
+    .least = 5, .most = 5, .settled = 1, .seconds = 0, .all_seconds = 0, .sizes = 2, .size = {4096, 16384},
+};
+static const struct espi_commtree_model assumed = {1e-6, 1e-10, 1e-11, 1e-6, true};
+
+const char *espi_model_source_text(enum espi_model_source source)
 {
-    char line[256], name[32], rest[2];
-    double value;
+    static const char *const text[] = {"assumed", "measured", "cache", "file"};
+    return text[source];
+}
+
+/* ---- from the file ---- */
+
+static void read_file(const char *path, struct espi_level_models *models)
+{
+    struct espi_modelfile_error error;
     FILE *file = fopen(path, "r");
-    bool good = file != NULL;
-    int number = 0;
-    if (!file)
+    char *text = file ? malloc(FILE_MOST) : NULL;
+    size_t len = text ? fread(text, 1, FILE_MOST, file) : 0;
+    memset(models, 0, sizeof *models);
+    if (!text || ferror(file)) {
         espi_log(ESPI_LOG_WARN, "cannot read the model %s: %s; measured instead", path, strerror(errno));
-    while (good && fgets(line, sizeof line, file)) {
-        number++;
-        line[strcspn(line, "#\n")] = 0;
-        if (line[strspn(line, " \t\r")] == 0)
-            continue;
-        good = sscanf(line, " %31[a-z_] = %lf %1s", name, &value, rest) == 2 && value >= 0;
-        if (good && !strcmp(name, "alpha"))
-            model->alpha = value;
-        else if (good && !strcmp(name, "beta"))
-            model->beta = value;
-        else if (good && !strcmp(name, "gamma"))
-            model->gamma = value;
-        else if (good && !strcmp(name, "latency"))
-            model->latency = value;
+    } else if (len == FILE_MOST || espi_modelfile_parse(text, len, models, &error) != ESPI_OK) {
+        if (len == FILE_MOST)
+            error = (struct espi_modelfile_error){0, "expected a file of less than 64 KiB"};
+        if (error.line)
+            espi_log(ESPI_LOG_WARN, "%s:%d: %s; measured instead", path, error.line, error.what);
         else
-            good = false;
-        if (!good)
-            espi_log(ESPI_LOG_WARN,
-                     "%s:%d: expected alpha, beta, gamma or latency = a number of seconds; measured instead", path, number);
+            espi_log(ESPI_LOG_WARN, "%s: %s; measured instead", path, error.what);
+        memset(models, 0, sizeof *models);
     }
+    free(text);
     if (file)
         fclose(file);
-    return good;
 }
 
-static double now(void)
+/* ---- by measurement ---- */
+
+static int later(const void *a, const void *b)
 {
-    return espi_real.Wtime();
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
 }
 
-static double least(double a, double b)
+/* Collective: the pairs one after the other, all others waiting quietly. False when memory was short somewhere. Of the
+   pairs' models the one in the middle (by what a message of 16 KiB takes) holds. */
+static bool measure_level(MPI_Comm own, const struct espi_places *places, enum espi_level level,
+                          const struct espi_link_effort *how, struct espi_commtree_model *model)
 {
-    return a < b ? a : b;
+    struct espi_link_times times;
+    struct espi_commtree_model of[PAIRS];
+    double middle[PAIRS], sorted[PAIRS];
+    int pair[PAIRS][2], rank = 0, n = espi_link_pairs(places, level, PAIRS, pair), mine = -1;
+    int64_t largest = how->size[how->sizes - 1];
+    espi_real.Comm_rank(own, &rank);
+    for (int k = 0; k < n; k++)
+        if (rank == pair[k][0] || rank == pair[k][1])
+            mine = k;
+    char *memory = mine >= 0 ? calloc(1, (size_t)largest) : NULL;
+    int ready = mine < 0 || memory, all = 0;
+    espi_real.Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, own);
+    for (int k = 0; k < n && all; k++) {
+        MPI_Request request;
+        if (mine == k)
+            espi_link_measure(own, rank, pair[k][0], pair[k][1], how, memory, &times);
+        if (rank == pair[k][0])
+            of[k] = espi_fit_model(times.one_way, times.gap, times.sizes, how->size, times.time,
+                                   espi_copy_measure(memory, largest, 3));
+        espi_real.Ibarrier(own, &request);
+        espi_wait_quietly(&request);
+        espi_real.Bcast(&of[k], (int)sizeof of[k], MPI_BYTE, pair[k][0], own);
+        middle[k] = sorted[k] = of[k].alpha + of[k].latency + 16384 * of[k].beta;
+    }
+    free(memory);
+    if (!all || n == 0)
+        return false;
+    qsort(sorted, (size_t)n, sizeof *sorted, later);
+    for (int k = 0; k < n; k++)
+        if (middle[k] == sorted[(n - 1) / 2])
+            *model = of[k];
+    return true;
 }
 
-/* Between ranks 0 and `far`: time of a small round trip, gap between small messages sent in one go, time of a large round
-   trip. The least of a few: everything else is disturbance. */
-static void measure(MPI_Comm comm, int rank, int far, char *memory, struct espi_commtree_model *model)
+/* Within a factor of three in what a tiny and a larger message take. */
+static bool is_alike(const struct espi_commtree_model *a, const struct espi_commtree_model *b)
 {
-    int peer = rank == 0 ? far : 0;
-    double small = 1, gap = 1, large = 1, begin;
-    MPI_Request requests[BURST];
-    for (int i = 0; i < SMALL_ROUNDS; i++) {
-        begin = now();
-        if (rank == 0)
-            espi_real.Send(memory, 1, MPI_BYTE, peer, 0, comm);
-        espi_real.Recv(memory, 1, MPI_BYTE, peer, 0, comm, MPI_STATUS_IGNORE);
-        if (rank != 0)
-            espi_real.Send(memory, 1, MPI_BYTE, peer, 0, comm);
-        small = least(small, now() - begin);
+    double small = (a->alpha + a->latency) / (b->alpha + b->latency);
+    double large = (a->alpha + a->latency + 16384 * a->beta) / (b->alpha + b->latency + 16384 * b->beta);
+    return small > 1 / 3. && small < 3 && large > 1 / 3. && large < 3;
+}
+
+/* ---- all together ---- */
+
+static bool is_needed(const struct espi_places *places, enum espi_level level)
+{
+    return level == ESPI_LEVEL_NODE ? places->nodes < places->size : places->nodes > 1;
+}
+
+void espi_model_complete(MPI_Comm own, const struct espi_places *places, const struct espi_settings *settings,
+                         struct espi_model *model)
+{
+    int rank = 0;
+    bool missing = false, fresh = false;
+    struct espi_model_cache cache;
+    espi_real.Comm_rank(own, &rank);
+    espi_real.Bcast(model, (int)sizeof *model, MPI_BYTE, 0, own);
+    for (int l = 0; l < ESPI_LEVELS; l++)
+        missing = missing || (is_needed(places, (enum espi_level)l) && !model->levels.have[l]);
+    if (!missing)
+        return;
+    espi_model_cache_open(&cache, own, rank, places, settings->model_cache);
+    if (rank == 0) {
+        struct espi_level_models from_file, cached;
+        memset(&from_file, 0, sizeof from_file);
+        if (settings->model[0])
+            read_file(settings->model, &from_file);
+        espi_model_cache_read(&cache, &cached);
+        for (int l = 0; l < ESPI_LEVELS; l++) {
+            if (model->levels.have[l] || (!from_file.have[l] && !cached.have[l]))
+                continue;
+            model->levels.have[l] = true;
+            model->levels.level[l] = from_file.have[l] ? from_file.level[l] : cached.level[l];
+            model->source[l] = from_file.have[l] ? ESPI_MODEL_FILE : ESPI_MODEL_CACHED;
+        }
     }
-    for (int i = 0; i < 3; i++) {
-        begin = now();
-        for (int k = 0; k < BURST; k++)
-            rank == 0 ? espi_real.Isend(memory, 1, MPI_BYTE, peer, 1, comm, &requests[k])
-                      : espi_real.Irecv(memory + k, 1, MPI_BYTE, peer, 1, comm, &requests[k]);
-        for (int k = 0; k < BURST; k++)
-            espi_real.Wait(&requests[k], MPI_STATUS_IGNORE);
-        if (rank == 0)
-            espi_real.Recv(memory, 1, MPI_BYTE, peer, 2, comm, MPI_STATUS_IGNORE);
-        else
-            espi_real.Send(memory, 1, MPI_BYTE, peer, 2, comm);
-        gap = least(gap, now() - begin);
+    espi_real.Bcast(model, (int)sizeof *model, MPI_BYTE, 0, own);
+    for (int l = 0; l < ESPI_LEVELS; l++) {
+        enum espi_level level = (enum espi_level)l;
+        struct espi_commtree_model now = assumed;
+        bool cached = model->levels.have[l] && model->source[l] == ESPI_MODEL_CACHED;
+        if (!is_needed(places, level) || (model->levels.have[l] && !cached))
+            continue;
+        if (cached && measure_level(own, places, level, &probe, &now) && is_alike(&now, &model->levels.level[l]))
+            continue;
+        bool measured = measure_level(own, places, level, &effort, &now);
+        fresh = fresh || measured;
+        model->levels.level[l] = now;
+        model->levels.have[l] = true;
+        model->source[l] = measured ? ESPI_MODEL_MEASURED : ESPI_MODEL_ASSUMED;
     }
-    for (int i = 0; i < LARGE_ROUNDS; i++) {
-        begin = now();
-        if (rank == 0)
-            espi_real.Send(memory, LARGE, MPI_BYTE, peer, 3, comm);
-        espi_real.Recv(memory, LARGE, MPI_BYTE, peer, 3, comm, MPI_STATUS_IGNORE);
-        if (rank != 0)
-            espi_real.Send(memory, LARGE, MPI_BYTE, peer, 3, comm);
-        large = least(large, now() - begin);
-    }
-    /* A burst takes BURST gaps and one round trip. */
-    double each = (gap - small) / BURST, one_way = small / 2;
-    model->alpha = each > 0 && each < one_way ? each : one_way / 2;
-    model->latency = one_way > model->alpha ? one_way - model->alpha : 0;
-    model->beta = large > small ? (large - small) / 2 / LARGE : 1e-10;
-    model->gamma = least(model->beta, 1e-10);
+    if (rank == 0 && fresh)
+        espi_model_cache_write(&cache, model);
+}
+
+struct espi_commtree_model espi_model_flat(const struct espi_model *model, const struct espi_places *places)
+{
+    int level = places->nodes > 1 ? ESPI_LEVEL_NET : ESPI_LEVEL_NODE;
+    return model->levels.have[level] ? model->levels.level[level] : assumed;
+}
+
+bool espi_model_two_level(const struct espi_places *places)
+{
+    return places->nodes > 1 && places->nodes < places->size && places->ranges;
 }
 
 void espi_model_of(MPI_Comm own, const struct espi_settings *settings, struct espi_commtree_model *model)
 {
-    int rank = 0, size = 1, known = 0;
-    *model = (struct espi_commtree_model){1e-6, 1e-10, 1e-11, 1e-6, true};
-    espi_real.Comm_rank(own, &rank);
+    int size = 1, ready, all = 0, *node;
+    *model = assumed;
     espi_real.Comm_size(own, &size);
-    if (rank == 0 && settings->model[0])
-        known = read_file(settings->model, model);
-    espi_real.Bcast(&known, 1, MPI_INT, 0, own);
-    int far = size / 2;
-    char *memory = !known && (rank == 0 || rank == far) ? calloc(1, LARGE) : NULL;
-    int ready = memory != NULL || known || (rank != 0 && rank != far), all = 0;
+    node = malloc((size_t)size * sizeof *node);
+    ready = node != NULL;
     espi_real.Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, own);
-    if (memory && all && !known)
-        measure(own, rank, far, memory, model);
-    free(memory);
-    espi_real.Bcast(model, (int)sizeof *model, MPI_BYTE, 0, own);
+    if (all) {
+        struct espi_places places;
+        struct espi_model models;
+        memset(&models, 0, sizeof models);
+        espi_places_of(own, espi_node_of(own), node, &places);
+        espi_model_complete(own, &places, settings, &models);
+        *model = espi_model_flat(&models, &places);
+    }
+    free(node);
 }

@@ -7,11 +7,12 @@
 #include "base/log.h"
 #include "mpi/real.h"
 #include "mpi/rollcall.h"
+#include "mpi/tree_model.h"
 #include "stats/report.h"
 
 #define SETTINGS_BYTES 32768
 
-struct espi_world espi_world = {false, 0, 1, false, MPI_COMM_NULL};
+struct espi_world espi_world = {false, 0, 1, 0, false, MPI_COMM_NULL};
 static struct espi_settings *world_settings;
 
 void espi_world_announce(bool sessions)
@@ -61,6 +62,9 @@ void espi_world_open(struct espi_settings *settings)
     espi_world.whole = all && make_private();
     if (espi_world.whole && espi_world.size > 1)
         espi_world.whole = share_settings(settings);
+    espi_world.node = espi_world.rank;
+    if (espi_world.whole && espi_world.size > 1 && (settings->collectives != ESPI_MODE_OFF || settings->tree != 0))
+        espi_world.node = espi_node_of(espi_world.comm);
     if (!espi_world.whole)
         espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
     espi_world.open = true;

@@ -1,0 +1,26 @@
+/* From measured times to the constants of the model. */
+#ifndef ESPI_COMMTREE_MODELFIT_H
+#define ESPI_COMMTREE_MODELFIT_H
+
+#include <stdint.h>
+
+#include "commtree/commtree.h"
+
+/* The lower quartile of n > 0 values, which are sorted by this: what a quiet machine takes, and not the luckiest of all. */
+double espi_lower_quartile(double *value, int n);
+
+/* Straight line time = start + slope * size through n >= 2 points of different sizes, so that the sum of squared
+   relative errors is least; both at least 0. */
+struct espi_line {
+    double start, slope;
+    double error; /* the largest relative error of a point */
+};
+struct espi_line espi_fit_line(int n, const int64_t *size, const double *time);
+
+/* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The part
+   that messages cannot overlap is alpha, the rest of one_way is latency. beta: so that the relative errors of
+   one_way + beta * size at n >= 1 sizes are least in the sense of squares. gamma: seconds per byte of a copy. */
+struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, const int64_t *size, const double *time,
+                                          double gamma);
+
+#endif
