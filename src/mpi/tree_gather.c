@@ -10,11 +10,10 @@
 struct piece {
     char *at;
     int64_t bytes, room;
-    bool announced; /* `late` holds it */
-    void *late;
+    void *late; /* memory of an announced piece */
 };
 
-static int64_t position(const struct espi_treeplan *plan, int rank)
+static int position(const struct espi_treeplan *plan, int rank)
 {
     for (int i = 0; i < plan->n; i++)
         if (plan->ranks[plan->first + i] == rank)
@@ -22,241 +21,362 @@ static int64_t position(const struct espi_treeplan *plan, int rank)
     return -1;
 }
 
-/* Sends `bytes` to the parent, announced where it has less room than that. */
+/* Sends `bytes` to the parent, announced where they may not fit. */
 static int send_up(const struct espi_treeplan *plan, MPI_Comm comm, const void *buf, int64_t count, MPI_Datatype type,
-                   int64_t bytes)
+                   int64_t bytes, int tag)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int rc = MPI_SUCCESS, last;
-    if (plan->parent != plan->root && bytes > espi_treeplan_room(plan, plan->bytes))
-        rc = espi_tree_isend(&bytes, sizeof bytes, MPI_BYTE, plan->parent, ESPI_TAG_ANNOUNCE, comm, &request[0]);
+    if (bytes > espi_treeplan_room(plan, plan->parent, plan->n, plan->bytes) ||
+        (tag == ESPI_TAG_SIZED && plan->parent == plan->root))
+        rc = espi_tree_isend(NULL, 0, MPI_BYTE, plan->parent, ESPI_TAG_ANNOUNCE, comm, &request[0]);
     if (!rc)
-        rc = espi_tree_isend(buf, count, type, plan->parent, ESPI_TAG_DATA, comm, &request[1]);
+        rc = espi_tree_isend(buf, count, type, plan->parent, tag, comm, &request[1]);
     for (int i = 0; i < 2; i++)
         if (request[i] != MPI_REQUEST_NULL && (last = espi_real.Wait(&request[i], MPI_STATUS_IGNORE)) && !rc)
             rc = last;
     return rc;
 }
 
-/* The second message of a child that announced one. */
-static int receive_late(struct piece *piece, int child, MPI_Comm comm)
+/* The message that a child of n ranks has announced, in new memory. It is taken in any case. */
+static int receive_late(const struct espi_subtree *sub, MPI_Comm comm, void **memory, int64_t *bytes)
 {
-    int64_t bytes;
-    MPI_Request request;
-    memcpy(&bytes, piece->at, sizeof bytes);
-    piece->late = bytes > 0 ? malloc((size_t)bytes) : NULL;
-    if (!piece->late)
+    int tag = sub->n == 1 ? ESPI_TAG_DATA : ESPI_TAG_SIZED;
+    *bytes = espi_tree_probe(sub->rank, tag, comm);
+    if (*bytes < 0)
+        return MPI_ERR_OTHER;
+    *memory = malloc(*bytes > 0 ? (size_t)*bytes : 1);
+    if (!*memory) {
+        espi_tree_drop(sub->rank, comm);
         return MPI_ERR_NO_MEM;
-    int rc = espi_tree_irecv(piece->late, bytes, MPI_PACKED, child, ESPI_TAG_DATA, comm, &request);
-    if (!rc)
-        rc = espi_real.Wait(&request, MPI_STATUS_IGNORE);
-    piece->at = piece->late;
-    piece->bytes = bytes;
+    }
+    return espi_tree_recv(*memory, *bytes, MPI_PACKED, sub->rank, tag, comm, MPI_STATUS_IGNORE);
+}
+
+/* ---- ranks with children ---- */
+
+/* One stretch of memory with all pieces, the sizes in front where they are given. `memory` has room for them before the
+   pieces, which may already lie there one behind the other. */
+static char *join(struct piece *pieces, int n, char *memory, const int64_t *sizes, int64_t table, int64_t *bytes,
+                  void **joined)
+{
+    int64_t total = 0;
+    bool late = false;
+    for (int i = 0; i < n; i++) {
+        late = late || pieces[i].late;
+        total += pieces[i].bytes;
+    }
+    *bytes = sizes ? table + total : total;
+    if (late && !(memory = *joined = espi_scratch_get((size_t)(table + total))))
+        return NULL;
+    char *to = memory + table;
+    for (int i = 0; i < n; i++) { /* pieces only move towards the front, so they never overwrite one to come */
+        if (pieces[i].bytes > 0 && pieces[i].at != to)
+            memmove(to, pieces[i].at, (size_t)pieces[i].bytes);
+        to += pieces[i].bytes;
+    }
+    if (!sizes)
+        return memory + table;
+    memcpy(memory, sizes, (size_t)table);
+    return memory;
+}
+
+/* What has come from a child: its place among the pieces, and the sizes of its blocks where they are not as planned. */
+static int take_piece(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_subtree *sub,
+                      const MPI_Status *status, struct piece *piece, int64_t *sizes, bool *planned)
+{
+    int64_t table = (int64_t)sub->n * (int64_t)sizeof *sizes;
+    int rc = MPI_SUCCESS;
+    piece->bytes = 0;
+    if (status->MPI_TAG == ESPI_TAG_FAILED)
+        return MPI_ERR_OTHER;
+    if (status->MPI_TAG == ESPI_TAG_ANNOUNCE) {
+        rc = receive_late(sub, comm, &piece->late, &piece->bytes);
+        piece->at = piece->late;
+        if (rc)
+            return rc;
+    } else {
+        piece->bytes = espi_tree_received(status);
+    }
+    if (sub->n == 1) {
+        *sizes = piece->bytes;
+        *planned = *planned && *sizes == plan->size[sub->first];
+    } else if (status->MPI_TAG != ESPI_TAG_DATA) {
+        memcpy(sizes, piece->at, (size_t)table);
+        piece->at += table;
+        piece->bytes -= table;
+        *planned = false;
+    }
     return rc;
 }
 
-/* One stretch of memory with all pieces: `memory` itself when they lie there one behind the other. */
-static char *join(struct piece *pieces, int n, char *memory, int64_t *bytes, void **joined)
+/* What a rank with children needs for one call. Pieces stand in the order of the ranks: children below this rank, its own
+   block, children above it. Children of a subtree that is a range may be listed in any order, so places are found by rank. */
+struct inner {
+    struct piece *pieces;
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    int64_t *sizes; /* of the subtree's blocks */
+    int *place, own_place;
+    char *memory;
+};
+
+static bool inner_make(const struct espi_treeplan *plan, const struct espi_block *own, struct inner *in)
 {
-    int64_t total = 0;
-    bool together = true, moved = false;
-    for (int i = 0; i < n; i++) {
-        together = together && (pieces[i].bytes == 0 || pieces[i].at == memory + total);
-        moved = moved || pieces[i].late;
-        total += pieces[i].bytes;
+    int n = plan->children + 1;
+    int64_t table = (int64_t)plan->n * (int64_t)sizeof(int64_t), room = table;
+    *in = (struct inner){.pieces = malloc((size_t)n * (sizeof(struct piece) + sizeof(MPI_Request) + sizeof(MPI_Status) +
+                                                       sizeof(int)) + (size_t)table)};
+    if (!in->pieces)
+        return false;
+    in->sizes = (int64_t *)(in->pieces + n);
+    in->statuses = (MPI_Status *)(in->sizes + plan->n);
+    in->requests = (MPI_Request *)(in->statuses + n);
+    in->place = (int *)(in->requests + n);
+    memset(in->pieces, 0, (size_t)n * sizeof *in->pieces);
+    int mine = position(plan, plan->rank);
+    for (int k = 0; k < plan->children; k++) {
+        in->place[k] = plan->child[k].first > mine ? 1 : 0;
+        for (int i = 0; i < plan->children; i++)
+            in->place[k] += plan->child[i].first < plan->child[k].first;
+        in->own_place += plan->child[k].first < mine;
+        in->requests[k] = MPI_REQUEST_NULL;
+        in->pieces[in->place[k]].room = espi_treeplan_room(plan, plan->rank, plan->child[k].n, plan->child[k].bytes);
     }
-    *bytes = total;
-    if (together)
-        return memory;
-    char *to = memory;
-    if (moved && !(to = *joined = espi_scratch_get((size_t)total)))
-        return NULL;
-    total = 0;
-    for (int i = 0; i < n; i++) { /* pieces only move towards the front, so they never overwrite one to come */
-        memmove(to + total, pieces[i].at, (size_t)pieces[i].bytes);
-        total += pieces[i].bytes;
-    }
-    return to;
+    in->pieces[in->own_place].room = in->pieces[in->own_place].bytes = own->bytes;
+    memcpy(in->sizes, plan->size + plan->first, (size_t)table);
+    in->sizes[mine - plan->first] = own->bytes;
+    for (int i = 0; i < n; i++)
+        room += in->pieces[i].room;
+    in->memory = espi_scratch_get((size_t)room);
+    if (!in->memory)
+        return false;
+    /* Without slack the planned size is the room, so what arrives as planned need not move. */
+    char *at = in->memory + table;
+    for (int i = 0; i < n; i++, at += in->pieces[i - 1].room)
+        in->pieces[i].at = at;
+    return true;
+}
+
+static void inner_release(const struct espi_treeplan *plan, struct inner *in)
+{
+    for (int i = 0; in->pieces && i <= plan->children; i++)
+        free(in->pieces[i].late);
+    espi_scratch_put(in->memory);
+    free(in->pieces);
 }
 
 static int gather_inner(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
 {
-    /* Pieces stand in the order of the ranks: children below this rank, its own block, children above it. Children of a
-       subtree that is a range may be listed in any order, so places are found by rank. */
-    int n = plan->children + 1, rc = MPI_SUCCESS;
-    size_t small = (size_t)n * (sizeof(struct piece) + sizeof(MPI_Request) + sizeof(MPI_Status) + 2 * sizeof(int));
-    struct piece *pieces = malloc(small);
-    char *memory = NULL, *message;
+    struct inner in;
     void *joined = NULL;
-    int64_t room = 0, bytes, mine = position(plan, plan->rank);
-    if (!pieces)
+    int64_t bytes, table = (int64_t)plan->n * (int64_t)sizeof(int64_t);
+    int rc = MPI_SUCCESS, last;
+    if (!inner_make(plan, own, &in)) {
+        for (int k = 0; k < plan->children; k++)
+            if (espi_tree_drop(plan->child[k].rank, comm) == ESPI_TAG_ANNOUNCE)
+                espi_tree_drop(plan->child[k].rank, comm);
+        inner_release(plan, &in);
+        espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
         return MPI_ERR_NO_MEM;
-    MPI_Request *requests = (MPI_Request *)(pieces + n);
-    MPI_Status *statuses = (MPI_Status *)(requests + n);
-    int *place = (int *)(statuses + n), *order = place + n;
-    memset(pieces, 0, (size_t)n * sizeof *pieces);
-    for (int k = 0; k < plan->children; k++) {
-        place[k] = plan->child[k].first > mine ? 1 : 0;
-        for (int i = 0; i < plan->children; i++)
-            place[k] += plan->child[i].first < plan->child[k].first;
-        requests[k] = MPI_REQUEST_NULL;
-    }
-    int own_place = 0;
-    for (int k = 0; k < plan->children; k++)
-        own_place += plan->child[k].first < mine;
-    for (int k = 0; k < plan->children; k++)
-        order[place[k]] = k;
-    order[own_place] = -1;
-    for (int i = 0; i < n; i++) {
-        pieces[i].room = order[i] < 0 ? own->bytes : espi_treeplan_room(plan, plan->child[order[i]].bytes);
-        room += pieces[i].room;
-    }
-    memory = espi_scratch_get((size_t)room);
-    if (!memory) {
-        free(pieces);
-        return MPI_ERR_NO_MEM;
-    }
-    room = 0;
-    for (int i = 0; i < n; i++) {
-        pieces[i].at = memory + room;
-        /* Without slack the planned size is the room (but for tiny pieces), so what arrives as planned need not move. */
-        room += pieces[i].room;
     }
     for (int k = 0; k < plan->children && !rc; k++)
-        rc = espi_tree_irecv(pieces[place[k]].at, pieces[place[k]].room, MPI_PACKED, plan->child[k].rank, MPI_ANY_TAG, comm,
-                             &requests[k]);
-    pieces[own_place].bytes = own->bytes;
+        rc = espi_tree_irecv(in.pieces[in.place[k]].at, in.pieces[in.place[k]].room, MPI_PACKED, plan->child[k].rank,
+                             MPI_ANY_TAG, comm, &in.requests[k]);
+    struct piece *mine = &in.pieces[in.own_place];
     if (!rc)
-        rc = espi_tree_pack(own->buf, own->count, own->type, own->dense, pieces[own_place].at, own->bytes, comm);
-    /* Whatever failed: nothing may arrive in memory that is no longer ours. */
-    int waited = espi_real.Waitall(plan->children, requests, statuses);
-    if (!rc)
-        rc = waited;
-    for (int k = 0; k < plan->children && !rc; k++) {
-        struct piece *piece = &pieces[place[k]];
-        if (statuses[k].MPI_TAG == ESPI_TAG_ANNOUNCE)
-            rc = receive_late(piece, plan->child[k].rank, comm);
-        else
-            piece->bytes = espi_tree_received(&statuses[k]);
+        rc = espi_tree_pack(own->buf, own->count, own->type, own->dense, mine->at, own->bytes, comm);
+    /* Whatever failed: nothing may arrive in memory that is no longer ours, or in the next call. */
+    last = espi_real.Waitall(plan->children, in.requests, in.statuses);
+    rc = rc ? rc : last;
+    bool planned = in.sizes[position(plan, plan->rank) - plan->first] == plan->size[position(plan, plan->rank)];
+    for (int k = 0; k < plan->children && !last; k++) {
+        const struct espi_subtree *sub = &plan->child[k];
+        int bad = take_piece(plan, comm, sub, &in.statuses[k], &in.pieces[in.place[k]],
+                             in.sizes + (sub->first - plan->first), &planned);
+        rc = rc ? rc : bad;
     }
     if (!rc) {
-        message = join(pieces, n, memory, &bytes, &joined);
-        rc = message ? send_up(plan, comm, message, bytes, MPI_PACKED, bytes) : MPI_ERR_NO_MEM;
+        char *message = join(in.pieces, plan->children + 1, in.memory, planned ? NULL : in.sizes, table, &bytes, &joined);
+        rc = message ? send_up(plan, comm, message, bytes, MPI_PACKED, bytes, planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED)
+                     : MPI_ERR_NO_MEM;
+        if (!message)
+            espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
+    } else {
+        espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
     }
-    for (int i = 0; i < n; i++)
-        free(pieces[i].late);
+    inner_release(plan, &in);
     espi_scratch_put(joined);
-    espi_scratch_put(memory);
-    free(pieces);
     return rc;
 }
 
-/* What the root receives: straight into the blocks, or through memory of its own. */
+/* ---- the root ---- */
+
+/* What the root receives from a child: straight into the blocks, or through memory of its own. */
 struct arrival {
-    int rank, first, n; /* blocks of the plan's ranks[first .. first+n-1]; n 0: the block of `rank`, not in the tree */
-    char *memory;       /* NULL: straight */
-    int64_t bytes;
+    const struct espi_subtree *sub;
+    char *memory; /* NULL: straight */
 };
 
+/* Straight only where what may come unannounced fits. */
 static int start_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
                          struct arrival *a, MPI_Request *request)
 {
-    const int *ranks = plan->ranks + a->first;
-    a->memory = NULL;
-    a->bytes = 0;
-    if (a->n <= 1)
-        return espi_tree_irecv(espi_blocks_at(blocks, a->rank), espi_blocks_count(blocks, a->rank), blocks->type, a->rank,
-                               ESPI_TAG_DATA, comm, request);
-    for (int i = 0; i < a->n; i++)
-        a->bytes += espi_blocks_bytes(blocks, ranks[i]);
-    if (espi_blocks_joined(blocks, ranks, a->n)) {
+    const struct espi_subtree *sub = a->sub;
+    const int *ranks = plan->ranks + sub->first;
+    int64_t room = espi_treeplan_room(plan, plan->rank, sub->n, sub->bytes);
+    if (sub->n == 1 && espi_blocks_bytes(blocks, sub->rank) >= room)
+        return espi_tree_irecv(espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
+                               sub->rank, MPI_ANY_TAG, comm, request);
+    bool straight = sub->n > 1;
+    for (int i = 0; i < sub->n && straight; i++)
+        straight = espi_blocks_bytes(blocks, ranks[i]) == plan->size[sub->first + i];
+    if (straight && espi_blocks_joined(blocks, ranks, sub->n)) {
         int from = 0;
-        while (from < a->n - 1 && espi_blocks_bytes(blocks, ranks[from]) == 0)
+        while (from < sub->n - 1 && espi_blocks_bytes(blocks, ranks[from]) == 0)
             from++;
-        return espi_tree_irecv(espi_blocks_at(blocks, ranks[from]), a->bytes, MPI_PACKED, a->rank, ESPI_TAG_DATA, comm,
-                               request);
+        return espi_tree_irecv(espi_blocks_at(blocks, ranks[from]), room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm, request);
     }
-    if (!(a->memory = espi_scratch_get((size_t)a->bytes)))
-        return MPI_ERR_NO_MEM;
-    return espi_tree_irecv(a->memory, a->bytes, MPI_PACKED, a->rank, ESPI_TAG_DATA, comm, request);
+    a->memory = espi_scratch_get((size_t)room);
+    return a->memory ? espi_tree_irecv(a->memory, room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm, request) : MPI_ERR_NO_MEM;
+}
+
+static int fill(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks, int rank,
+                const char *from, int64_t bytes)
+{
+    return espi_tree_fill(from, bytes, espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type,
+                          blocks->dense, espi_blocks_bytes(blocks, rank), plan->rank, comm);
+}
+
+/* The blocks of a subtree of several ranks from a piece. Those behind one that is too long are filled as well. */
+static int fill_all(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                    const struct espi_subtree *sub, const char *from, const int64_t *sizes)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; i < sub->n; from += sizes[i++]) {
+        int bad = fill(plan, comm, blocks, plan->ranks[sub->first + i], from, sizes[i]);
+        rc = rc ? rc : bad;
+    }
+    return rc;
+}
+
+/* One block straight from its owner, of any length. */
+static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank)
+{
+    int64_t bytes = espi_tree_probe(rank, ESPI_TAG_DATA, comm);
+    if (bytes < 0)
+        return MPI_ERR_OTHER;
+    if (bytes > espi_blocks_bytes(blocks, rank)) {
+        espi_tree_drop(rank, comm);
+        return MPI_ERR_TRUNCATE;
+    }
+    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type, rank, ESPI_TAG_DATA,
+                          comm, MPI_STATUS_IGNORE);
 }
 
 static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
-                          const struct arrival *a)
+                          const struct arrival *a, const MPI_Status *status)
 {
-    int64_t at = 0;
-    int rc = MPI_SUCCESS;
-    for (int i = 0; a->memory && i < a->n && !rc; i++) {
-        int rank = plan->ranks[a->first + i];
-        int64_t bytes = espi_blocks_bytes(blocks, rank);
-        rc = espi_tree_unpack(a->memory + at, bytes, espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank),
-                              blocks->type, blocks->dense, comm);
-        at += bytes;
+    const struct espi_subtree *sub = a->sub;
+    int64_t bytes;
+    void *late = NULL;
+    if (status->MPI_TAG == ESPI_TAG_FAILED)
+        return MPI_ERR_OTHER;
+    if (status->MPI_TAG == ESPI_TAG_DATA) {
+        if (!a->memory)
+            return MPI_SUCCESS;
+        if (sub->n > 1)
+            return fill_all(plan, comm, blocks, sub, a->memory, plan->size + sub->first);
+        return fill(plan, comm, blocks, sub->rank, a->memory, espi_tree_received(status));
     }
+    if (sub->n == 1)
+        return take_block(comm, blocks, sub->rank);
+    int rc = receive_late(sub, comm, &late, &bytes);
+    if (!rc)
+        rc = fill_all(plan, comm, blocks, sub, (char *)late + (size_t)sub->n * sizeof(int64_t), late);
+    free(late);
     return rc;
 }
 
 /* In the order in which they come, so that copying goes on while others are under way. */
-static int await_and_unpack(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
-                            const struct arrival *arrivals, MPI_Request *requests, int n)
+static int await_and_fill(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                          const struct arrival *arrivals, MPI_Request *requests, int n)
 {
-    int rc = MPI_SUCCESS, last;
+    int rc = MPI_SUCCESS, bad;
     for (int left = n; left > 0; left--) {
         int i = MPI_UNDEFINED;
-        last = espi_real.Waitany(n, requests, &i, MPI_STATUS_IGNORE);
+        MPI_Status status;
+        bad = espi_real.Waitany(n, requests, &i, &status);
         if (i == MPI_UNDEFINED)
-            break;
-        if (!last)
-            last = finish_arrival(plan, comm, blocks, &arrivals[i]);
-        rc = rc ? rc : last;
+            return rc ? rc : bad;
+        if (!bad)
+            bad = finish_arrival(plan, comm, blocks, &arrivals[i], &status);
+        rc = rc ? rc : bad;
     }
     return rc;
 }
 
-/* Nothing to be done with any of them: one call, which many requests need (Waitany looks at all of them each time). */
-static int await_all(MPI_Request *requests, MPI_Status *statuses, int n)
+/* Hardly anything to be done with any of them: one call, which many requests need (Waitany looks at all of them each
+   time). */
+static int await_all(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                     const struct arrival *arrivals, MPI_Request *requests, MPI_Status *statuses, int n)
 {
-    int rc = espi_real.Waitall(n, requests, statuses);
-    for (int i = 0; rc == MPI_ERR_IN_STATUS && i < n; i++)
-        if (statuses[i].MPI_ERROR != MPI_SUCCESS)
-            rc = statuses[i].MPI_ERROR;
+    int rc = espi_real.Waitall(n, requests, statuses), bad;
+    for (int i = 0; i < n && rc != MPI_ERR_IN_STATUS; i++)
+        if (statuses[i].MPI_TAG != ESPI_TAG_DATA) {
+            bad = finish_arrival(plan, comm, blocks, &arrivals[i], &statuses[i]);
+            rc = rc ? rc : bad;
+        }
+    return rc;
+}
+
+/* The blocks of the ranks that are not in the tree. */
+static int take_others(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks)
+{
+    int rc = MPI_SUCCESS;
+    for (int r = 0, i = 0; r < plan->p && plan->members < plan->p; r++) {
+        while (i < plan->members && plan->ranks[i] < r)
+            i++;
+        bool member = i < plan->members && plan->ranks[i] == r;
+        if (!member && r != plan->rank && espi_blocks_bytes(blocks, r) > 0) {
+            int bad = take_block(comm, blocks, r);
+            rc = rc ? rc : bad;
+        }
+    }
     return rc;
 }
 
 static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                        const struct espi_blocks *blocks)
 {
-    int most = plan->children + plan->p - plan->members, n = 0, rc = MPI_SUCCESS, last;
+    int n = plan->children, started = 0, rc = MPI_SUCCESS, last = MPI_SUCCESS;
     bool unpack = false;
-    struct arrival *arrivals = malloc((size_t)(most + 1) * (sizeof *arrivals + sizeof(MPI_Request) + sizeof(MPI_Status)));
+    struct arrival *arrivals = malloc((size_t)(n + 1) * (sizeof *arrivals + sizeof(MPI_Request) + sizeof(MPI_Status)));
+    MPI_Status *statuses = (MPI_Status *)(arrivals + n + 1);
+    MPI_Request *requests = (MPI_Request *)(statuses + n + 1);
     if (!arrivals)
-        return MPI_ERR_NO_MEM;
-    MPI_Request *requests = (MPI_Request *)(arrivals + most + 1);
-    MPI_Status *statuses = (MPI_Status *)(requests + most + 1);
-    for (int k = 0; k < plan->children; k++)
-        arrivals[n++] = (struct arrival){plan->child[k].rank, plan->child[k].first, plan->child[k].n, NULL, 0};
-    for (int r = 0, i = 0; r < plan->p; r++) {
-        while (i < plan->members && plan->ranks[i] < r)
-            i++;
-        bool member = i < plan->members && plan->ranks[i] == r;
-        if (!member && r != plan->rank && espi_blocks_bytes(blocks, r) > 0)
-            arrivals[n++] = (struct arrival){r, 0, 0, NULL, 0};
-    }
-    for (int i = 0; i < n; i++)
-        requests[i] = MPI_REQUEST_NULL;
-    for (int i = 0; i < n && !rc; i++) {
-        rc = start_arrival(plan, comm, blocks, &arrivals[i], &requests[i]);
-        unpack = unpack || arrivals[i].memory;
+        rc = MPI_ERR_NO_MEM;
+    for (; started < n && !rc; started += !rc) {
+        arrivals[started] = (struct arrival){&plan->child[started], NULL};
+        rc = start_arrival(plan, comm, blocks, &arrivals[started], &requests[started]);
+        unpack = unpack || arrivals[started].memory;
     }
     if (!rc && !own->in_place)
         rc = espi_tree_copy(own->buf, own->count, own->type, espi_blocks_at(blocks, plan->rank),
                             espi_blocks_count(blocks, plan->rank), blocks->type,
                             own->dense && blocks->dense && own->bytes <= espi_blocks_bytes(blocks, plan->rank), own->bytes,
                             plan->rank, comm);
-    /* Everything that was started ends here, whatever failed: messages of this call must not meet the next. */
-    last = unpack ? await_and_unpack(plan, comm, blocks, arrivals, requests, n) : await_all(requests, statuses, n);
+    /* All messages of this call are taken, whatever failed: they must not meet the next. */
+    if (started > 0)
+        last = unpack ? await_and_fill(plan, comm, blocks, arrivals, requests, started)
+                      : await_all(plan, comm, blocks, arrivals, requests, statuses, started);
     rc = rc ? rc : last;
-    for (int i = 0; i < n; i++)
+    for (int k = started; k < n; k++)
+        if (espi_tree_drop(plan->child[k].rank, comm) == ESPI_TAG_ANNOUNCE)
+            espi_tree_drop(plan->child[k].rank, comm);
+    last = take_others(plan, comm, blocks);
+    rc = rc ? rc : last;
+    for (int i = 0; i < started; i++)
         espi_scratch_put(arrivals[i].memory);
     free(arrivals);
     return rc;
@@ -272,7 +392,7 @@ int espi_tree_gather(const struct espi_treeplan *plan, MPI_Comm comm, const stru
     if (plan->children > 0)
         return gather_inner(plan, comm, own);
     if (plan->member)
-        return send_up(plan, comm, own->buf, own->count, own->type, own->bytes);
+        return send_up(plan, comm, own->buf, own->count, own->type, own->bytes, ESPI_TAG_DATA);
     if (own->bytes == 0)
         return MPI_SUCCESS;
     rc = espi_tree_isend(own->buf, own->count, own->type, plan->root, ESPI_TAG_DATA, comm, &request);

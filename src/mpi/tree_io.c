@@ -20,11 +20,32 @@ int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int t
     return espi_real.Irecv_c(buf, count, type, peer, tag, comm, request);
 }
 
-int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm)
+int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status)
 {
     if (count <= INT_MAX)
-        return espi_real.Recv(buf, (int)count, type, peer, tag, comm, MPI_STATUS_IGNORE);
-    return espi_real.Recv_c(buf, count, type, peer, tag, comm, MPI_STATUS_IGNORE);
+        return espi_real.Recv(buf, (int)count, type, peer, tag, comm, status);
+    return espi_real.Recv_c(buf, count, type, peer, tag, comm, status);
+}
+
+int espi_tree_signal(int peer, int tag, MPI_Comm comm)
+{
+    return espi_real.Send(NULL, 0, MPI_BYTE, peer, tag, comm);
+}
+
+int espi_tree_drop(int peer, MPI_Comm comm)
+{
+    MPI_Status status;
+    if (espi_real.Probe(peer, MPI_ANY_TAG, comm, &status) != MPI_SUCCESS)
+        return -1;
+    int tag = status.MPI_TAG;
+    espi_real.Recv(NULL, 0, MPI_BYTE, peer, tag, comm, MPI_STATUS_IGNORE); /* cut off: that is the aim */
+    return tag;
+}
+
+int64_t espi_tree_probe(int peer, int tag, MPI_Comm comm)
+{
+    MPI_Status status;
+    return espi_real.Probe(peer, tag, comm, &status) == MPI_SUCCESS ? espi_tree_received(&status) : -1;
 }
 
 int64_t espi_tree_received(const MPI_Status *status)
@@ -64,6 +85,16 @@ int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, 
     }
     MPI_Count at = 0;
     return espi_real.Unpack_c(from, bytes, &at, buf, count, type, comm);
+}
+
+int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t room,
+                   int rank, MPI_Comm comm)
+{
+    if (bytes > room)
+        return MPI_ERR_TRUNCATE;
+    if (dense || bytes == room)
+        return espi_tree_unpack(from, bytes, buf, count, type, dense, comm);
+    return espi_tree_copy(from, bytes, MPI_PACKED, buf, count, type, false, bytes, rank, comm);
 }
 
 int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,

@@ -91,82 +91,96 @@ static int send_subtree(const struct espi_treeplan *plan, MPI_Comm comm, const s
     return rc ? rc : sent(s, sub, bytes);
 }
 
+/* Messages of the root: to its children, and to ranks that are not in the tree but have data in this call. */
+static bool is_other(const struct espi_treeplan *plan, const struct espi_blocks *blocks, int rank, int *at)
+{
+    while (*at < plan->members && plan->ranks[*at] < rank)
+        (*at)++;
+    return !(*at < plan->members && plan->ranks[*at] == rank) && espi_blocks_bytes(blocks, rank) > 0;
+}
+
 static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                         const struct espi_blocks *blocks)
 {
     struct sending s;
-    int rc = MPI_ERR_NO_MEM;
+    int rc = MPI_SUCCESS, last, k = plan->children - 1, r = 0, at = 0;
     int64_t *sizes = malloc((size_t)plan->members * sizeof *sizes);
     if (!sending_make(&s, 2 * plan->children + plan->p - plan->members) || !sizes)
-        goto out;
-    for (int i = 0; i < plan->members; i++)
+        rc = MPI_ERR_NO_MEM;
+    for (int i = 0; i < plan->members && !rc; i++)
         sizes[i] = espi_blocks_bytes(blocks, plan->ranks[i]);
-    rc = MPI_SUCCESS;
     /* The child that a gather hears last has the longest way to go: it is served first. */
-    for (int k = plan->children - 1; k >= 0 && !rc; k--)
+    for (; k >= 0 && !rc; k -= !rc)
         rc = send_subtree(plan, comm, blocks, &plan->child[k], sizes + plan->child[k].first, &s);
-    for (int r = 0, i = 0; r < plan->p && !rc; r++) {
-        while (i < plan->members && plan->ranks[i] < r)
-            i++;
-        if (!(i < plan->members && plan->ranks[i] == r) && espi_blocks_bytes(blocks, r) > 0)
+    for (; r < plan->p && !rc; r += !rc)
+        if (is_other(plan, blocks, r, &at))
             rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DATA, comm);
-    }
     if (!rc && !own->in_place)
         rc = espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
                             own->buf, own->count, own->type,
                             own->dense && blocks->dense && espi_blocks_bytes(blocks, plan->rank) <= own->bytes,
                             espi_blocks_bytes(blocks, plan->rank), plan->rank, comm);
-out:
-    rc = sending_finish(&s, rc);
+    for (; k >= 0; k--) /* whoever got nothing would wait for ever */
+        espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
+    for (; r < plan->p; r++)
+        if (is_other(plan, blocks, r, &at))
+            espi_tree_signal(r, ESPI_TAG_FAILED, comm);
+    last = sending_finish(&s, MPI_SUCCESS);
     free(sizes);
-    return rc;
+    return rc ? rc : last;
 }
 
 /* ---- ranks with children ---- */
 
-/* As a message would be received: a longer one is an error, a shorter one fills what it fills. */
-static int take_own(const struct espi_block *own, const void *from, int64_t bytes, MPI_Comm comm)
+/* The data of the subtree in *memory, and the sizes of its blocks. Takes what the parent sends in any case. */
+static int receive_subtree(const struct espi_treeplan *plan, MPI_Comm comm, int64_t *sizes, char **memory)
 {
-    if (bytes > own->bytes)
-        return MPI_ERR_TRUNCATE;
-    int64_t count = own->bytes > 0 ? bytes / (own->bytes / own->count) : 0;
-    return espi_tree_unpack(from, bytes, own->buf, count, own->type, own->dense, comm);
+    int64_t table = (int64_t)plan->n * (int64_t)sizeof *sizes, total = 0;
+    int64_t room = plan->bytes > table ? plan->bytes : table;
+    MPI_Status status;
+    *memory = espi_scratch_get((size_t)room);
+    if (!*memory) {
+        if (espi_tree_drop(plan->parent, comm) == ESPI_TAG_ANNOUNCE)
+            espi_tree_drop(plan->parent, comm);
+        return MPI_ERR_NO_MEM;
+    }
+    memcpy(sizes, plan->size + plan->first, (size_t)table);
+    int rc = espi_tree_recv(*memory, room, MPI_PACKED, plan->parent, MPI_ANY_TAG, comm, &status);
+    if (rc || status.MPI_TAG == ESPI_TAG_DATA)
+        return rc;
+    if (status.MPI_TAG == ESPI_TAG_FAILED)
+        return MPI_ERR_OTHER;
+    memcpy(sizes, *memory, (size_t)table);
+    for (int i = 0; i < plan->n; i++)
+        total += sizes[i];
+    if (total > room) {
+        espi_scratch_put(*memory);
+        *memory = espi_scratch_get((size_t)total);
+        if (!*memory) {
+            espi_tree_drop(plan->parent, comm);
+            return MPI_ERR_NO_MEM;
+        }
+    }
+    rc = espi_tree_recv(*memory, total, MPI_PACKED, plan->parent, MPI_ANY_TAG, comm, &status);
+    return rc || status.MPI_TAG == ESPI_TAG_DATA ? rc : MPI_ERR_OTHER;
 }
 
 static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
 {
     struct sending s;
-    MPI_Request request;
-    MPI_Status status;
-    int rc = MPI_ERR_NO_MEM;
-    int64_t table = (int64_t)plan->n * (int64_t)sizeof(int64_t), total = 0, at = 0;
-    int64_t room = plan->bytes > table ? plan->bytes : table;
-    int64_t *sizes = malloc((size_t)table), *offsets = malloc((size_t)table);
-    char *memory = espi_scratch_get((size_t)room);
-    if (!sending_make(&s, 2 * plan->children) || !sizes || !offsets || !memory)
-        goto out;
-    memcpy(sizes, plan->size + plan->first, (size_t)table);
-    rc = espi_tree_irecv(memory, room, MPI_PACKED, plan->parent, MPI_ANY_TAG, comm, &request);
-    if (!rc)
-        rc = espi_real.Wait(&request, &status);
-    if (!rc && status.MPI_TAG == ESPI_TAG_ANNOUNCE) {
-        memcpy(sizes, memory, (size_t)table);
-        for (int i = 0; i < plan->n; i++)
-            total += sizes[i];
-        if (total > room) {
-            espi_scratch_put(memory);
-            if (!(memory = espi_scratch_get((size_t)total))) {
-                rc = MPI_ERR_NO_MEM;
-                goto out;
-            }
-        }
-        rc = espi_tree_irecv(memory, total, MPI_PACKED, plan->parent, ESPI_TAG_DATA, comm, &request);
-        if (!rc)
-            rc = espi_real.Wait(&request, MPI_STATUS_IGNORE);
+    int rc = MPI_SUCCESS, last, k = plan->children - 1;
+    int64_t *sizes = malloc(2 * (size_t)plan->n * sizeof *sizes), *offsets = sizes ? sizes + plan->n : NULL, at = 0;
+    char *memory = NULL;
+    if (!sending_make(&s, 2 * plan->children) || !sizes) {
+        rc = MPI_ERR_NO_MEM;
+        if (espi_tree_drop(plan->parent, comm) == ESPI_TAG_ANNOUNCE)
+            espi_tree_drop(plan->parent, comm);
+    } else {
+        rc = receive_subtree(plan, comm, sizes, &memory);
     }
-    for (int i = 0; i < plan->n; at += sizes[i++])
+    for (int i = 0; i < plan->n && !rc; at += sizes[i++])
         offsets[i] = at;
-    for (int k = plan->children - 1; k >= 0 && !rc; k--) {
+    for (; k >= 0 && !rc; k -= !rc) {
         const struct espi_subtree *sub = &plan->child[k];
         int64_t *below = sizes + (sub->first - plan->first), bytes = 0;
         for (int i = 0; i < sub->n; i++)
@@ -180,23 +194,27 @@ static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const 
     }
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)
-            rc = take_own(own, memory + offsets[i], sizes[i], comm);
-out:
-    rc = sending_finish(&s, rc);
+            rc = espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type, own->dense, own->bytes,
+                                plan->rank, comm);
+    for (; k >= 0; k--)
+        espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
+    last = sending_finish(&s, MPI_SUCCESS);
     espi_scratch_put(memory);
-    free(offsets);
     free(sizes);
-    return rc;
+    return rc ? rc : last;
 }
 
 int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks)
 {
+    MPI_Status status;
     if (plan->rank == plan->root)
         return scatter_root(plan, comm, own, blocks);
     if (plan->children > 0)
         return scatter_inner(plan, comm, own);
     if (!plan->member && own->bytes == 0)
         return MPI_SUCCESS;
-    return espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, ESPI_TAG_DATA, comm);
+    int rc = espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, MPI_ANY_TAG, comm,
+                            &status);
+    return rc || status.MPI_TAG == ESPI_TAG_DATA ? rc : MPI_ERR_OTHER;
 }

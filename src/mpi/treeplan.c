@@ -96,10 +96,12 @@ void espi_treeplan_release(struct espi_treeplan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-int64_t espi_treeplan_room(const struct espi_treeplan *plan, int64_t bytes)
+/* The root receives into the program's memory: no more than planned is sent to it unannounced. */
+int64_t espi_treeplan_room(const struct espi_treeplan *plan, int parent, int n, int64_t bytes)
 {
-    int64_t room = bytes + bytes / 100 * plan->slack_percent + (plan->slack_percent ? 64 : 0);
-    return room < (int64_t)sizeof(int64_t) ? (int64_t)sizeof(int64_t) : room;
+    if (parent == plan->root || !plan->slack_percent)
+        return bytes;
+    return bytes + bytes / 100 * plan->slack_percent + 64 + (int64_t)sizeof(int64_t) * n;
 }
 
 int64_t espi_blocks_count(const struct espi_blocks *blocks, int rank)

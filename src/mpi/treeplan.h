@@ -2,12 +2,19 @@
  * One rank's part in a gather or scatter along a communication tree, and how it is carried out.
  *
  * Subtrees are ranges of the ranks that take part, so the blocks of a subtree travel as one piece in the order of the
- * ranks. A tree is correct for any counts, not only those it was planned for:
+ * ranks. A tree is correct for any counts, not only those it was planned for, and for counts that do not agree: no receive
+ * of it can be cut off (MPI_Wait reports that through MPI_COMM_WORLD, whatever the program's communicator says).
  * - The root knows all counts of the call, every other rank its own.
- * - Gather: a rank that passes on more than its parent left room for announces the number of bytes first
- *   (ESPI_TAG_ANNOUNCE). Towards the root this is never needed.
- * - Scatter: where the sizes in a subtree of several ranks are not the planned ones, the sizes go ahead of the data.
+ * - Gather: a piece in which every block has its planned size travels alone (ESPI_TAG_DATA), and so does a single block
+ *   for which there is room. A piece of several blocks in which one is not as planned has the sizes in front
+ *   (ESPI_TAG_SIZED). What may not fit, and any ESPI_TAG_SIZED to the root, which receives straight into the program's
+ *   memory, is announced by an empty message (ESPI_TAG_ANNOUNCE) and received when its length is known. So the root sees
+ *   which block is longer than its room, exactly as if it had received it from its owner.
+ * - Scatter: where the sizes in a subtree of several ranks are not the planned ones, the sizes go ahead of the data
+ *   (ESPI_TAG_ANNOUNCE). Blocks too long are seen where they end, by a blocking receive or a comparison.
  * - Ranks that are not in the tree (they had no data when it was planned) exchange their data with the root directly.
+ * - A rank that cannot do its part (memory) takes what is sent to it and sends empty messages on (ESPI_TAG_FAILED): those
+ *   who miss data because of it get MPI_ERR_OTHER, and nothing of the call meets the next one.
  * Messages of one call never mix with those of the next: they travel on a private communicator, and between two ranks
  * in order.
  */
@@ -21,7 +28,7 @@
 #include "base/status.h"
 #include "commtree/commtree.h"
 
-enum { ESPI_TAG_DATA = 1, ESPI_TAG_ANNOUNCE = 2 };
+enum { ESPI_TAG_DATA = 1, ESPI_TAG_ANNOUNCE = 2, ESPI_TAG_SIZED = 3, ESPI_TAG_FAILED = 4 };
 
 /* ---- treeplan.c: pure bookkeeping ---- */
 
@@ -51,8 +58,8 @@ struct espi_treeplan {
 espi_status espi_treeplan_make(const struct espi_commtree *tree, const int64_t *size, int rank, int slack_percent,
                                struct espi_treeplan *plan);
 void espi_treeplan_release(struct espi_treeplan *plan);
-/* Bytes that the parent of subtree `sub` leaves room for in a gather. */
-int64_t espi_treeplan_room(const struct espi_treeplan *plan, int64_t bytes);
+/* Bytes that `parent` leaves room for in a gather, for a subtree of n ranks and `bytes` planned bytes. */
+int64_t espi_treeplan_room(const struct espi_treeplan *plan, int parent, int n, int64_t bytes);
 
 /* ---- a call ---- */
 
@@ -94,13 +101,23 @@ int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer,
                     MPI_Request *request);
 int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request);
 /* For what may be truncated: an error is reported to `comm`, that of an espi_tree_irecv to MPI_COMM_WORLD. */
-int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm);
+int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status);
+/* An empty message of that tag, and its completion. */
+int espi_tree_signal(int peer, int tag, MPI_Comm comm);
+/* Takes the next message of a peer, of any tag and length, and forgets it; returns its tag, -1 if there was an error. */
+int espi_tree_drop(int peer, MPI_Comm comm);
+/* Length of the next message of a peer with that tag; waits for it. Negative: an error. */
+int64_t espi_tree_probe(int peer, int tag, MPI_Comm comm);
 /* Bytes of a message received as MPI_PACKED. */
 int64_t espi_tree_received(const MPI_Status *status);
 /* `count` x `type` at `buf` to or from `bytes` contiguous bytes. */
 int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes, MPI_Comm comm);
 int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
                      MPI_Comm comm);
+/* `bytes` contiguous bytes into a block of `room` bytes as a message would be received: MPI_ERR_TRUNCATE, and nothing
+   written, where it is longer; a shorter one fills what it fills. `rank` is the caller's in `comm`. */
+int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t room,
+                   int rank, MPI_Comm comm);
 /* The root's own block, from `from` to `to`. */
 int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,
                    MPI_Datatype to_type, bool dense, int64_t bytes, int rank, MPI_Comm comm);
