@@ -72,6 +72,9 @@ const char *cli_bytes(char *buf, size_t size, double bytes);
 /* The folder that libespalier.so and libespalier-core.so stand in: beside this build, or where they are installed
    (also below another root). false when there is none; `buf` then holds the place where they should be. */
 bool cli_library_folder(char *buf, size_t size);
+/* The path of a program that belongs to Espalier but is not in PATH; found in the same way. */
+bool cli_helper_program(const char *name, char *buf, size_t size);
+#define CLI_CALIBRATE "espalier-calibrate"
 #define CLI_STUB "libespalier.so"
 #define CLI_CORE "libespalier-core.so"
 

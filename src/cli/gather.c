@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/readmodel.h"
 #include "commtree/commtree.h"
 
 enum {
     OPTION_SIZES, OPTION_DIST, OPTION_P, OPTION_B, OPTION_RHO, OPTION_SEED, OPTION_ALPHA, OPTION_BETA, OPTION_GAMMA,
-    OPTION_LATENCY, OPTION_ROOT, OPTION_ALGORITHM, OPTION_OP, OPTION_FORMAT
+    OPTION_LATENCY, OPTION_MODEL, OPTION_LEVEL, OPTION_ROOT, OPTION_ALGORITHM, OPTION_OP, OPTION_FORMAT
 };
 
 static const struct cli_spec spec = {
@@ -33,6 +34,8 @@ static const struct cli_spec spec = {
             {"--gamma", "G", "time per byte of a receiving rank's own block (default 0)"},
             {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own "
                                "block while they wait (default 0)"},
+            {"--model", "FILE", "take these four from a model file (espalier calibrate), in seconds, instead"},
+            {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has it), or node"},
             {"--root", "R", "a rank, or best (the default): choose it too"},
             {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the default); "
                                        "also unordered, two-size"},
@@ -48,8 +51,8 @@ enum format { FORMAT_TSV, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
 
 struct request {
     struct espi_commtree_problem problem;
-    const char *file;
-    bool have_dist, have_p, picked;
+    const char *file, *model, *level;
+    bool have_constant, have_dist, have_p, picked;
     enum espi_commtree_dist dist;
     int64_t p, b, rho, seed, root;
     enum espi_commtree_kind kinds[64];
@@ -255,9 +258,10 @@ static int take_whole(const char *option, const char *value, int64_t least, int6
                      value);
 }
 
-static int take_constant(const char *option, const char *value, double *number)
+static int take_constant(struct request *request, const char *option, const char *value, double *number)
 {
     char *end;
+    request->have_constant = true;
     *number = strtod(value, &end);
     if (end != value && *end == '\0' && isfinite(*number) && *number >= 0 && *number <= 1e15)
         return CLI_OK;
@@ -328,15 +332,21 @@ static int take_option(struct request *request, int option, const char *value)
     case OPTION_SEED:
         return take_whole("--seed", value, 0, INT64_MAX, &request->seed);
     case OPTION_ALPHA:
-        return take_constant("--alpha", value, &model->alpha);
+        return take_constant(request, "--alpha", value, &model->alpha);
     case OPTION_BETA:
-        return take_constant("--beta", value, &model->beta);
+        return take_constant(request, "--beta", value, &model->beta);
     case OPTION_GAMMA:
-        return take_constant("--gamma", value, &model->gamma);
+        return take_constant(request, "--gamma", value, &model->gamma);
     case OPTION_LATENCY:
-        code = take_constant("--latency", value, &model->latency);
+        code = take_constant(request, "--latency", value, &model->latency);
         model->early_copy = model->latency > 0;
         return code;
+    case OPTION_MODEL:
+        request->model = value;
+        return CLI_OK;
+    case OPTION_LEVEL:
+        request->level = value;
+        return CLI_OK;
     case OPTION_ROOT:
         request->root = ESPI_COMMTREE_BEST;
         return strcmp(value, "best") == 0 ? CLI_OK : take_whole("--root", value, 0, INT32_MAX - 1, &request->root);
@@ -378,6 +388,15 @@ int espi_cli_gather(int argc, char **argv)
         return cli_usage("expected either --sizes or --dist, found %s", request.have_dist ? "both" : "neither");
     if (request.have_dist && !request.have_p)
         return cli_usage("expected -p with --dist");
+    if (request.level != NULL && request.model == NULL)
+        return cli_usage("--level: expected --model with it");
+    if (request.model != NULL) {
+        if (request.have_constant)
+            return cli_usage("expected either --model or constants of the model, found both");
+        int code = cli_read_model(request.model, request.level, &request.problem.model);
+        if (code != CLI_OK)
+            return code;
+    }
     if (request.format == FORMAT_DOT || request.format == FORMAT_SVG) {
         if (!request.picked) {
             request.kinds[0] = ESPI_COMMTREE_OPTIMAL;

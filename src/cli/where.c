@@ -1,4 +1,4 @@
-/* Where libespalier.so and the core stand. */
+/* Where libespalier.so and the core stand, and programs that `espalier` becomes. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,14 +6,16 @@
 
 #include "cli/cli.h"
 
-static bool holds_stub(const char *folder)
+static bool holds(const char *folder, const char *name, int how)
 {
-    char name[PATH_MAX + 32];
-    snprintf(name, sizeof name, "%s/%s", folder, CLI_STUB);
-    return access(name, R_OK) == 0;
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, how) == 0;
 }
 
-bool cli_library_folder(char *buf, size_t size)
+/* The folder that holds `name`: `installed` of where Espalier was configured to be, or of another root it was put below;
+   or `built` beside this program, where it was built. false: `buf` holds `installed`. */
+static bool find(const char *installed, const char *built, const char *name, int how, char *buf, size_t size)
 {
     char self[PATH_MAX];
     static const char bin[] = ESPALIER_BINDIR;
@@ -27,15 +29,27 @@ bool cli_library_folder(char *buf, size_t size)
         /* Installed as configured, or below another root: ROOT/bin of this program gives ROOT. */
         size_t tail = strlen(bin);
         if ((size_t)len >= tail && strcmp(self + len - tail, bin) == 0) {
-            snprintf(buf, size, "%.*s%s", (int)((size_t)len - tail), self, ESPALIER_PKGLIBDIR);
-            if (holds_stub(buf))
+            snprintf(buf, size, "%.*s%s", (int)((size_t)len - tail), self, installed);
+            if (holds(buf, name, how))
                 return true;
         }
-        /* In the build folder, where libtool keeps what it has built. */
-        snprintf(buf, size, "%s/.libs", self);
-        if (holds_stub(buf))
+        snprintf(buf, size, "%s%s", self, built);
+        if (holds(buf, name, how))
             return true;
     }
-    snprintf(buf, size, "%s", ESPALIER_PKGLIBDIR);
-    return holds_stub(buf);
+    snprintf(buf, size, "%s", installed);
+    return holds(buf, name, how);
+}
+
+bool cli_library_folder(char *buf, size_t size)
+{
+    return find(ESPALIER_PKGLIBDIR, "/.libs", CLI_STUB, R_OK, buf, size); /* libtool keeps there what it has built */
+}
+
+bool cli_helper_program(const char *name, char *buf, size_t size)
+{
+    bool found = find(ESPALIER_PKGLIBEXECDIR, "", name, X_OK, buf, size);
+    size_t len = strlen(buf);
+    snprintf(buf + len, size - len, "/%s", name);
+    return found;
 }

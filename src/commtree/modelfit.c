@@ -17,7 +17,7 @@ double espi_lower_quartile(double *value, int n)
 
 struct espi_line espi_fit_line(int n, const int64_t *size, const double *time)
 {
-    struct espi_line line = {0, 0, 0};
+    struct espi_line line = {0, 0, 0, 0};
     double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
     for (int i = 0; i < n; i++) {
         double x = (double)size[i], y = time[i], weight = y > 0 ? 1 / (y * y) : 0;
@@ -43,8 +43,24 @@ struct espi_line espi_fit_line(int n, const int64_t *size, const double *time)
         double error = time[i] > 0 ? fabs(line.start + line.slope * (double)size[i] - time[i]) / time[i] : 0;
         if (error > line.error)
             line.error = error;
+        line.squares += error * error;
     }
     return line;
+}
+
+int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct espi_line line[2])
+{
+    int best = n;
+    line[0] = line[1] = espi_fit_line(n, size, time);
+    for (int k = 3; k + 3 <= n; k++) {
+        struct espi_line low = espi_fit_line(k, size, time), high = espi_fit_line(n - k, size + k, time + k);
+        if (best == n || low.squares + high.squares < line[0].squares + line[1].squares) {
+            line[0] = low;
+            line[1] = high;
+            best = k;
+        }
+    }
+    return best;
 }
 
 struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, const int64_t *size, const double *time,

@@ -13,9 +13,15 @@ double espi_lower_quartile(double *value, int n);
    relative errors is least; both at least 0. */
 struct espi_line {
     double start, slope;
-    double error; /* the largest relative error of a point */
+    double error;   /* the largest relative error of a point */
+    double squares; /* sum of the squares of all of them */
 };
 struct espi_line espi_fit_line(int n, const int64_t *size, const double *time);
+
+/* Two such lines, one up to some size and one beyond, where libraries change from eager messages to others: the split, with
+   at least three points on each side, that leaves the least error. Returns the index of the first point of the second line;
+   n, and one line, when there are fewer than six points. */
+int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct espi_line line[2]);
 
 /* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The part
    that messages cannot overlap is alpha, the rest of one_way is latency. beta: so that the relative errors of

@@ -23,3 +23,10 @@ libespalier_core_la_SOURCES += %D%/budget.c %D%/budget.h %D%/kinds.c %D%/kinds.h
 libespalier_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -export-symbols-regex '^espi_core_start$$'
 libespalier_core_la_LIBADD = libespi-pure.la
+
+# The MPI program that `espalier calibrate` becomes.
+pkglibexec_PROGRAMS += espalier-calibrate
+espalier_calibrate_SOURCES = %D%/calibrate.c %D%/real.c %D%/real.h %D%/real.def %D%/tree_model.h
+espalier_calibrate_SOURCES += %D%/tree_places.c %D%/tree_measure.c %D%/tree_measure.h
+espalier_calibrate_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+espalier_calibrate_LDADD = libespi-pure.la $(MPI_LIBS) -lm

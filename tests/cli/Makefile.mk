@@ -14,8 +14,8 @@ TESTS += %D%/check_settings %D%/check_log %D%/check_stats
 endif
 
 # The command: golden cases, then random bytes.
-dist_check_SCRIPTS += %D%/run-golden %D%/run-fuzz %D%/check-docs
-TESTS += %D%/run-golden %D%/run-fuzz %D%/check-docs
+dist_check_SCRIPTS += %D%/run-golden %D%/run-fuzz %D%/run-calibrate %D%/check-docs
+TESTS += %D%/run-golden %D%/run-fuzz %D%/run-calibrate %D%/check-docs
 EXTRA_DIST += %D%/golden %D%/data
 
 # Statistics of MPI programs.

@@ -1,0 +1,11 @@
+/* Reading model files for the command line. */
+#ifndef ESPI_CLI_READMODEL_H
+#define ESPI_CLI_READMODEL_H
+
+#include "commtree/modelfile.h"
+
+/* The constants of `level` ("node", "net"; NULL: those of the network where the file has them, else of the node) in a
+   model file. Returns an exit code; the error was printed. */
+int cli_read_model(const char *file, const char *level, struct espi_commtree_model *model);
+
+#endif

@@ -1,0 +1,281 @@
+/* espalier-calibrate: what `espalier calibrate` becomes on each rank. Measures messages between pairs of ranks, per level,
+   and writes the constants of the communication model with what they were taken from.
+
+   Arguments, checked by the command: FILE (empty: none) and the number of pairs for each level. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/quiet.h"
+#include "commtree/modelfit.h"
+#include "mpi/real.h"
+#include "mpi/tree_measure.h"
+#include "stats/buffer.h"
+
+enum { MOST_PAIRS = 64, MOST_HOSTS = 16, COPY = 1 << 20, COPY_ROUNDS = 40 };
+
+static const struct espi_link_effort effort = {
+    .least = 25, .most = 250, .settled = 0.01, .seconds = 1, .all_seconds = 30, .sizes = 13,
+    .size = {1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21,
+             1 << 22},
+};
+
+/* Of a pair, then in the middle of all pairs. */
+struct facts {
+    struct espi_link_times times;
+    double copy;
+};
+
+static int rank, size;
+
+static int failed(const char *what, const char *why)
+{
+    if (rank == 0)
+        fprintf(stderr, "espalier calibrate: %s%s%s\n", what, why[0] ? ": " : "", why);
+    return 1;
+}
+
+/* ---- measuring ---- */
+
+static double middle(const struct facts *facts, int n, size_t offset)
+{
+    double value[MOST_PAIRS];
+    for (int k = 0; k < n; k++) /* insertion into the sorted ones */
+        for (int i = k; i >= 0; i--) {
+            double x = *(const double *)((const char *)&facts[k] + offset);
+            if (i == 0 || value[i - 1] <= x) {
+                value[i] = x;
+                break;
+            }
+            value[i] = value[i - 1];
+        }
+    return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
+}
+
+/* One pair after the other, all other ranks asleep. The result is on rank 0. */
+static void measure_level(const struct espi_places *places, enum espi_level level, int most, char *memory, int *pairs,
+                          int (*pair)[2], struct facts *all)
+{
+    struct facts facts[MOST_PAIRS];
+    int n = espi_link_pairs(places, level, most, pair), sizes = ESPI_LINK_SIZES;
+    memset(facts, 0, sizeof facts);
+    memset(all, 0, sizeof *all);
+    for (int k = 0; k < n; k++) {
+        MPI_Request request;
+        if (rank == pair[k][0] || rank == pair[k][1])
+            espi_link_measure(MPI_COMM_WORLD, rank, pair[k][0], pair[k][1], &effort, memory, &facts[k].times);
+        if (rank == pair[k][0])
+            facts[k].copy = espi_copy_measure(memory, COPY, COPY_ROUNDS);
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        espi_wait_quietly(&request);
+        MPI_Bcast(&facts[k], (int)sizeof facts[k], MPI_BYTE, pair[k][0], MPI_COMM_WORLD);
+        sizes = facts[k].times.sizes < sizes ? facts[k].times.sizes : sizes;
+    }
+    *pairs = n;
+    if (n == 0)
+        return;
+    all->copy = middle(facts, n, offsetof(struct facts, copy));
+    all->times.one_way = middle(facts, n, offsetof(struct facts, times.one_way));
+    all->times.gap = middle(facts, n, offsetof(struct facts, times.gap));
+    all->times.sizes = sizes;
+    for (int i = 0; i < sizes; i++)
+        all->times.time[i] = middle(facts, n, offsetof(struct facts, times.time) + (size_t)i * sizeof(double));
+}
+
+/* ---- the text ---- */
+
+/* Host names by node, those of the first MOST_HOSTS; on rank 0. */
+static void write_head(struct espi_buffer *out, const struct espi_places *places, const char *file, const char *pairs)
+{
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = "", version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", host[sizeof name];
+    int len = 0;
+    MPI_Get_processor_name(name, &len);
+    MPI_Get_library_version(version, &len);
+    for (char *at = version; *at; at++) /* the first line, its words apart by one blank */
+        if (*at == '\n')
+            *at = '\0';
+        else if (*at == '\t')
+            *at = ' ';
+    if (rank == 0) {
+        espi_buffer_text(out, "# Constants of the communication model: seconds per message, seconds per byte.\n"
+                              "# ESPALIER_MODEL names such a file; man espalier explains it.\n#\n");
+        espi_buffer_format(out, "# MPI      %s\n# command  espalier calibrate", version);
+        if (pairs)
+            espi_buffer_format(out, " --pairs %s", pairs);
+        espi_buffer_format(out, "%s%s\n# ranks    %d\n# nodes    %d\n# hosts   ", file[0] ? " -o " : "", file, size,
+                           places->nodes);
+    }
+    for (int x = 0; x < places->nodes && x < MOST_HOSTS; x++) {
+        int first = 0, ranks = 0;
+        for (int i = places->size - 1; i >= 0; i--)
+            if (places->node[i] == x) {
+                first = i;
+                ranks++;
+            }
+        memcpy(host, name, sizeof host);
+        if (first != 0 && rank == first)
+            MPI_Send(name, (int)sizeof name, MPI_CHAR, 0, 9, MPI_COMM_WORLD);
+        if (first != 0 && rank == 0)
+            MPI_Recv(host, (int)sizeof host, MPI_CHAR, first, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (char *at = host; *at; at++)
+            if ((unsigned char)*at < 0x20)
+                *at = '?';
+        if (rank == 0)
+            espi_buffer_format(out, "%s %s (%d)", x ? "," : "", host, ranks);
+    }
+    if (rank == 0)
+        espi_buffer_text(out, places->nodes > MOST_HOSTS ? ", ...\n" : "\n");
+}
+
+static void write_line(struct espi_buffer *out, const struct espi_line *line, int64_t from, int64_t to)
+{
+    espi_buffer_format(out, "#   %7" PRId64 " to %7" PRId64 " bytes: %.3f us + %.4f ns per byte, within %.0f %%\n", from, to,
+                       line->start * 1e6, line->slope * 1e9, 100 * line->error);
+}
+
+static void write_level(struct espi_buffer *out, enum espi_level level, const struct espi_places *places, int n,
+                        int (*pair)[2], const struct facts *facts, struct espi_commtree_model *model)
+{
+    const struct espi_link_times *t = &facts->times;
+    struct espi_line line[2];
+    char text[512];
+    espi_buffer_format(out, "#\n# ---- %s: ranks of %s\n", espi_level_name(level),
+                       level == ESPI_LEVEL_NODE ? "one node" : "different nodes");
+    if (n == 0) {
+        espi_buffer_format(out, "#   not measured: %s\n",
+                           places->nodes == 1 ? "all ranks are on one node" : "no two ranks are on one node");
+        return;
+    }
+    *model = espi_fit_model(t->one_way, t->gap, t->sizes, effort.size, t->time, facts->copy);
+    espi_buffer_format(out, "#   pairs of ranks:");
+    for (int k = 0; k < n; k++)
+        espi_buffer_format(out, " %d-%d", pair[k][0], pair[k][1]);
+    espi_buffer_format(out, "\n#   one byte, one way: %.3f us; each further message of a burst: %.3f us\n",
+                       t->one_way * 1e6, t->gap * 1e6);
+    espi_buffer_format(out, "#   local copy of %d bytes: %.4f ns per byte\n", COPY / 2, facts->copy * 1e9);
+    espi_buffer_text(out, "#     bytes      measured us         model us   model/measured\n");
+    for (int i = 0; i < t->sizes; i++) {
+        double predicted = model->alpha + model->latency + model->beta * (double)effort.size[i];
+        espi_buffer_format(out, "#   %7" PRId64 " %16.3f %16.3f %16.2f\n", effort.size[i], t->time[i] * 1e6, predicted * 1e6,
+                           t->time[i] > 0 ? predicted / t->time[i] : 0);
+    }
+    int k = espi_fit_two_lines(t->sizes, effort.size, t->time, line);
+    espi_buffer_text(out, "#   straight lines through the measured times, small and large messages apart:\n");
+    write_line(out, &line[0], effort.size[0], effort.size[k - 1]);
+    if (k < t->sizes)
+        write_line(out, &line[1], effort.size[k], effort.size[t->sizes - 1]);
+    espi_buffer_text(out, "#   alpha: the gap in a burst; latency: the rest of one way; beta: least squares of the relative\n"
+                          "#   errors at all sizes above; times: lower quartiles of rounds, the middle of the pairs\n");
+    struct espi_level_models one;
+    memset(&one, 0, sizeof one);
+    one.have[level] = true;
+    one.level[level] = *model;
+    espi_modelfile_write(&one, text, sizeof text);
+    espi_buffer_text(out, text);
+}
+
+/* ---- the file ---- */
+
+/* A file beside the wanted one, renamed in the end, so that it appears as a whole; a device is written to directly. */
+static int open_output(const char *name, char *fresh, size_t room)
+{
+    struct stat status;
+    bool exists = stat(name, &status) == 0;
+    fresh[0] = '\0';
+    if (exists && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (exists && !S_ISREG(status.st_mode))
+        return open(name, O_WRONLY | O_CLOEXEC);
+    if (exists && access(name, W_OK) != 0)
+        return -1;
+    snprintf(fresh, room, "%s.%ld~", name, (long)getpid());
+    return open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int finish(int file, const char *name, const char *fresh, const struct espi_buffer *text)
+{
+    if (text->failed)
+        return failed("no memory", "");
+    if (!espi_write_quietly(STDOUT_FILENO, text->data, text->len))
+        return failed("the output cannot be written", strerror(errno));
+    if (file < 0)
+        return 0;
+    if (!espi_write_quietly(file, text->data, text->len) || close(file) != 0 || (fresh[0] && rename(fresh, name) != 0)) {
+        int error = errno;
+        if (fresh[0])
+            unlink(fresh);
+        return failed(name, strerror(error));
+    }
+    return 0;
+}
+
+static int calibrate(const char *name, const char *pairs_text)
+{
+    struct espi_places places;
+    struct espi_buffer text = ESPI_BUFFER_INIT;
+    struct espi_commtree_model model[ESPI_LEVELS];
+    char fresh[4200] = "";
+    int most = pairs_text ? atoi(pairs_text) : 4, ready = 1, all = 0, code = 0, file = -1, error = 0;
+    memset(model, 0, sizeof model);
+    if (size < 2)
+        return failed("expected two ranks or more; start it as: mpiexec -n 4 espalier calibrate", "");
+    if (rank == 0 && name[0]) {
+        file = open_output(name, fresh, sizeof fresh);
+        error = errno;
+    }
+    int *node = malloc((size_t)size * sizeof *node);
+    char *memory = calloc(1, (size_t)effort.size[effort.sizes - 1]);
+    ready = node && memory && (rank != 0 || !name[0] || file >= 0);
+    MPI_Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) {
+        code = rank != 0 ? 1 : name[0] && file < 0 ? failed(name, strerror(error)) : failed("no memory", "");
+        goto out;
+    }
+    espi_places_of(MPI_COMM_WORLD, espi_node_of(MPI_COMM_WORLD), node, &places);
+    write_head(&text, &places, name, pairs_text);
+    for (int l = 0; l < ESPI_LEVELS; l++) {
+        struct facts facts;
+        int pair[MOST_PAIRS][2], n;
+        measure_level(&places, (enum espi_level)l, most < MOST_PAIRS ? most : MOST_PAIRS, memory, &n, pair, &facts);
+        if (rank == 0)
+            write_level(&text, (enum espi_level)l, &places, n, pair, &facts, &model[l]);
+    }
+    if (rank == 0) {
+        code = finish(file, name, fresh, &text);
+        file = -1;
+        fresh[0] = '\0';
+    }
+    MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+out:
+    if (file >= 0) {
+        close(file);
+        unlink(fresh);
+    }
+    espi_buffer_release(&text);
+    free(memory);
+    free(node);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *missing = espi_real_load(RTLD_DEFAULT);
+    if (missing)
+        code = failed(missing, "the MPI library does not have it");
+    else
+        code = calibrate(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : NULL);
+    MPI_Finalize();
+    return code;
+}

@@ -1,0 +1,1 @@
+PMI_RANK=1 espalier calibrate --pairs 0
