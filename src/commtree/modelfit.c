@@ -68,6 +68,10 @@ struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, con
 {
     struct espi_commtree_model model = {0, 0, gamma, 0, true};
     double above = 0, below = 0;
+    /* A tiny message cannot take longer than a larger one: then it was disturbed more. */
+    for (int i = 0; i < n; i++)
+        if (time[i] > 0 && time[i] < one_way)
+            one_way = time[i];
     /* A gap as long as the way itself, or none that could be seen, tells nothing: half and half. */
     model.alpha = gap > 0 && gap < one_way ? gap : gap >= one_way ? one_way : one_way / 2;
     model.latency = one_way - model.alpha;
@@ -77,6 +81,8 @@ struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, con
         below += weight * x * x;
     }
     model.beta = below > 0 && above > 0 ? above / below : 0;
+    if (model.beta <= 0 && n > 0) /* at least something that is not less than the truth */
+        model.beta = time[n - 1] / (double)size[n - 1];
     /* The constructions need gamma <= beta to be fast, and a copy that costs more than a message is not hidden anyway. */
     if (model.gamma > model.beta)
         model.gamma = model.beta;

@@ -24,7 +24,8 @@ struct espi_line espi_fit_line(int n, const int64_t *size, const double *time);
 int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct espi_line line[2]);
 
 /* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The part
-   that messages cannot overlap is alpha, the rest of one_way is latency. beta: so that the relative errors of
+   that messages cannot overlap is alpha, the rest of one_way is latency. A one_way above the time of a larger message
+   counts as that. beta: so that the relative errors of
    one_way + beta * size at n >= 1 sizes are least in the sense of squares. gamma: seconds per byte of a copy. */
 struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, const int64_t *size, const double *time,
                                           double gamma);

@@ -82,6 +82,13 @@ TESTS += %D%/test-commtree
 %C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_commtree_LDADD = $(ESPI_UNIT_LIBS) -lm
 
+check_PROGRAMS += %D%/test-modelfile
+TESTS += %D%/test-modelfile
+%C%_test_modelfile_SOURCES = %D%/random.c %D%/random.h %D%/test_modelfile.c
+%C%_test_modelfile_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_modelfile_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_modelfile_LDADD = $(ESPI_UNIT_LIBS) -lm
+
 check_PROGRAMS += %D%/test-fold
 TESTS += %D%/test-fold
 %C%_test_fold_SOURCES = %D%/test_fold.c %D%/random.c %D%/random.h
