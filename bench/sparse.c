@@ -1,7 +1,8 @@
 /*
  * Exact sparse reconstruction: cost and time as n grows, per kind of layout, against the dense exact method where
  * that is affordable. No MPI, one core. Usage: sparse [LARGEST_N [KIND]]; default 1000000 and all kinds.
- * Columns: kind, set, n, cost (words), ms (best of up to five), ns per entry, dense ms (n <= 2000) and its ratio.
+ * The sets are basic, MPI and extended (with strided buckets). Columns: kind, set, n, cost (words), ms (best of up to
+ * five), ns per entry, dense ms (n <= 2000) and its ratio.
  * Times are processor time of this one thread, so other load on the machine blurs them less.
  */
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 #include "reconstruct/reconstruct.h"
 
-static uint64_t state = 88172645463325252u;
+static uint64_t state;
 
 static uint64_t now(void)
 {
@@ -184,6 +185,47 @@ static void block_cyclic(struct espi_typemap *map, size_t n) /* of a matrix on 3
                 add(map, 8 * (j * side + i));
 }
 
+/* Rows of one pitch of 12, whose first 2 to 9 places are filled; every fifth row is full. For blocks of q doubles. */
+static void ragged_of(struct espi_typemap *map, size_t n, int64_t q)
+{
+    for (int64_t row = 0; map->n + 12 * (size_t)q <= n; row += 12)
+        for (int64_t k = 0, filled = row % 60 == 36 ? 12 : uniform(2, 9); k < filled; k++)
+            for (int64_t j = 0; j < q; j++)
+                add(map, 8 * ((row + k) * (q * q + 1) + j * j));
+}
+
+static void ragged(struct espi_typemap *map, size_t n)
+{
+    ragged_of(map, n, 1);
+}
+
+static void ragged_records(struct espi_typemap *map, size_t n)
+{
+    ragged_of(map, n, 4);
+}
+
+static void ragged_near(struct espi_typemap *map, size_t n) /* short rows: of 4 places, 1 to 4 filled */
+{
+    for (int64_t row = 0; map->n + 4 <= n; row += 4)
+        for (int64_t k = 0, filled = uniform(1, 4); k < filled; k++)
+            add(map, 8 * (row + k));
+}
+
+static void profiles(struct espi_typemap *map, size_t n) /* ragged matrices apart from each other: many buckets */
+{
+    for (int64_t at = 0; map->n + 400 <= n; at += 8 * uniform(1000, 1000000))
+        for (int64_t row = 0; row < 20; row++)
+            for (int64_t k = 0, filled = uniform(1, 19); k < filled; k++)
+                add(map, at + 8 * (24 * row + k));
+}
+
+static void long_rows(struct espi_typemap *map, size_t n) /* rows of a pitch with many divisors, most of them full */
+{
+    for (int64_t row = 0; map->n + 5040 <= n || map->n == 0; row += 5040)
+        for (int64_t k = 0, filled = 5040 / uniform(1, 8); k < filled && map->n < n; k++)
+            add(map, 8 * (row + k));
+}
+
 static void triangle(struct espi_typemap *map, size_t n)
 {
     int64_t side = 1;
@@ -220,9 +262,13 @@ static const struct kind {
     {"one-run", one_run},     {"runs", runs},                     {"short-runs", short_runs},
     {"row+column", row_column}, {"matrix", matrix},               {"box", box},
     {"periodic", periodic},   {"mixed-records", mixed_records},
-    {"halo", halo},           {"block-cyclic", block_cyclic},     {"triangle", triangle},             {"two-distances", two_distances},
+    {"halo", halo},           {"block-cyclic", block_cyclic},     {"triangle", triangle},
+    {"ragged", ragged},       {"ragged-records", ragged_records}, {"ragged-near", ragged_near},
+    {"profiles", profiles},   {"long-rows", long_rows},           {"two-distances", two_distances},
     {"fibonacci", fibonacci},
 };
+
+static const char *const sets[] = {"basic", "mpi", "ext"};
 
 static void measure(const struct kind *kind, enum espi_set set, size_t n)
 {
@@ -231,6 +277,7 @@ static void measure(const struct kind *kind, enum espi_set set, size_t n)
     struct espi_reconstruction r = {NULL, 0, 0, false, 0};
     espi_reconstruct_defaults(&options);
     options.set = set;
+    state = 88172645463325252u; /* the same layout for every set */
     kind->make(&map, n);
     uint64_t best = UINT64_MAX, spent = 0;
     espi_status status = ESPI_OK;
@@ -245,7 +292,7 @@ static void measure(const struct kind *kind, enum espi_set set, size_t n)
         }
         espi_arena_release(&arena);
     }
-    printf("%-15s %-5s %8zu ", kind->name, set == ESPI_SET_BASIC ? "basic" : "mpi", map.n);
+    printf("%-15s %-5s %8zu ", kind->name, sets[set], map.n);
     if (status) {
         printf("refused: %s\n", espi_status_text(status));
     } else {
@@ -274,7 +321,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (argc > 2 && strcmp(argv[2], kinds[k].name) != 0)
             continue;
-        for (int set = ESPI_SET_BASIC; set <= ESPI_SET_MPI; set++)
+        for (int set = ESPI_SET_BASIC; set <= ESPI_SET_EXTENDED; set++)
             for (size_t n = 2000; n <= largest; n *= n == 2000 ? 5 : 10)
                 measure(&kinds[k], set, n);
     }

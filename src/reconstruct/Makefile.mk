@@ -24,10 +24,12 @@ libespi_pure_la_SOURCES += \
 	%D%/sparse_expand.c \
 	%D%/sparse_family.c \
 	%D%/sparse_leafruns.c \
+	%D%/sparse_line.c \
 	%D%/sparse_period.c \
 	%D%/sparse_repeats.c \
 	%D%/sparse_root.c \
 	%D%/sparse_row.c \
+	%D%/sparse_strided.c \
 	%D%/sparse_text.c \
 	%D%/sparse_top.c \
 	%D%/sparse_tree.c \

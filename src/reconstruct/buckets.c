@@ -66,53 +66,86 @@ static int64_t pass(const struct starts *starts, int64_t s1, int64_t s2, int64_t
     return 0;
 }
 
-/* Tries one pair: for all prefixes, or for the best of all m blocks. */
-static void try_pair(const struct starts *starts, int64_t s1, int64_t s2, int64_t *fewest,
-                     struct espi_strided_buckets *best)
+/* The first stretch: how many steps of its stride *d it has. */
+static int64_t first_stretch(const struct starts *starts, int64_t *d)
 {
-    int64_t count = pass(starts, s1, s2, fewest, NULL);
-    if (best != NULL && count > 0 && (best->count == 0 || count < best->count)) {
-        *best = (struct espi_strided_buckets){count, s1, s2};
-    }
-}
-
-static void try_all(const struct starts *starts, int64_t *fewest, struct espi_strided_buckets *best)
-{
-    int64_t d = starts->m > 1 ? place(starts, 1) : 0, t = 1, next, u;
-    while ((size_t)t + 1 < starts->m && place(starts, (size_t)t + 1) - place(starts, (size_t)t) == d) {
+    int64_t t = 1;
+    *d = starts->m > 1 ? place(starts, 1) : 0;
+    while ((size_t)t + 1 < starts->m && place(starts, (size_t)t + 1) - place(starts, (size_t)t) == *d) {
         t++;
     }
-    if ((size_t)t + 1 >= starts->m) {
-        try_pair(starts, 0, d, fewest, best); /* one stretch, one bucket */
-        return;
-    }
-    next = place(starts, (size_t)t + 1);
-    try_pair(starts, next, d, fewest, best);
-    try_pair(starts, d, next - place(starts, (size_t)t), fewest, best);
-    if (d == 0 || next % d != 0) {
-        return;
-    }
-    u = next / d;
-    for (int64_t r = u - t > 1 ? u - t : 1; r <= u / 2; r++) {
-        if (u % r == 0) {
-            try_pair(starts, r * d, d, fewest, best);
-        }
-    }
+    return t;
 }
 
 void espi_buckets_fewest(const int64_t *p, size_t step, size_t m, int64_t *fewest)
 {
     const struct starts starts = {p, step, m};
+    int64_t d, t = first_stretch(&starts, &d);
     memset(fewest, 0, (m + 2) * sizeof *fewest);
-    try_all(&starts, fewest, NULL);
+    if ((size_t)t + 1 >= m) {
+        pass(&starts, 0, d, fewest, NULL); /* one stretch, one bucket */
+    } else {
+        int64_t next = place(&starts, (size_t)t + 1);
+        pass(&starts, next, d, fewest, NULL);
+        pass(&starts, d, next - place(&starts, (size_t)t), fewest, NULL);
+        int64_t u = d != 0 && next % d == 0 ? next / d : 0;
+        for (int64_t r = u - t > 1 ? u - t : 1; r <= u / 2; r++) {
+            if (u % r == 0) {
+                pass(&starts, r * d, d, fewest, NULL);
+            }
+        }
+    }
     fewest[m + 1] = 0;
+}
+
+static void try_pair(const struct starts *starts, int64_t s1, int64_t s2, struct espi_strided_buckets *best)
+{
+    int64_t count = pass(starts, s1, s2, NULL, NULL);
+    if (count > 0 && (best->count == 0 || count < best->count)) {
+        *best = (struct espi_strided_buckets){count, s1, s2};
+    }
+}
+
+/*
+ * For all m blocks one r is enough: the greatest common divisor g of the places, in units of d, at which a stretch of
+ * d begins. Any r that serves divides them all, and is at least each break in these units; so g serves too, and the
+ * larger r, the fewer buckets. If the place after a break is no multiple of d, s1 can only be that of the first.
+ */
+static int64_t common_stride(const struct starts *starts, int64_t d)
+{
+    int64_t g = 0;
+    for (size_t k = 1; k < starts->m && g != 1; k++) {
+        int64_t at = place(starts, k);
+        if (at - place(starts, k - 1) == d) {
+            continue;
+        }
+        if (at % d != 0) {
+            return 0;
+        }
+        for (int64_t rest = at / d; rest != 0;) {
+            int64_t swap = g % rest;
+            g = rest;
+            rest = swap;
+        }
+    }
+    return g < 0 ? -g * d : g * d;
 }
 
 struct espi_strided_buckets espi_buckets_best(const int64_t *p, size_t step, size_t m)
 {
     const struct starts starts = {p, step, m};
     struct espi_strided_buckets best = {0, 0, 0};
-    try_all(&starts, NULL, &best);
+    int64_t d, t = first_stretch(&starts, &d);
+    if ((size_t)t + 1 >= m) {
+        try_pair(&starts, 0, d, &best);
+        return best;
+    }
+    int64_t next = place(&starts, (size_t)t + 1), common = d != 0 ? common_stride(&starts, d) : 0;
+    try_pair(&starts, next, d, &best);
+    try_pair(&starts, d, next - place(&starts, (size_t)t), &best);
+    if (common != 0 && common != next) {
+        try_pair(&starts, common, d, &best);
+    }
     return best;
 }
 

@@ -142,7 +142,7 @@ static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *m
 }
 
 /* What no exact method takes: the best of the bounded method, the plain list, the input and, for the extended set,
-   what is exact without buckets. */
+   what is exact without strided buckets, where that is found with the same bound of work. */
 static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                            const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {
@@ -205,11 +205,8 @@ espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap
         out->exact = out->cost == out->lower_bound; /* not where a struc is set dearer than a leaf repeated 0 times */
     } else {
         status = espi_span_fits(map) ? sparse(arena, map, options, out) : ESPI_ERR_LIMIT;
-        if (status == ESPI_ERR_UNSUPPORTED || (status == ESPI_ERR_LIMIT && espi_span_fits(map))) {
-            status = ESPI_ERR_LIMIT;
-            if (map->n <= options->exact_limit) {
-                status = espi_reconstruct_dense(arena, map, options, out);
-            }
+        if (status == ESPI_ERR_LIMIT && espi_span_fits(map) && map->n <= options->exact_limit) {
+            status = espi_reconstruct_dense(arena, map, options, out);
         }
         if (status == ESPI_ERR_MEMORY || status == ESPI_ERR_LIMIT) {
             status = bounded(arena, map, input, options, out);

@@ -27,9 +27,10 @@ struct espi_reconstruction {
 };
 
 /*
- * A least-cost tree of `map` over options->set (exact for n <= options->exact_limit), else one that is never worse
- * than `input` (may be NULL) nor than the plain index list, nor for the extended set than what the sparse method
- * finds for the MPI set. flatten(tree) equals the map always. Source: the
+ * A least-cost tree of `map` over options->set (for n <= options->exact_limit always, beyond that while the work of
+ * the sparse method stays within its bound), else one that is never worse than `input` (may be NULL) nor than the
+ * plain index list, nor for the extended set than what the sparse method finds for the MPI set within that bound;
+ * `exact` and `lower_bound` tell. flatten(tree) equals the map always. Source: the
  * constructions of Ganian et al.; Lemma 5 for type maps that do not start at displacement 0.
  */
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
@@ -41,9 +42,9 @@ espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_t
                                    const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
 
 /* The sparse exact method on its own (doc/reconstruction.md): work where blocks really repeat, near-linear on
-   practical layouts, memory in proportion to n and to the repetitions found. Basic and MPI sets
-   (ESPI_ERR_UNSUPPORTED else). ESPI_ERR_LIMIT when `work_limit` units of work (0: some 4e9; a unit is a few
-   nanoseconds) do not suffice, which for n <= 2000 does not happen. Equal subtrees of the result are one node. */
+   practical layouts, memory in proportion to n and to the repetitions found. ESPI_ERR_LIMIT when `work_limit` units
+   of work (0: some 4e9; a unit is a few nanoseconds) do not suffice, which for n <= 2000 does not happen. Equal
+   subtrees of the result are one node. */
 espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
                                     struct espi_reconstruction *out);

@@ -15,7 +15,14 @@ static void start(struct espi_sparse *s, const struct espi_typemap *map, const s
     s->n = (uint32_t)map->n;
     s->costs = *c;
     s->buckets = o->set != ESPI_SET_BASIC;
-    s->uniform = s->buckets && c->idxbuc + c->idxbuc_each < c->vec ? c->idxbuc + c->idxbuc_each : c->vec;
+    s->strided = o->set == ESPI_SET_EXTENDED;
+    s->even = c->vec;
+    s->even_kind = ESPI_EDGE_VEC;
+    if (s->strided && c->bucket + c->bucket_each < s->even) {
+        s->even = c->bucket + c->bucket_each;
+        s->even_kind = ESPI_EDGE_STRIDED;
+    }
+    s->uniform = s->buckets && c->idxbuc + c->idxbuc_each < s->even ? c->idxbuc + c->idxbuc_each : s->even;
     s->runs_are_best = s->uniform <= c->idx + 2 * c->idx_each &&
                        s->uniform <= c->struc + 2 * c->struc_each + c->leaf; /* condition V, Lemma 2 */
     s->drop_periods = drop_periods && s->runs_are_best;
@@ -56,7 +63,8 @@ espi_status espi_sparse_begin(struct espi_sparse *s)
     s->leaf_stride = espi_arena_calloc(&s->scratch, s->nsym, sizeof *s->leaf_stride);
     if (!s->minima || !s->by_stride || !s->leaf_stride)
         return ESPI_ERR_MEMORY;
-    return espi_sparse_prepare(s);
+    status = espi_sparse_lines(s);
+    return status ? status : espi_sparse_prepare(s);
 }
 
 void espi_sparse_finish(struct espi_sparse *s)
@@ -66,6 +74,9 @@ void espi_sparse_finish(struct espi_sparse *s)
     free(s->run_links);
     free(s->families);
     free(s->slots);
+    free(s->lines);
+    free(s->stretches);
+    free(s->approaches);
     espi_arena_release(&s->scratch);
 }
 
@@ -76,8 +87,6 @@ espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_
     uint64_t began = espi_reconstruct_clock();
     const struct espi_node *tree = NULL;
     struct espi_sparse s = {.failed = false};
-    if (options->set == ESPI_SET_EXTENDED)
-        return ESPI_ERR_UNSUPPORTED;
     if (!espi_costs_valid(&options->costs))
         return ESPI_ERR_ARGUMENT;
     if (!espi_span_fits(map))

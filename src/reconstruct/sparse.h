@@ -27,6 +27,7 @@ struct espi_family {
     uint32_t squares; /* blocks less one */
     uint32_t same;    /* the family that speaks for all with this block content */
     uint32_t period_run; /* a run of that period, of whose multiples squares were left out (Lemma 6), or NONE */
+    uint32_t line;    /* for strided buckets over its blocks, or NONE */
     bool exact;       /* cost is what it costs, not a bound */
     bool solved;      /* least is C of the block, not a bound (of the family that speaks for it) */
     int64_t least;
@@ -61,7 +62,56 @@ struct espi_by_stride {
     int64_t least;
 };
 
-enum espi_edge_kind { ESPI_EDGE_LEAF, ESPI_EDGE_VEC, ESPI_EDGE_IDX, ESPI_EDGE_BUCKET };
+enum espi_edge_kind { ESPI_EDGE_LEAF, ESPI_EDGE_VEC, ESPI_EDGE_IDX, ESPI_EDGE_BUCKET, ESPI_EDGE_STRIDED };
+
+/*
+ * Strided buckets (Lemmas 10 to 12). A line is a chain of equal adjacent blocks: block k starts at entry
+ * start + k q. Its strides, cut into runs of one stride, are its stretches; one of l strides has l + 1 blocks.
+ *
+ * How buckets of strides s1 and s2 come from stretch m (s2 is its stride) to the block after the break that follows:
+ * either they were under way when m began (approach `before`, and the buckets that take it across m), or they begin
+ * at block x of m, for x = last, last - step, last - 2 step, ... >= 0, with buckets, buckets + more,
+ * buckets + 2 more, ... of them up to the break.
+ */
+struct espi_approach {
+    int64_t s1;
+    uint32_t before; /* number of an approach, or NONE */
+    uint32_t across; /* of an approach to a stretch: buckets from there to the block after the next break */
+    uint32_t last, step, buckets, more; /* last is NONE when none begin there */
+};
+
+struct espi_stretch {
+    uint32_t at, length; /* first block, strides */
+    uint32_t first, end; /* approaches to its first block with s2 = its stride that can go on through it */
+    uint32_t join1; /* from the one before, s1 = this stride: a break, then single blocks; or NONE */
+    uint32_t join2; /* from two before: the stretch between is the break; or NONE */
+    uint8_t back;   /* the last stretch of its stride that buckets can come from: so many before it, 2 or 3; or 0 */
+    bool single;    /* back is 2, and between is a single break: s1 may be anything */
+    bool used;      /* as s2 of an edge that may be worth while */
+};
+
+struct espi_line {
+    uint32_t start, q;
+    uint32_t first, end; /* of its stretches */
+};
+
+/* A value and where the edges that reach it begin. */
+struct espi_source {
+    int64_t cost;
+    uint32_t from;
+};
+
+/* Where a row stands on a line. Costs are those of paths to the first block of an edge, plus those of its buckets. */
+struct espi_line_state {
+    uint32_t stamp;
+    uint32_t opened; /* the first stretch and block of this row */
+    uint32_t opened_block;
+    uint32_t now, end;         /* the present stretch, its last block */
+    struct espi_source inside; /* with s2 the present stride: up to any block of this stretch */
+    struct espi_source after;  /* with s2 the stride before: up to its second block */
+    struct espi_source join1, join2;
+    struct espi_source singles; /* up to its second block, one bucket more for each block after */
+};
 
 /* The last edge of a best path: kind of root, where it starts (relative), the family of its block (NONE: leaves). */
 struct espi_edge {
@@ -74,6 +124,9 @@ struct espi_sparse {
     uint32_t n;
     struct espi_costs costs;
     bool buckets;       /* idxbuc may be used */
+    bool strided;       /* strided buckets may be used */
+    int64_t even;       /* vec, or a strided bucket that is cheaper */
+    enum espi_edge_kind even_kind;
     int64_t uniform;    /* least cost of a repetition of uniform stride over its block */
     bool runs_are_best; /* condition V: nothing is cheaper than a strided run of leaves */
     bool drop_periods;  /* use Lemma 6 ... */
@@ -110,6 +163,17 @@ struct espi_sparse {
     struct espi_square *square;
     size_t nsquares;
     uint32_t nstrides;
+
+    /* lines: of the leaves, whose stretches are the tokens, when there are any; then those of families */
+    struct espi_line *lines;
+    size_t nlines, lines_cap;
+    struct espi_stretch *stretches;
+    size_t nstretches, stretches_cap;
+    struct espi_approach *approaches;
+    size_t napproaches, approaches_cap;
+    struct espi_line_state *line_state; /* per line */
+    struct espi_source *approach_value; /* per approach */
+    bool leaf_line;
 
     uint32_t *blocks; /* hash table of contents: the families that speak for them */
     size_t nblocks;
@@ -183,6 +247,13 @@ espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b
    edges into `edge` when it is not NULL (len + 1 of them). Reads the families' costs, exact or not. */
 espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge);
 
+/* sparse_line.c: the lines of all chains on which strided buckets may be worth while. */
+espi_status espi_sparse_lines(struct espi_sparse *s);
+/* sparse_strided.c: boundary k of the line becomes a source (as in sparse_row.c; `stamp` tells rows and chains
+   apart). The best of two or more strided buckets that end with block k + 1; path[0] is at entry u. */
+struct espi_source espi_sparse_strided(struct espi_sparse *s, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
+                                       const int64_t *path);
+
 /* sparse_root.c: the best tree over [u, u + len) whose root is a leaf or repetition. */
 struct espi_root {
     int64_t cost; /* ESPI_SPARSE_INF when there is none */
@@ -193,9 +264,6 @@ espi_status espi_sparse_root(struct espi_sparse *s, uint32_t u, uint32_t len, st
 /* Of the m >= 2 blocks of q at u: how often the most frequent stride occurs, and which it is. */
 espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, uint32_t *times,
                              int64_t *stride);
-/* Costs above the block: a repetition of m >= 2 copies with that most frequent stride. */
-int64_t espi_sparse_repeat(const struct espi_sparse *s, uint32_t m, uint32_t times, enum espi_edge_kind *kind);
-
 /* sparse_block.c: bounds for all families; then costs where they matter. */
 espi_status espi_sparse_prepare(struct espi_sparse *s);
 /* Makes the family's cost exact. */

@@ -29,6 +29,8 @@ static int64_t at_least(const struct espi_sparse *s, uint32_t u, uint32_t q)
         best = least(best, c->leaf + c->idx + c->idx_each * q);
         if (s->buckets)
             best = least(best, c->leaf + c->idxbuc + 2 * c->idxbuc_each);
+        if (s->strided)
+            best = least(best, c->leaf + c->bucket + 2 * c->bucket_each);
     }
     return best;
 }

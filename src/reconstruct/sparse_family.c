@@ -111,7 +111,8 @@ espi_status espi_builder_close(struct espi_sparse *s, struct espi_builder *b)
                 break;
             family = (uint32_t)s->nfamilies++;
             s->families[family] = (struct espi_family){
-                .start = u, .q = b->q, .squares = 1, .same = family, .period_run = ESPI_SPARSE_NONE};
+                .start = u, .q = b->q, .squares = 1, .same = family};
+            s->families[family].period_run = s->families[family].line = ESPI_SPARSE_NONE;
         }
         struct espi_family *f = &s->families[family];
         if (b->owner[u] != ESPI_SPARSE_NONE &&

@@ -8,7 +8,8 @@
  * A chain with at most x crossings is useless when even uniform + uniform + leaf >= other(x + 1). Pairs of blocks
  * inside one run only lengthen index lists: an edge with i of them and k crossings costs at least
  * idx + idx_each (k + i + 1) + uniform + leaf, and a bucket over such blocks at least ib (1 + i) + uniform +
- * ..., against other(k + 1); so i is bounded (see most_inside).
+ * ..., and strided buckets bucket + bucket_each (1 + i) + uniform + leaf, against other(k + 1); so i is bounded (see
+ * most_inside).
  */
 #include "reconstruct/sparse.h"
 
@@ -44,6 +45,11 @@ static uint32_t most_inside(const struct espi_sparse *s, uint32_t crossings)
         most = c->idx_each == 0 ? UINT32_MAX : (room - 1) / c->idx_each - 2;
     if (s->buckets && most < (int64_t)crossings - 1)
         most = (int64_t)crossings - 1;
+    room = other(s, (int64_t)crossings + 1) - c->bucket - s->uniform - c->leaf; /* bucket_each (1 + i) is less */
+    if (s->strided && room > 0) {
+        int64_t strided = c->bucket_each == 0 ? UINT32_MAX : (room - 1) / c->bucket_each - 1;
+        most = most < strided ? strided : most;
+    }
     return most < 0 ? 0 : most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
 }
 

@@ -33,6 +33,9 @@ espi_status espi_sparse_certify(struct espi_sparse *s, const struct espi_family 
     uint32_t u = r->lo + (f->start + p - r->lo % p) % p;
     struct espi_typemap map = {(size_t)last * p, (size_t)last * p, s->map->disp + u, s->map->base + u};
     struct espi_sparse part = {.map = &map, .n = last * p, .costs = s->costs, .buckets = s->buckets};
+    part.strided = s->strided;
+    part.even = s->even;
+    part.even_kind = s->even_kind;
     part.uniform = s->uniform;
     part.runs_are_best = s->runs_are_best;
     part.drop_periods = part.keep_whole = true;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "reconstruct/dense.h"
+
 espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, uint32_t *times,
                              int64_t *stride)
 {
@@ -49,36 +51,30 @@ espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint
     return ESPI_OK;
 }
 
-int64_t espi_sparse_repeat(const struct espi_sparse *s, uint32_t m, uint32_t times, enum espi_edge_kind *kind)
-{
-    const struct espi_costs *c = &s->costs;
-    int64_t cost = c->idx + c->idx_each * m;
-    *kind = ESPI_EDGE_IDX;
-    if (s->buckets && c->idxbuc + c->idxbuc_each * (m - times) < cost) {
-        cost = c->idxbuc + c->idxbuc_each * (m - times);
-        *kind = ESPI_EDGE_BUCKET;
-    }
-    if (times + 1 == m && c->vec <= cost) {
-        cost = c->vec;
-        *kind = ESPI_EDGE_VEC;
-    }
-    return cost;
-}
-
 /* Blocks of q at u, m of them, each of cost `block`: is that the best so far? */
 static espi_status try(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, int64_t block, uint32_t family,
                        struct espi_root *root)
 {
+    const struct espi_costs *c = &s->costs;
     uint32_t times;
     int64_t stride;
-    enum espi_edge_kind kind;
     espi_status status = espi_sparse_mode(s, u, q, m, &times, &stride);
     if (status)
         return status;
-    int64_t cost = block + espi_sparse_repeat(s, m, times, &kind);
-    if (cost < root->cost)
-        *root = (struct espi_root){cost, kind, q, family};
-    return ESPI_OK;
+    bool uniform = times + 1 == m;
+    if (uniform && block + s->even < root->cost)
+        *root = (struct espi_root){block + s->even, s->even_kind, q, family};
+    if (block + c->idx + c->idx_each * m < root->cost)
+        *root = (struct espi_root){block + c->idx + c->idx_each * m, ESPI_EDGE_IDX, q, family};
+    if (s->buckets && block + c->idxbuc + c->idxbuc_each * (m - times) < root->cost)
+        *root = (struct espi_root){block + c->idxbuc + c->idxbuc_each * (m - times), ESPI_EDGE_BUCKET, q, family};
+    if (s->strided && !uniform && block + c->bucket + 2 * c->bucket_each < root->cost) {
+        int64_t count = espi_buckets_best(s->map->disp + u, q, m).count;
+        if (count > 0 && block + c->bucket + c->bucket_each * count < root->cost)
+            *root = (struct espi_root){block + c->bucket + c->bucket_each * count, ESPI_EDGE_STRIDED, q, family};
+        status = espi_sparse_work(s, m);
+    }
+    return status;
 }
 
 espi_status espi_sparse_root(struct espi_sparse *s, uint32_t u, uint32_t len, struct espi_root *root)

@@ -9,6 +9,7 @@
  *  - buckets: let W(x) be the least over sources a of path[a] - ib a - ib (strides x since a). A new source and a new
  *    stride y change W: every W(x) falls to the least path[a] - ib a so far if that is less, and W(y) falls by ib.
  *    So the least W of all is a running minimum too, and W(x) is brought up to date only when x occurs.
+ * Strided buckets are in sparse_strided.c.
  */
 #include "reconstruct/sparse.h"
 
@@ -54,7 +55,7 @@ static inline void advance(const struct row *r, struct espi_minima *m, struct es
         m->vec_from = from;
         m->last_stride = stride;
     }
-    relax(r, to, m->vec + c->vec + block, m->vec_from, ESPI_EDGE_VEC, family);
+    relax(r, to, m->vec + r->s->even + block, m->vec_from, r->s->even_kind, family);
     relax(r, to, m->idx + c->idx + c->idx_each * (k + 2) + block, m->idx_from, ESPI_EDGE_IDX, family);
     if (!r->s->buckets)
         return;
@@ -75,13 +76,21 @@ static inline void advance(const struct row *r, struct espi_minima *m, struct es
     relax(r, to, m->bucket + c->idxbuc + c->idxbuc_each * (k + 2) + block, m->bucket_from, ESPI_EDGE_BUCKET, family);
 }
 
+/* The same boundary for strided buckets; the row begins at entry u. */
+static inline void advance_strided(const struct row *r, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
+                                   uint32_t to, int64_t block, uint32_t family)
+{
+    struct espi_source best = espi_sparse_strided(r->s, line, stamp, k, u, r->path);
+    relax(r, to, best.cost + block, best.from, ESPI_EDGE_STRIDED, family);
+}
+
 espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge)
 {
     const struct espi_costs *c = &s->costs;
     struct row r = {s, len, path, edge};
     int64_t leaf = c->struc_each + c->leaf;
     int64_t pair = s->uniform < c->idx + 2 * c->idx_each ? s->uniform : c->idx + 2 * c->idx_each;
-    uint32_t pair_kind = pair == c->vec ? ESPI_EDGE_VEC : pair < s->uniform ? ESPI_EDGE_IDX : ESPI_EDGE_BUCKET;
+    uint32_t pair_kind = pair == s->even ? s->even_kind : pair < s->uniform ? ESPI_EDGE_IDX : ESPI_EDGE_BUCKET;
     struct espi_minima leaves;
     forget(&leaves, ++s->stamp);
     uint32_t stamp = s->stamp;
@@ -95,10 +104,13 @@ espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int
         relax(&r, i + 1, x + leaf, i, ESPI_EDGE_LEAF, ESPI_SPARSE_NONE);
         if (i + 2 > len)
             break;
-        if (s->base_end[at] > at + 1)
+        if (s->base_end[at] > at + 1) {
             advance(&r, &leaves, &s->leaf_stride[s->sym[at]], i, i, i + 2, s->sym[at], leaf, ESPI_SPARSE_NONE);
-        else
+            if (s->leaf_line)
+                advance_strided(&r, 0, leaves.stamp, at, u, i + 2, leaf, ESPI_SPARSE_NONE);
+        } else {
             forget(&leaves, ++s->stamp);
+        }
         uint32_t e = s->first[at], end = s->first[at + 1];
         for (; e < end; e++) {
             const struct espi_square *sq = &s->square[e];
@@ -113,8 +125,10 @@ espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int
             struct espi_minima *m = &s->minima[sq->family];
             if (m->stamp != stamp)
                 forget(m, stamp);
-            advance(&r, m, &s->by_stride[sq->stride], (at - f->start) / f->q, i, i + 2 * sq->q, sq->stride, block,
-                    sq->family);
+            uint32_t k = (at - f->start) / f->q;
+            advance(&r, m, &s->by_stride[sq->stride], k, i, i + 2 * sq->q, sq->stride, block, sq->family);
+            if (f->line != ESPI_SPARSE_NONE)
+                advance_strided(&r, f->line, stamp, k, u, i + 2 * sq->q, block, sq->family);
         }
         squares += e - s->first[at];
     }

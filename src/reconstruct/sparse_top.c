@@ -1,8 +1,9 @@
 /*
  * The root of the whole map. A map that starts at displacement 0 takes the best tree C(0, n). Else (Lemma 7) the node
- * that carries displacements nearest to the root along a chain of vec must take up the shift: A(l), the least cost
- * for the first l entries where they are, is the least of
- *   struc + path(l);  idx or idxbuc over blocks q | l, as C(0, q) below it;  vec + A(q) over uniform blocks;
+ * that carries displacements nearest to the root along a chain of vec and bucket must take up the shift: A(l), the
+ * least cost for the first l entries where they are, is the least of
+ *   struc + path(l);  idx or idxbuc over blocks q | l, as C(0, q) below it;  vec + A(q) over uniform blocks,
+ *   bucket + A(q) over blocks that stand in strided buckets;
  *   C(0, l) below an idx or idxbuc of a single entry.
  * All of them read the row of source 0. Squares of many periods that Lemma 6 left out must be tried here, for its
  * proof uses vec, which does not take up a shift; all of them begin at 0 and fill a prefix, so they are few.
@@ -11,13 +12,15 @@
 
 #include <stdlib.h>
 
-enum choice { PARTS, COPIES, NESTED_VEC, WRAP };
+#include "reconstruct/dense.h"
+
+enum choice { PARTS, COPIES, NESTED, WRAP };
 
 struct top {
     uint32_t len;
     int64_t cost;
     enum choice choice;
-    struct espi_root root; /* COPIES, NESTED_VEC */
+    struct espi_root root; /* COPIES, NESTED */
 };
 
 struct tops {
@@ -62,11 +65,20 @@ static espi_status try(struct tops *t, uint32_t q, int64_t block, uint32_t famil
     if (s->buckets)
         take(best, block + c->idxbuc + c->idxbuc_each * (m - times), COPIES, ESPI_EDGE_BUCKET, q, family);
     *uniform = times + 1 == m;
-    if (*uniform) {
+    int64_t above = s->even, least_below = block < c->leaf ? c->leaf : block;
+    if (!*uniform) {
+        above = ESPI_SPARSE_INF;
+        if (s->strided && least_below + c->bucket + 2 * c->bucket_each < best->cost) {
+            int64_t count = espi_buckets_best(s->map->disp, q, m).count;
+            if (count > 0)
+                above = c->bucket + c->bucket_each * count;
+        }
+    }
+    if (above + least_below < best->cost) {
         struct top below;
         status = shifted(t, q, &below);
         if (!status)
-            take(best, below.cost + c->vec, NESTED_VEC, ESPI_EDGE_VEC, q, family);
+            take(best, below.cost + above, NESTED, *uniform ? s->even_kind : ESPI_EDGE_STRIDED, q, family);
     }
     return status;
 }
@@ -152,7 +164,7 @@ static espi_status settle(struct tops *t, uint32_t len, bool *changed)
     switch (top.choice) {
     case PARTS:
         return espi_sparse_resolve_path(t->s, t->edge, len, changed);
-    case NESTED_VEC:
+    case NESTED:
         return settle(t, top.root.q, changed);
     case COPIES:
     case WRAP:
@@ -178,7 +190,7 @@ static espi_status build(struct tops *t, uint32_t len, const struct espi_node **
     switch (top.choice) {
     case PARTS:
         return espi_sparse_parts(s, t->arena, 0, len, t->edge, 0, out);
-    case NESTED_VEC:
+    case NESTED:
         status = build(t, top.root.q, &child);
         break;
     case COPIES:

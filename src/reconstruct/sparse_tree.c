@@ -1,6 +1,8 @@
 /* From finished tables to the tree, block by block; equal blocks share one node. */
 #include "reconstruct/sparse_tree.h"
 
+#include "reconstruct/dense.h"
+
 espi_status espi_sparse_leaf(struct espi_sparse *s, struct espi_arena *arena, uint32_t u,
                              const struct espi_node **out)
 {
@@ -39,6 +41,19 @@ static espi_status make_buckets(struct espi_sparse *s, struct espi_arena *arena,
     return espi_node_idxbuc(arena, count, stride, disp, len, child, out);
 }
 
+/* bucket of the m blocks of q at u. */
+static espi_status make_strided(struct espi_sparse *s, struct espi_arena *arena, uint32_t u, uint32_t q, uint32_t m,
+                                const struct espi_node *child, const struct espi_node **out)
+{
+    const int64_t *d = s->map->disp + u;
+    struct espi_strided_buckets best = espi_buckets_best(d, q, m);
+    int64_t *len = espi_arena_calloc(arena, (size_t)best.count, sizeof *len);
+    if (!len)
+        return ESPI_ERR_MEMORY;
+    espi_buckets_lengths(d, q, m, &best, len);
+    return espi_node_bucket(arena, best.count, best.stride1, best.stride2, len, child, out);
+}
+
 espi_status espi_sparse_copies(struct espi_sparse *s, struct espi_arena *arena, enum espi_edge_kind kind, uint32_t u,
                                uint32_t q, uint32_t m, const struct espi_node *child, int64_t origin,
                                const struct espi_node **out)
@@ -50,6 +65,8 @@ espi_status espi_sparse_copies(struct espi_sparse *s, struct espi_arena *arena, 
     }
     if (kind == ESPI_EDGE_VEC)
         return espi_node_vec(arena, m, d[u + q] - d[u], child, out);
+    if (kind == ESPI_EDGE_STRIDED)
+        return make_strided(s, arena, u, q, m, child, out);
     if (kind == ESPI_EDGE_BUCKET)
         return make_buckets(s, arena, u, q, m, child, origin, out);
     int64_t *disp = espi_arena_alloc(arena, m * sizeof *disp);

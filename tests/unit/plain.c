@@ -13,7 +13,8 @@
 struct plain {
     const struct espi_typemap *map;
     const struct espi_costs *costs;
-    bool buckets;
+    bool buckets, strided;
+    int64_t *fewest; /* [(i * (n + 1) + q) * (n + 1) + c]: strided buckets for c blocks of q at i; 0: impossible */
     int64_t *best; /* [i * (n + 1) + length] */
     int64_t *path; /* struct paths, likewise */
     int64_t *there; /* [length]: from entry 0, not moved to displacement 0 */
@@ -46,6 +47,43 @@ static size_t most_frequent(const struct espi_typemap *map, size_t i, size_t q, 
     return most;
 }
 
+/* For all counts of the m equal blocks of q at d and one pair of strides: the buckets, as bits, that the last block
+   can be in. */
+static void place_blocks(const int64_t *d, size_t q, size_t m, int64_t s1, int64_t s2, int64_t *fewest)
+{
+    uint64_t in = 1;
+    for (size_t k = 1; k < m && in != 0; k++) {
+        uint64_t begin = 0;
+        for (size_t b = 1; b <= k; b++)
+            begin |= (uint64_t)(d[k * q] == d[0] + (int64_t)b * s1) << b;
+        in = (d[k * q] - d[k * q - q] == s2 ? in : 0) | (in << 1 & begin);
+        for (int64_t b = 0; b <= (int64_t)k; b++)
+            if ((in >> b & 1) && (fewest[k + 1] == 0 || b + 1 < fewest[k + 1]))
+                fewest[k + 1] = b + 1;
+    }
+}
+
+/* Every pair of strides that buckets at i can have: the second begins at one of the blocks. */
+static void fewest_buckets(struct plain *p, size_t i)
+{
+    const int64_t *d = p->map->disp + i;
+    size_t n = p->map->n - i, n1 = p->map->n + 1;
+    ck_assert(p->map->n <= 64);
+    for (size_t q = 1; 2 * q <= n; q++) {
+        size_t m = 1;
+        while ((m + 1) * q <= n && equal_blocks(p->map, i, i + m * q, q))
+            m++;
+        for (size_t a = 1; a < m; a++) {
+            bool seen = false;
+            for (size_t b = 1; b < a && !seen; b++)
+                seen = d[b * q] - d[b * q - q] == d[a * q] - d[a * q - q];
+            for (size_t b = 0; b < m && !seen; b++)
+                place_blocks(d, q, m, d[b * q] - d[0], d[a * q] - d[a * q - q],
+                             p->fewest + ((i * n1) + q) * n1);
+        }
+    }
+}
+
 static void solve(struct plain *p, size_t i, size_t len)
 {
     const struct espi_costs *k = p->costs;
@@ -64,11 +102,12 @@ static void solve(struct plain *p, size_t i, size_t len)
             lists = min64(lists, k->idxbuc + (int64_t)(c - most) * k->idxbuc_each);
         best = min64(best, lists + p->best[i * n1 + q]);
         there = min64(there, lists + p->best[i * n1 + q]);
-        if (most + 1 == c) {
-            best = min64(best, k->vec + p->best[i * n1 + q]);
-            if (i == 0)
-                there = min64(there, k->vec + p->there[q]);
-        }
+        int64_t still = most + 1 == c ? k->vec : INT64_MAX / 4; /* takes up no shift */
+        if (p->strided && p->fewest[(i * n1 + q) * n1 + c] > 0)
+            still = min64(still, k->bucket + k->bucket_each * p->fewest[(i * n1 + q) * n1 + c]);
+        best = min64(best, still + p->best[i * n1 + q]);
+        if (i == 0)
+            there = min64(there, still + p->there[q]);
     }
     int64_t path = k->struc_each + best;
     for (size_t j = 1; j < len; j++)
@@ -87,8 +126,14 @@ static void solve(struct plain *p, size_t i, size_t len)
 int64_t plain_cost(const struct espi_typemap *map, enum espi_set set, const struct espi_costs *costs)
 {
     size_t n = map->n, cells = n * (n + 1);
-    struct plain p = {map, costs, set != ESPI_SET_BASIC, malloc(cells * 8), malloc(cells * 8), malloc((n + 1) * 8)};
-    ck_assert(p.best && p.path && p.there);
+    struct plain p = {.map = map, .costs = costs, .buckets = set != ESPI_SET_BASIC, .best = malloc(cells * 8)};
+    p.strided = set == ESPI_SET_EXTENDED;
+    p.path = malloc(cells * 8);
+    p.there = malloc((n + 1) * 8);
+    p.fewest = calloc(p.strided ? cells * (n + 1) : 1, 8);
+    ck_assert(p.best && p.path && p.there && p.fewest);
+    for (size_t i = 0; i < n && p.strided; i++)
+        fewest_buckets(&p, i);
     for (size_t len = 1; len <= n; len++)
         for (size_t i = 0; i + len <= n; i++)
             solve(&p, i, len);
@@ -96,12 +141,31 @@ int64_t plain_cost(const struct espi_typemap *map, enum espi_set set, const stru
     free(p.best);
     free(p.path);
     free(p.there);
+    free(p.fewest);
     return result;
+}
+
+/* Rows at one pitch whose first places are filled, full rows among them, as differences of blocks of q entries. */
+static int64_t ragged_rows(int64_t *diff, int64_t n)
+{
+    int64_t len = 0, pitch = random_in(1, 6), at = 0, step = random_in(0, 9) ? random_in(1, 9) : random_in(-3, 0);
+    int64_t q = random_in(0, 2) ? 1 : random_in(2, 4), inner = random_in(1, 2), full = random_in(0, 4);
+    int64_t odd = random_in(0, 3) ? 0 : random_in(-9, 9);
+    while (len < n)
+        for (int64_t row = at, filled = random_in(0, 4) < full ? pitch : random_in(1, pitch); filled > 0; filled--) {
+            for (int64_t k = 1; k < q && len < n; k++)
+                diff[len++] = k % 2 ? inner : inner + 1;
+            int64_t next = filled > 1 ? at + step : row + pitch * step + odd;
+            if (len < n)
+                diff[len++] = next - at - (q - 1) / 2 * (2 * inner + 1) - (q - 1) % 2 * inner;
+            at = next;
+        }
+    return len;
 }
 
 static int64_t word_differences(int64_t *diff, int64_t n)
 {
-    int64_t len = 0, kind = random_in(0, 5), letters = random_in(1, 4);
+    int64_t len = 0, kind = random_in(0, 7), letters = random_in(1, 4);
     int64_t a = random_in(1, 4), b = random_in(1, 9), x = random_in(-9, 9);
     switch (kind) {
     case 0: /* a periodic stretch */
@@ -132,6 +196,10 @@ static int64_t word_differences(int64_t *diff, int64_t n)
         for (int64_t q = random_in(1, 6), i = 0; i < n; i++)
             diff[len++] = i % q == q - 1 ? random_in(0, 2) ? x : random_in(-99, 99) : i < q ? random_in(1, letters)
                                                                                             : diff[i % q];
+        break;
+    case 5:
+    case 6:
+        len = ragged_rows(diff, n);
         break;
     default:
         for (int64_t i = 0; i < n; i++)

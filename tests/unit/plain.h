@@ -4,7 +4,7 @@
 
 #include "reconstruct/reconstruct.h"
 
-/* The least cost of a tree of `map` (n > 0), basic or MPI set. */
+/* The least cost of a tree of `map` (n > 0), any set; the extended one for n <= 64. */
 int64_t plain_cost(const struct espi_typemap *map, enum espi_set set, const struct espi_costs *costs);
 
 /* Strings with dense repetition structure, as type maps of at most n entries: periodic stretches with defects,

@@ -29,8 +29,10 @@ static void show(enum espi_set set, const struct espi_costs *c, const struct esp
     for (size_t i = 0; i < map.n; i++)
         printf("%s%s@%" PRId64, i > 0 ? " " : "", espi_base_info(map.base[i])->name, map.disp[i]);
     printf("\nset %d, leaf=%" PRId64 ",vec=%" PRId64 ",idx=%" PRId64 ",idx_each=%" PRId64 ",idxbuc=%" PRId64
-           ",idxbuc_each=%" PRId64 ",struc=%" PRId64 ",struc_each=%" PRId64 "\n",
-           set, c->leaf, c->vec, c->idx, c->idx_each, c->idxbuc, c->idxbuc_each, c->struc, c->struc_each);
+           ",idxbuc_each=%" PRId64 ",struc=%" PRId64 ",struc_each=%" PRId64 ",bucket=%" PRId64
+           ",bucket_each=%" PRId64 "\n",
+           set, c->leaf, c->vec, c->idx, c->idx_each, c->idxbuc, c->idxbuc_each, c->struc, c->struc_each, c->bucket,
+           c->bucket_each);
     espi_print_file(tree, 0, stdout);
     printf("\n");
 }
@@ -115,7 +117,7 @@ static void exhaust(size_t n, int64_t values, int64_t bases, int64_t start)
             ck_assert_int_eq(espi_typemap_append(&map, base[rest % bases], at), ESPI_OK);
             rest /= bases;
         }
-        for (int set = ESPI_SET_BASIC; set <= ESPI_SET_MPI; set++)
+        for (int set = ESPI_SET_BASIC; set <= ESPI_SET_EXTENDED; set++)
             check(set, &espi_costs_default, plain_cost(&map, set, &espi_costs_default), "plain");
     }
 }
@@ -139,7 +141,7 @@ START_TEST(random_small_maps_and_costs)
 {
     for (int i = 0; i < 60000; i++) {
         struct espi_costs costs = random_costs();
-        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_MPI);
+        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_EXTENDED);
         map.n = 0;
         if (i % 2)
             random_map(&map, 24);
@@ -153,7 +155,7 @@ END_TEST
 START_TEST(random_maps_default_costs)
 {
     for (int i = 0; i < 50000; i++) {
-        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_MPI);
+        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_EXTENDED);
         map.n = 0;
         if (i % 2)
             random_map(&map, i % 5 ? 30 : 60);
@@ -168,7 +170,7 @@ START_TEST(plain_agrees_with_the_plainer)
 {
     for (int i = 0; i < 3000; i++) {
         struct espi_costs costs = random_costs();
-        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_MPI);
+        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_EXTENDED);
         map.n = 0;
         if (i % 2)
             random_map(&map, 12);
@@ -183,7 +185,7 @@ START_TEST(longer_maps_against_dense)
 {
     for (int i = 0; i < 600; i++) {
         struct espi_costs costs = i % 2 ? espi_costs_default : random_costs();
-        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_MPI);
+        enum espi_set set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_EXTENDED);
         map.n = 0;
         if (i % 3)
             repetitive_map(&map, i % 10 ? 150 : 400);
