@@ -50,7 +50,7 @@ enum espi_commtree_kind {
     ESPI_COMMTREE_ADAPTIVE, /* the same joins, the lighter side sends to the heavier */
     ESPI_COMMTREE_OPTIMAL,  /* least completion time of all ordered trees */
     ESPI_COMMTREE_UNORDERED, /* any tree: exact for up to 14 ranks with data, else ordered by decreasing size */
-    ESPI_COMMTREE_TWOSIZE,  /* small blocks by binomial joins, then large blocks one by one */
+    ESPI_COMMTREE_TWOSIZE,  /* runs of small blocks by rounds; these and the large ones by rounds or one by one */
     ESPI_COMMTREE_KINDS
 };
 
@@ -114,13 +114,19 @@ espi_status espi_commtree_time_links(const struct espi_commtree *tree, const int
 espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links, const int64_t *size, int root,
                                         enum espi_commtree_op op, struct espi_commtree *tree);
 
-/* Ranks in nodes; two pairs of constants. An ordered tree made for each node, and one over the nodes; compared with
-   flat optimal and adaptive trees, and up to 64 ranks with the exact optimum; the fastest is returned. node[] holds
-   any integers; a run of neighbours with the same one is treated together. */
+/* Ranks in nodes: a message within a node costs what `within` says, one between nodes what `across` says. */
 struct espi_commtree_levels {
-    const int *node;                        /* p entries */
-    struct espi_commtree_model within, across; /* latency and early_copy must agree; gamma of `within` is used */
+    const int *node;                        /* p entries: any integers, equal for ranks of one node */
+    struct espi_commtree_model within, across; /* early_copy must agree; gamma of `within` is used */
+    bool any_order; /* the tree need not keep the order of the ranks where a node is not a range of them */
 };
+/* The fastest ordered tree, exactly, where the network is not faster than a node in any constant, and
+   - each node is a range of the ranks that take part, at most 2,048 of them: O(n^3), or
+   - n^3/6 * (nodes) is at most 1.5e8 (n = 256 in 32 nodes, placed in any way).
+   Beyond that the fastest of several: a tree for each run of neighbours of one node and one over the runs, and trees
+   that know no nodes. With `any_order` also the fastest tree that is ordered once the ranks of each node are put side
+   by side, nodes in the order of their first ranks; tree->ordered is false if that one is returned. Both operations
+   take equally long. */
 espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
                                     const struct espi_commtree_levels *levels, struct espi_commtree *tree);
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,

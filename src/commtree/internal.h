@@ -67,11 +67,6 @@ espi_status espi_build_binary(const struct espi_commtree_problem *, const struct
                               struct espi_commtree *);
 espi_status espi_build_optimal(const struct espi_commtree_problem *, const struct espi_compact *,
                                struct espi_commtree *);
-/* The same where a message inside a range that lies in one node costs what `within` says; cubic. node_end[v] is the
-   last index of v's node. */
-espi_status espi_build_in_nodes(const struct espi_commtree_problem *, const struct espi_compact *,
-                                const struct espi_commtree_model *within, const int *node_end,
-                                struct espi_commtree *);
 espi_status espi_build_unordered(const struct espi_commtree_problem *, const struct espi_compact *,
                                  struct espi_commtree *);
 espi_status espi_build_twosize(const struct espi_commtree_problem *, const struct espi_compact *,

@@ -1,280 +1,220 @@
-/* Two levels, nodes and the network between them. The composed tree gathers inside each node by its optimal tree,
-   then joins neighbouring nodes by a dynamic program in which a node is one element that is ready at its completion
-   time: O(N^3) for N nodes with a tight inner loop. What it gives up is mixing: a node's ranks never receive from
-   outside before the node is complete, and no node is left in two parts. So flat trees compete with it, and for few
-   ranks the exact optimum. */
+/* Two levels, nodes and the network between them: chooses the method. */
 #include <float.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "commtree/internal.h"
+#include "commtree/levels.h"
 
-#define EXACT_RANKS 64
-#define RANGED_RANKS 1024
-
-struct nodes {
-    int n, root;       /* root: the node of the fixed root, or ESPI_COMMTREE_BEST */
-    int *leader;       /* rank that leads the node */
-    bool *alone;       /* the leader has not copied its block yet */
-    double *ready, *own;
-    double *q;         /* n+1: beta across * (bytes before) */
-    double *t;         /* T(i,j) by columns; with a fixed root, of trees with that root where the range holds it */
-};
-
-/* Joins inside the nodes go to `joins`; fills leaders and ready times. */
-static espi_status inside(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
-                          const struct espi_compact *c, struct nodes *nodes, struct espi_joins *joins)
-{
-    nodes->n = 0;
-    nodes->root = ESPI_COMMTREE_BEST;
-    nodes->q[0] = 0;
-    for (int from = 0, to; from < c->n; from = to) {
-        to = from + 1;
-        while (to < c->n && levels->node[c->rank[to]] == levels->node[c->rank[from]])
-            to++;
-        bool here = c->root >= from && c->root < to;
-        struct espi_commtree_problem part = {to - from, c->size + from, here ? c->root - from : ESPI_COMMTREE_BEST,
-                                             levels->within, problem->max_bytes};
-        struct espi_commtree tree;
-        int x = nodes->n++;
-        espi_status status = espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &part, &tree);
-        if (status != ESPI_OK)
-            return status;
-        status = espi_commtree_time(&tree, part.size, &part.model, ESPI_COMMTREE_GATHER, &nodes->ready[x]);
-        nodes->leader[x] = c->rank[from + tree.root];
-        nodes->alone[x] = tree.n == 1;
-        nodes->own[x] = tree.n == 1 ? part.model.gamma * (double)part.size[tree.root] : 0;
-        nodes->q[x + 1] = levels->across.beta * (double)c->prefix[to];
-        if (here)
-            nodes->root = x;
-        for (int v = 0; v < tree.p; v++) {
-            for (int e = tree.first[v]; e < tree.first[v + 1]; e++)
-                espi_join(joins, c->rank[from + tree.child[e]], c->rank[from + v]);
-        }
-        espi_commtree_release(&tree);
-        if (status != ESPI_OK)
-            return status;
-    }
-    return ESPI_OK;
-}
-
-/* Node ranges i..k and k+1..j with times a and b. */
-static double right_sends(const struct nodes *w, const struct espi_commtree_model *m, int i, int k, int j, double a,
-                          double b)
-{
-    double ready = i == k && w->alone[i] ? w->own[i] : a;
-    return espi_max(ready, b + m->latency) + m->alpha + (w->q[j + 1] - w->q[k + 1]);
-}
-
-static double left_sends(const struct nodes *w, const struct espi_commtree_model *m, int i, int k, int j, double a,
-                         double b)
-{
-    double sent = m->alpha + (w->q[k + 1] - w->q[i]);
-    if (k + 1 < j || !w->alone[j])
-        return espi_max(a + m->latency, b) + sent;
-    return m->early_copy ? espi_max(a + m->latency, w->own[j]) + sent : a + m->latency + sent + w->own[j];
-}
-
-static double *t_at(const struct nodes *w, int i, int j)
-{
-    return w->t + (size_t)j * (size_t)w->n + (size_t)i;
-}
-
-/* Best split of i..j, fixed root inside or any; `least` and direction. */
-static int split_of(const struct nodes *w, const struct espi_commtree_model *m, int i, int j, double *least,
-                    bool *to_left)
-{
-    bool holds = w->root != ESPI_COMMTREE_BEST && i <= w->root && w->root <= j;
-    int chosen = i;
-    *least = DBL_MAX;
-    for (int k = i; k < j; k++) {
-        double a = *t_at(w, i, k), b = *t_at(w, k + 1, j);
-        double r = holds && w->root > k ? DBL_MAX : right_sends(w, m, i, k, j, a, b);
-        double l = holds && w->root <= k ? DBL_MAX : left_sends(w, m, i, k, j, a, b);
-        if (espi_min(r, l) < *least) {
-            *least = espi_min(r, l);
-            *to_left = r <= l;
-            chosen = k;
-        }
-    }
-    return chosen;
-}
-
-struct node_range {
-    int i, j, parent;
+struct part {
+    int i, j, state, parent;
     bool right;
 };
 
-static espi_status across(const struct espi_commtree_levels *levels, const struct nodes *w, struct espi_joins *joins,
-                          int *root)
+espi_status espi_levels_walk(const struct espi_levels_problem *w, const void *data, espi_level_chooser *choose,
+                             int state, struct espi_commtree *tree)
 {
-    const struct espi_commtree_model *m = &levels->across;
-    size_t n = (size_t)w->n;
-    int count = 0, depth = 0, top = 0, base = joins->steps;
+    size_t n = (size_t)w->c->n;
+    int nodes = 0, depth = 0, top = 0;
     struct espi_split *split = malloc(n * sizeof *split);
-    struct node_range *stack = malloc((n + 1) * sizeof *stack);
+    struct part *stack = malloc((n + 1) * sizeof *stack);
     int *scratch = malloc(n * sizeof *scratch);
-    espi_status status = split && stack && scratch ? ESPI_OK : ESPI_ERR_MEMORY;
-    bool to_left = true;
-    if (status != ESPI_OK)
+    struct espi_joins joins = {0, 0, NULL, NULL};
+    espi_status status = ESPI_ERR_MEMORY;
+    if (!split || !stack || !scratch || espi_joins_make(w->c->n, &joins) != ESPI_OK)
         goto out;
-    /* T(i,j) any root, or with the root where the range holds it: one table serves, since those never mix. */
-    for (int i = w->n - 1; i >= 0; i--) {
-        *t_at(w, i, i) = w->ready[i];
-        for (int j = i + 1; j < w->n; j++)
-            split_of(w, m, i, j, t_at(w, i, j), &to_left);
-    }
-    stack[depth++] = (struct node_range){0, w->n - 1, -1, false};
+    stack[depth++] = (struct part){0, w->c->n - 1, state, -1, false};
     while (depth) {
-        struct node_range x = stack[--depth];
-        int value = x.i == x.j ? -1 - x.i : count;
-        double time;
+        struct part x = stack[--depth];
+        struct espi_level_choice best;
+        int at = x.i == x.j ? -1 - x.i : nodes;
         if (x.parent >= 0)
-            *(x.right ? &split[x.parent].right : &split[x.parent].left) = value;
-        if (value < 0)
+            *(x.right ? &split[x.parent].right : &split[x.parent].left) = at;
+        if (at < 0)
             continue;
-        int k = split_of(w, m, x.i, x.j, &time, &to_left);
-        split[count].to_left = to_left;
-        stack[depth++] = (struct node_range){x.i, k, count, false};
-        stack[depth++] = (struct node_range){k + 1, x.j, count, true};
-        count++;
+        choose(data, x.state, x.i, x.j, &best);
+        split[nodes].to_left = best.to_left;
+        stack[depth++] = (struct part){x.i, best.k, best.left, nodes, false};
+        stack[depth++] = (struct part){best.k + 1, x.j, best.right, nodes, true};
+        nodes++;
     }
-    espi_splits_join(split, count, 0, scratch, joins, &top);
-    for (int s = base; s < joins->steps; s++) {
-        joins->from[s] = w->leader[joins->from[s]];
-        joins->to[s] = w->leader[joins->to[s]];
-    }
-    *root = w->leader[top];
+    espi_splits_join(split, nodes, 0, scratch, &joins, &top);
+    status = espi_joins_tree(&joins, w->c, w->p, top, w->ordered, tree);
 out:
     free(split);
     free(stack);
     free(scratch);
-    return status;
-}
-
-static espi_status composed(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
-                            struct espi_commtree *tree)
-{
-    struct espi_compact c;
-    struct nodes w;
-    struct espi_joins joins = {0, 0, NULL, NULL};
-    int root = 0;
-    *tree = ESPI_COMMTREE_INIT;
-    memset(&w, 0, sizeof w);
-    espi_status status = espi_compact_make(problem, false, &c);
-    if (status != ESPI_OK)
-        return status;
-    size_t n = (size_t)c.n, runs = 1;
-    for (int v = 1; v < c.n; v++)
-        runs += levels->node[c.rank[v]] != levels->node[c.rank[v - 1]];
-    w.leader = malloc(n * sizeof *w.leader);
-    w.alone = malloc(n * sizeof *w.alone);
-    w.ready = malloc(n * sizeof *w.ready);
-    w.own = malloc(n * sizeof *w.own);
-    w.q = malloc((n + 1) * sizeof *w.q);
-    w.t = runs <= 2048 ? malloc(runs * runs * sizeof *w.t) : NULL;
-    if (!w.leader || !w.alone || !w.ready || !w.own || !w.q || !w.t)
-        status = runs > 2048 ? ESPI_ERR_LIMIT : ESPI_ERR_MEMORY;
-    if (status == ESPI_OK)
-        status = espi_joins_make(c.n, &joins);
-    if (status == ESPI_OK)
-        status = inside(problem, levels, &c, &w, &joins);
-    if (status == ESPI_OK)
-        status = across(levels, &w, &joins, &root);
-    if (status == ESPI_OK)
-        status = espi_commtree_from_joins(problem->p, root, joins.steps, joins.from, joins.to, true, tree);
     espi_joins_release(&joins);
-    espi_compact_release(&c);
-    free(w.leader);
-    free(w.alone);
-    free(w.ready);
-    free(w.own);
-    free(w.q);
-    free(w.t);
     return status;
 }
 
-/* A dynamic program over all ranges in which a join costs what it costs within a node if the whole range lies in
-   one, and else what it costs across: never worse than the composed tree, and free to leave a node in parts. */
-static espi_status ranged(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
-                          struct espi_commtree *tree)
+struct numbered {
+    int node, index;
+};
+
+static int by_node(const void *a, const void *b)
 {
-    struct espi_commtree_problem across_problem = *problem;
+    const struct numbered *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Numbers the nodes 0, 1, ... in the order of their first indices, and says whether each is a range. */
+static espi_status number_nodes(const struct espi_compact *c, const int *given, int *node, int *nodes, bool *ranges)
+{
+    size_t n = (size_t)c->n;
+    struct numbered *sorted = malloc(n * sizeof *sorted);
+    int *first = malloc(n * sizeof *first), *number = malloc(n * sizeof *number);
+    espi_status status = sorted && first && number ? ESPI_OK : ESPI_ERR_MEMORY;
+    if (status == ESPI_OK) {
+        for (int v = 0; v < c->n; v++)
+            sorted[v] = (struct numbered){given[c->rank[v]], v};
+        qsort(sorted, n, sizeof *sorted, by_node);
+        for (int x = 0; x < c->n; x++) {
+            bool same = x && sorted[x].node == sorted[x - 1].node;
+            first[sorted[x].index] = same ? first[sorted[x - 1].index] : sorted[x].index;
+        }
+        *nodes = 0;
+        *ranges = true;
+        for (int v = 0; v < c->n; v++) {
+            if (first[v] == v)
+                number[v] = (*nodes)++;
+            node[v] = number[first[v]];
+            *ranges = *ranges && (v == 0 || node[v] >= node[v - 1]);
+        }
+    }
+    free(sorted);
+    free(first);
+    free(number);
+    return status;
+}
+
+/* Brings the indices of each node together, nodes in the order of their numbers. */
+static espi_status gather_nodes(struct espi_compact *c, int *node)
+{
+    size_t n = (size_t)c->n;
+    struct numbered *sorted = malloc(n * sizeof *sorted);
+    int *rank = malloc(n * sizeof *rank), root = c->root;
+    int64_t *size = malloc(n * sizeof *size);
+    espi_status status = sorted && rank && size ? ESPI_OK : ESPI_ERR_MEMORY;
+    if (status == ESPI_OK) {
+        for (int v = 0; v < c->n; v++) {
+            sorted[v] = (struct numbered){node[v], v};
+            rank[v] = c->rank[v];
+            size[v] = c->size[v];
+        }
+        qsort(sorted, n, sizeof *sorted, by_node);
+        for (int x = 0; x < c->n; x++) {
+            int v = sorted[x].index;
+            node[x] = sorted[x].node;
+            c->rank[x] = rank[v];
+            c->size[x] = size[v];
+            c->prefix[x + 1] = c->prefix[x] + size[v];
+            if (v == root)
+                c->root = x;
+        }
+    }
+    free(sorted);
+    free(rank);
+    free(size);
+    return status;
+}
+
+/* One of the exact methods; with `together`, nodes that are no ranges are made ranges. LIMIT where none
+   applies. */
+static espi_status exact(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
+                         bool together, struct espi_commtree *tree)
+{
+    const struct espi_commtree_model *in = &levels->within, *out = &levels->across;
     struct espi_compact c;
     espi_status status = espi_compact_make(problem, false, &c);
     if (status != ESPI_OK)
         return status;
-    int *node_end = malloc((size_t)c.n * sizeof *node_end);
-    status = !node_end ? ESPI_ERR_MEMORY : c.n > RANGED_RANKS ? ESPI_ERR_LIMIT : ESPI_OK;
-    if (status == ESPI_OK) {
-        for (int v = c.n - 1; v >= 0; v--) {
-            bool same = v + 1 < c.n && levels->node[c.rank[v]] == levels->node[c.rank[v + 1]];
-            node_end[v] = same ? node_end[v + 1] : v;
-        }
-        across_problem.model = levels->across;
-        across_problem.model.gamma = levels->within.gamma;
-        status = espi_build_in_nodes(&across_problem, &c, &levels->within, node_end, tree);
+    size_t n = (size_t)c.n;
+    int *node = malloc(n * sizeof *node), nodes = 0;
+    double *q = malloc((3 * n + 2) * sizeof *q), *q_out = q + n + 1, *own = q_out + n + 1;
+    bool ranges = true, ordered = true;
+    status = node && q ? number_nodes(&c, levels->node, node, &nodes, &ranges) : ESPI_ERR_MEMORY;
+    if (status == ESPI_OK && together && ranges)
+        status = ESPI_ERR_LIMIT; /* nothing to bring together */
+    if (status == ESPI_OK && together) {
+        status = gather_nodes(&c, node);
+        ordered = false;
+        ranges = true;
     }
-    free(node_end);
+    if (status == ESPI_OK) {
+        /* Where the network is faster than the node, the method takes it for equally fast. */
+        double beta = espi_max(in->beta, out->beta);
+        for (size_t v = 0; v <= n; v++) {
+            q[v] = in->beta * (double)c.prefix[v];
+            q_out[v] = beta * (double)c.prefix[v];
+        }
+        for (size_t v = 0; v < n; v++)
+            own[v] = in->gamma * (double)c.size[v];
+        struct espi_levels_problem w = {
+            .c = &c, .p = problem->p, .in = {in->alpha, in->latency, q},
+            .out = {espi_max(in->alpha, out->alpha), espi_max(in->latency, out->latency), q_out}, .own = own,
+            .early = in->early_copy || !ordered, .node = node, .nodes = nodes, .ordered = ordered,
+            .max_bytes = problem->max_bytes};
+        status = ranges ? espi_levels_exact(&w, tree) : espi_levels_mixed(&w, tree);
+    }
     espi_compact_release(&c);
+    free(node);
+    free(q);
     return status;
 }
 
-static espi_status exact(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
-                         struct espi_commtree *tree)
+static espi_status candidate(int which, const struct espi_commtree_problem *problem,
+                             const struct espi_commtree_levels *levels, struct espi_commtree *tree)
 {
-    size_t p = (size_t)problem->p;
-    double *alpha = malloc(p * p * sizeof *alpha), *beta = malloc(p * p * sizeof *beta);
-    espi_status status = ESPI_ERR_MEMORY;
-    if (alpha && beta) {
-        for (size_t i = 0; i < p * p; i++) {
-            bool same = levels->node[i / p] == levels->node[i % p];
-            alpha[i] = same ? levels->within.alpha : levels->across.alpha;
-            beta[i] = same ? levels->within.beta : levels->across.beta;
-        }
-        struct espi_commtree_links links = {problem->p, alpha, beta, levels->within.gamma};
-        status = espi_commtree_optimal_links(&links, problem->size, problem->root, ESPI_COMMTREE_GATHER, tree);
+    struct espi_commtree_problem flat = *problem;
+    flat.model = which == 1 ? levels->within : levels->across;
+    flat.model.gamma = levels->within.gamma;
+    switch (which) {
+    case 0:
+        return exact(problem, levels, false, tree);
+    case 1:
+    case 2:
+        return espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &flat, tree);
+    case 3:
+        return espi_levels_composed(problem, levels, tree);
+    case 4:
+        return espi_commtree_build_compact(ESPI_COMMTREE_ADAPTIVE, &flat, tree);
+    default:
+        return exact(problem, levels, true, tree);
     }
-    free(alpha);
-    free(beta);
-    return status;
 }
 
 espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
                                     const struct espi_commtree_levels *levels, struct espi_commtree *tree)
 {
+    const struct espi_commtree_model *in = &levels->within, *out = &levels->across;
+    struct espi_commtree_problem checked = *problem;
     double best = DBL_MAX;
     *tree = ESPI_COMMTREE_INIT;
     espi_status status = espi_commtree_check(problem, NULL);
+    for (int x = 0; status == ESPI_OK && x < 2; x++) {
+        checked.model = x ? *out : *in;
+        status = espi_commtree_check(&checked, NULL);
+    }
+    if (status == ESPI_OK && (!levels->node || in->early_copy != out->early_copy))
+        status = ESPI_ERR_ARGUMENT;
     if (status != ESPI_OK)
         return status;
-    if (levels->within.latency != levels->across.latency || levels->within.early_copy != levels->across.early_copy)
-        return ESPI_ERR_ARGUMENT;
-    bool plain_model = levels->within.latency == 0 && !levels->within.early_copy;
-    for (int x = 0; x < 6; x++) {
-        struct espi_commtree_problem flat = *problem;
+    bool usual = in->alpha <= out->alpha && in->beta <= out->beta && in->latency <= out->latency;
+    bool done = false; /* with the ordered optimum */
+    for (int x = 0; x < (levels->any_order ? 6 : 5); x++) {
         struct espi_commtree next = ESPI_COMMTREE_INIT;
         double time = 0;
-        flat.model = x == 2 ? levels->within : levels->across;
-        flat.model.gamma = levels->within.gamma;
-        if (x == 0)
-            status = composed(problem, levels, &next);
-        else if (x < 3)
-            status = espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &flat, &next);
-        else if (x == 3)
-            status = espi_commtree_build_compact(ESPI_COMMTREE_ADAPTIVE, &flat, &next);
-        else if (x == 4)
-            status = ranged(problem, levels, &next);
-        else if (problem->p <= EXACT_RANKS && plain_model)
-            status = exact(problem, levels, &next);
-        else
+        if (done && x < 5)
             continue;
+        status = candidate(x, problem, levels, &next);
         if (status == ESPI_OK)
             status = espi_commtree_time_levels(&next, problem->size, levels, ESPI_COMMTREE_GATHER, &time);
         if (status == ESPI_OK && time < best) {
             espi_commtree_release(tree);
             *tree = next;
             best = time;
+            done = done || (x == 0 && usual);
         } else {
             espi_commtree_release(&next);
         }

@@ -49,7 +49,6 @@ static struct found split_triangle(const struct espi_table *s, const struct espi
 {
     struct found best = {i, true, DBL_MAX};
     double want = espi_at(tri, i, j), enough = want + 4 * DBL_EPSILON * want + s->slack;
-    s = espi_of_range(s, i, j);
     for (int x = i, y = j - 1; x <= y; x++, y--) {
         if (try_triangle(s, tri, i, x, j, enough, &best) || try_triangle(s, tri, i, y, j, enough, &best))
             break;
@@ -66,7 +65,7 @@ struct walk {
 /* k < root: the left range i..k sends; else the right range k+1..j does. */
 static bool try_rectangle(const struct walk *w, int i, int k, int j, double enough, struct found *best)
 {
-    const struct espi_table *s = espi_of_range(w->s, i, j);
+    const struct espi_table *s = w->s;
     int root = w->rect->root;
     if (k < root) {
         double a = espi_at(w->left, i, k), b = espi_rectangle_column(w->rect, j)[k + 1];
@@ -143,38 +142,26 @@ static size_t bytes_needed(const struct espi_compact *c, bool plain)
 espi_status espi_build_optimal(const struct espi_commtree_problem *problem, const struct espi_compact *c,
                                struct espi_commtree *tree)
 {
-    return espi_build_in_nodes(problem, c, NULL, NULL, tree);
-}
-
-espi_status espi_build_in_nodes(const struct espi_commtree_problem *problem, const struct espi_compact *c,
-                                const struct espi_commtree_model *within, const int *node_end,
-                                struct espi_commtree *tree)
-{
     const struct espi_commtree_model *m = &problem->model;
     int n = c->n;
     struct espi_triangle left = {0, 0, NULL}, right = {0, 0, NULL};
     struct espi_rectangle rect = {0, 0, NULL};
-    double *q = NULL, *q_within = NULL, *own = NULL;
+    double *q = NULL, *own = NULL;
     espi_status status = ESPI_ERR_MEMORY;
-    bool plain = within || !espi_commtree_monotone(c, m);
+    bool plain = !espi_commtree_monotone(c, m);
     if (n > UINT16_MAX || (problem->max_bytes && bytes_needed(c, plain) > problem->max_bytes))
         return ESPI_ERR_LIMIT;
     q = malloc(((size_t)n + 1) * sizeof *q);
     own = malloc((size_t)n * sizeof *own);
-    q_within = malloc(((size_t)n + 1) * sizeof *q_within);
-    if (!q || !q_within || !own)
+    if (!q || !own)
         goto out;
-    q[0] = q_within[0] = 0;
+    q[0] = 0;
     for (int v = 0; v < n; v++) {
         q[v + 1] = m->beta * (double)c->prefix[v + 1];
-        q_within[v + 1] = within ? within->beta * (double)c->prefix[v + 1] : 0;
         own[v] = m->gamma * (double)c->size[v];
     }
     double slack = 4 * DBL_EPSILON * (q[n] + m->alpha);
-    struct espi_table inner = {n, q_within, own, within ? within->alpha : 0, m->latency, m->early_copy, true, slack,
-                               NULL, NULL};
-    struct espi_table s = {n, q, own, m->alpha, m->latency, m->early_copy, plain, slack, within ? &inner : NULL,
-                           node_end};
+    struct espi_table s = {n, q, own, m->alpha, m->latency, m->early_copy, plain, slack};
     struct walk w = {&s, &left, &right, NULL};
     if (c->root == ESPI_COMMTREE_BEST) {
         status = espi_triangle_fill(&s, 0, n, &left);
@@ -190,7 +177,6 @@ espi_status espi_build_in_nodes(const struct espi_commtree_problem *problem, con
         status = walk_back(&w, c, problem->p, tree);
 out:
     free(q);
-    free(q_within);
     free(own);
     free(rect.f);
     espi_triangle_release(&left);

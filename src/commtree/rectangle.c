@@ -27,10 +27,9 @@ static double single_left(const struct espi_table *s, int i, int root, double a)
 }
 
 /* One cell by trying every split. row[k - root] = F(i,k), left[k] = T(i,k). */
-static double plain_cell(const struct espi_table *table, int root, int i, int j, const double *row,
+static double plain_cell(const struct espi_table *s, int root, int i, int j, const double *row,
                          const double *left, const struct column *c)
 {
-    const struct espi_table *s = espi_of_range(table, i, j);
     double best = 1e308;
     for (int k = root; k < j; k++) {
         double b = c->t[k + 1];

@@ -1,5 +1,4 @@
-/* Linear, rank-ordered binomial, problem-adaptive binomial and two-size trees: O(p), or O(p log p) for a best root.
-   */
+/* Linear, rank-ordered binomial and problem-adaptive binomial trees: O(p), or O(p log p) for a best root. */
 #include <stdlib.h>
 
 #include "commtree/internal.h"
@@ -112,66 +111,4 @@ espi_status espi_build_binomial(const struct espi_commtree_problem *problem, con
         if (width >= c->n)
             return ESPI_OK;
     }
-}
-
-/* Blocks of at least half the largest count as large. The small blocks between two large ones (and the root)
-   are joined among themselves in rounds and then travel as one message; each large block travels once, straight to
-   the root. For large blocks of beta*m well above alpha times the number of rounds this is close to the bound
-   alpha*(messages) + beta*(all but the root's), and the ranges stay in order. */
-espi_status espi_build_twosize(const struct espi_commtree_problem *problem, const struct espi_compact *c,
-                               struct espi_commtree *tree)
-{
-    struct espi_joins joins;
-    int n = c->n, root = c->root, *head = malloc((size_t)n * sizeof *head);
-    int64_t most = 0;
-    espi_status status = espi_joins_make(n, &joins);
-    if (status != ESPI_OK || !head) {
-        free(head);
-        if (status == ESPI_OK)
-            espi_joins_release(&joins);
-        return ESPI_ERR_MEMORY;
-    }
-    for (int v = 0; v < n; v++) {
-        if (c->size[v] > most) {
-            most = c->size[v];
-            if (c->root == ESPI_COMMTREE_BEST)
-                root = v;
-        }
-    }
-    if (root == ESPI_COMMTREE_BEST)
-        root = 0;
-    /* head[v]: leader of the run of small blocks that starts at v; -1 inside a run. */
-    for (int v = 0; v < n;) {
-        int end = v + 1, width;
-        if (v != root && c->size[v] <= most / 2) {
-            while (end < n && end != root && c->size[end] <= most / 2)
-                end++;
-        }
-        for (int w = v; w < end; w++)
-            head[w] = w;
-        for (width = 1; width < end - v; width *= 2) {
-            for (int w = v; w + width < end; w += 2 * width) {
-                bool left = c->prefix[w + width] - c->prefix[w] >
-                            c->prefix[w + 2 * width < end ? w + 2 * width : end] - c->prefix[w + width];
-                int other = head[w + width];
-                espi_join(&joins, left ? other : head[w], left ? head[w] : other);
-                head[w] = left ? head[w] : other;
-            }
-        }
-        for (int w = v + 1; w < end; w++)
-            head[w] = -1;
-        v = end;
-    }
-    for (int v = root + 1; v < n; v++) {
-        if (head[v] >= 0)
-            espi_join(&joins, head[v], root);
-    }
-    for (int v = root - 1; v >= 0; v--) {
-        if (head[v] >= 0)
-            espi_join(&joins, head[v], root);
-    }
-    status = espi_joins_tree(&joins, c, problem->p, root, true, tree);
-    free(head);
-    espi_joins_release(&joins);
-    return status;
 }

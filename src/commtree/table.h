@@ -15,15 +15,7 @@ struct espi_table {
     double alpha, latency;
     bool early, plain; /* plain: every split is tried */
     double slack;      /* rounding that a comparison of times must allow for */
-    const struct espi_table *inner; /* NULL, or the constants of ranges that lie in one node (then plain) */
-    const int *node_end;            /* last index of the node of each index */
 };
-
-/* The constants of a range. */
-static inline const struct espi_table *espi_of_range(const struct espi_table *s, int i, int j)
-{
-    return s->inner && j <= s->node_end[i] ? s->inner : s;
-}
 
 /* Triangle of T over the indices lo..hi-1; at(i, j) with lo <= i <= j < hi. */
 struct espi_triangle {

@@ -10,7 +10,7 @@ struct link_costs {
     const struct espi_commtree_model *model;   /* all alike, or NULL */
     const struct espi_commtree_links *links;   /* by pair, or NULL */
     const struct espi_commtree_levels *levels; /* by node */
-    double gamma, latency, equal, combine;
+    double gamma, equal, combine;
     bool early, equal_sizes;
     double *start, *finish; /* when not NULL: of each rank's message to or from its parent */
 };
@@ -30,6 +30,16 @@ static double message(const struct link_costs *cost, int from, int to, int64_t s
     bool same = cost->levels->node[from] == cost->levels->node[to];
     const struct espi_commtree_model *m = same ? &cost->levels->within : &cost->levels->across;
     return m->alpha + m->beta * (double)size;
+}
+
+static double delay(const struct link_costs *cost, int from, int to)
+{
+    if (cost->model)
+        return cost->model->latency;
+    if (cost->links)
+        return 0;
+    return cost->levels->node[from] == cost->levels->node[to] ? cost->levels->within.latency
+                                                              : cost->levels->across.latency;
 }
 
 /* After how many of its children the rank copies its own block: before all of them when the first child lies behind
@@ -82,7 +92,7 @@ static espi_status evaluate(const struct espi_commtree *tree, const int64_t *siz
             for (int e = tree->first[v]; e < tree->first[v + 1]; e++) {
                 int c = tree->child[e];
                 bool sent = held[c] || cost->equal_sizes;
-                t = espi_max(t, at[c] + (sent ? cost->latency : 0));
+                t = espi_max(t, at[c] + (sent ? delay(cost, c, v) : 0));
                 if (cost->start)
                     cost->start[c] = t;
                 t += message(cost, c, v, held[c]) + cost->combine;
@@ -107,7 +117,7 @@ static espi_status evaluate(const struct espi_commtree *tree, const int64_t *siz
                 if (cost->start)
                     cost->start[c] = t;
                 t += message(cost, v, c, held[c]) + cost->combine;
-                at[c] = t + (sent ? cost->latency : 0);
+                at[c] = t + (sent ? delay(cost, c, v) : 0);
                 if (cost->finish)
                     cost->finish[c] = t;
             }
@@ -125,7 +135,7 @@ out:
 espi_status espi_commtree_time(const struct espi_commtree *tree, const int64_t *size,
                                const struct espi_commtree_model *model, enum espi_commtree_op op, double *time)
 {
-    struct link_costs cost = {.model = model, .gamma = model->gamma, .latency = model->latency,
+    struct link_costs cost = {.model = model, .gamma = model->gamma,
                               .early = model->early_copy};
     return evaluate(tree, size, &cost, op, time);
 }
@@ -134,7 +144,7 @@ espi_status espi_commtree_schedule(const struct espi_commtree *tree, const int64
                                    const struct espi_commtree_model *model, enum espi_commtree_op op, double *start,
                                    double *finish, double *time)
 {
-    struct link_costs cost = {.model = model, .gamma = model->gamma, .latency = model->latency,
+    struct link_costs cost = {.model = model, .gamma = model->gamma,
                               .early = model->early_copy, .start = start, .finish = finish};
     return evaluate(tree, size, &cost, op, time);
 }
@@ -152,7 +162,7 @@ espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const in
                                       const struct espi_commtree_levels *levels, enum espi_commtree_op op,
                                       double *time)
 {
-    struct link_costs cost = {.levels = levels, .gamma = levels->within.gamma, .latency = levels->within.latency,
+    struct link_costs cost = {.levels = levels, .gamma = levels->within.gamma,
                               .early = levels->within.early_copy};
     return evaluate(tree, size, &cost, op, time);
 }
@@ -160,7 +170,7 @@ espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const in
 espi_status espi_commtree_time_equal(const struct espi_commtree *tree, double m, double combine,
                                      const struct espi_commtree_model *model, enum espi_commtree_op op, double *time)
 {
-    struct link_costs cost = {.model = model, .latency = model->latency, .equal = m, .combine = combine,
+    struct link_costs cost = {.model = model, .equal = m, .combine = combine,
                               .equal_sizes = true};
     return evaluate(tree, NULL, &cost, op, time);
 }

@@ -41,6 +41,7 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
                                      struct espi_commtree *tree)
 {
     espi_status status = ESPI_ERR_ARGUMENT;
+    bool timely = true; /* nobody receives after having sent, so that there is no cycle */
     *tree = ESPI_COMMTREE_INIT;
     if (p < 1 || root < 0 || root >= p || steps < 0 || steps >= p)
         return ESPI_ERR_ARGUMENT;
@@ -63,6 +64,7 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
         int f = from[s], t = to[s];
         if (f < 0 || f >= p || t < 0 || t >= p || f == root || tree->parent[f] != ESPI_COMMTREE_ABSENT)
             goto fail;
+        timely = timely && tree->parent[t] < 0;
         tree->parent[f] = t;
         tree->first[t + 2]++;
     }
@@ -72,6 +74,12 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
         tree->child[tree->first[to[s] + 1]++] = from[s];
     /* n-1 edges and distinct senders: it is a tree if every sender's parent is in it and there is no cycle, that
        is, if all are reached from the root. */
+    for (int s = 0; s < steps; s++) {
+        if (tree->parent[to[s]] == ESPI_COMMTREE_ABSENT)
+            goto fail;
+    }
+    if (timely)
+        return ESPI_OK;
     int reached = 1, *queue = malloc((size_t)tree->n * sizeof *queue);
     if (!queue) {
         status = ESPI_ERR_MEMORY;

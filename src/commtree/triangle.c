@@ -120,10 +120,9 @@ static inline __attribute__((always_inline)) void fast_row(const struct espi_tab
     }
 }
 
-static void plain_row(const struct espi_table *table, int lo, int i, int hi, double *row, struct column *columns)
+static void plain_row(const struct espi_table *s, int lo, int i, int hi, double *row, struct column *columns)
 {
     for (int j = i + 2; j < hi; j++) {
-        const struct espi_table *s = espi_of_range(table, i, j);
         double *t = columns[j - lo].t;
         const double *q = s->q;
         double best = espi_min(espi_right_sends(s, i, i, j, 0, t[i + 1 - lo]),
@@ -176,9 +175,8 @@ espi_status espi_triangle_fill(const struct espi_table *s, int lo, int hi, struc
     }
     for (int i = hi - 2; i >= lo; i--) {
         row[i - lo] = 0;
-        const struct espi_table *pair = espi_of_range(s, i, i + 1);
-        row[i + 1 - lo] = espi_min(espi_right_sends(pair, i, i, i + 1, 0, 0),
-                                   espi_left_sends(pair, i, i, i + 1, 0, 0));
+        row[i + 1 - lo] = espi_min(espi_right_sends(s, i, i, i + 1, 0, 0),
+                                   espi_left_sends(s, i, i, i + 1, 0, 0));
         columns[i + 1 - lo].t[i - lo] = row[i + 1 - lo];
         if (s->plain)
             plain_row(s, lo, i, hi, row, columns);

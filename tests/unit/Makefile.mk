@@ -75,9 +75,11 @@ TESTS += %D%/test-sparse
 %C%_test_sparse_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_sparse_LDADD = $(ESPI_UNIT_LIBS)
 
+ESPI_COMMTREE_SUPPORT = %D%/commtree_support.c %D%/commtree_support.h %D%/random.c %D%/random.h
+
 check_PROGRAMS += %D%/test-commtree
 TESTS += %D%/test-commtree
-%C%_test_commtree_SOURCES = %D%/random.c %D%/random.h %D%/test_commtree.c
+%C%_test_commtree_SOURCES = %D%/test_commtree.c $(ESPI_COMMTREE_SUPPORT)
 %C%_test_commtree_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_commtree_LDADD = $(ESPI_UNIT_LIBS) -lm
@@ -88,6 +90,27 @@ TESTS += %D%/test-modelfile
 %C%_test_modelfile_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
 %C%_test_modelfile_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_modelfile_LDADD = $(ESPI_UNIT_LIBS) -lm
+
+check_PROGRAMS += %D%/test-commtree-levels
+TESTS += %D%/test-commtree-levels
+%C%_test_commtree_levels_SOURCES = %D%/test_commtree_levels.c $(ESPI_COMMTREE_SUPPORT)
+%C%_test_commtree_levels_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_commtree_levels_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_commtree_levels_LDADD = $(ESPI_UNIT_LIBS) -lm
+
+check_PROGRAMS += %D%/test-commtree-special
+TESTS += %D%/test-commtree-special
+%C%_test_commtree_special_SOURCES = %D%/test_commtree_special.c $(ESPI_COMMTREE_SUPPORT)
+%C%_test_commtree_special_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_commtree_special_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_commtree_special_LDADD = $(ESPI_UNIT_LIBS) -lm
+
+check_PROGRAMS += %D%/test-commtree-api
+TESTS += %D%/test-commtree-api
+%C%_test_commtree_api_SOURCES = %D%/test_commtree_api.c $(ESPI_COMMTREE_SUPPORT)
+%C%_test_commtree_api_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_commtree_api_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_commtree_api_LDADD = $(ESPI_UNIT_LIBS) -lm
 
 check_PROGRAMS += %D%/test-fold
 TESTS += %D%/test-fold
