@@ -45,3 +45,9 @@ noinst_PROGRAMS += %D%/trees
 %C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_trees_LDADD = libespi-pure.la $(MPI_LIBS) -lm
 EXTRA_DIST += %D%/trees-sim-512.tsv %D%/smpi/real.c %D%/smpi/mpi/real.h %D%/smpi/mpi/smpi.def
+
+# Ten thousand types; scripts/bench-pairs compares whole runs.
+noinst_PROGRAMS += %D%/manytypes
+%C%_manytypes_SOURCES = %D%/manytypes.c %D%/bench.c
+%C%_manytypes_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_manytypes_LDADD = $(MPI_LIBS)

@@ -23,12 +23,8 @@ enum espi_fn {
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
 struct espi_thread {
-    uintptr_t frame;          /* stack address of the outermost wrapped call; 0 outside of one */
-    unsigned cached_epoch;    /* of the one-entry handle cache below, which belongs to the core */
-    espi_word cached_handle;
-    espi_word cached_better;
-    int cached_settled;       /* the cached type is used as it is, for good */
-    void *core;               /* the core's own per-thread state, NULL until it makes one */
+    uintptr_t frame; /* stack address of the outermost wrapped call; 0 outside of one */
+    void *core;      /* the core's own per-thread state, NULL until it makes one */
 };
 
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */

@@ -16,6 +16,7 @@ espi_core_services += %D%/collective.c %D%/collective.h %D%/lease.c %D%/lease.h 
 espi_core_services += %D%/tree_places.c %D%/tree_measure.c %D%/tree_measure.h %D%/tree_cache.c %D%/tree_cache.h
 espi_core_services += %D%/treeplan.c %D%/treeplan.h %D%/tree_io.c %D%/tree_gather.c %D%/tree_scatter.c
 libespalier_core_la_SOURCES = $(espi_core_services)
+espi_core_services += %D%/slots.c %D%/slots.h
 libespalier_core_la_SOURCES += %D%/types.c %D%/types.h
 libespalier_core_la_SOURCES += %D%/variants.c %D%/variants.h %D%/measure.c %D%/measure.h %D%/model.c %D%/model.h
 libespalier_core_la_SOURCES += %D%/plan.c %D%/plan.h %D%/judge.c %D%/judge.h

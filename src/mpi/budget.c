@@ -4,9 +4,9 @@
 
 #include "stats/stats.h"
 
-enum { SHARE = 50 }; /* one 50th of the time since the start */
+enum { SHARE = 100 }; /* one 100th of the time since the start */
 
-static _Atomic uint64_t booked;
+static _Atomic uint64_t booked, gained;
 static uint64_t begun, grant;
 
 void espi_budget_start(int64_t grant_ms)
@@ -14,11 +14,18 @@ void espi_budget_start(int64_t grant_ms)
     begun = espi_stats_now();
     grant = (uint64_t)grant_ms * 1000000;
     atomic_store(&booked, 0);
+    atomic_store(&gained, 0);
 }
 
 bool espi_budget_open(uint64_t estimate)
 {
-    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <= grant + (espi_stats_now() - begun) / SHARE;
+    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <=
+           grant + (espi_stats_now() - begun) / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
+}
+
+void espi_budget_gain(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&gained, ns, memory_order_relaxed);
 }
 
 void espi_budget_book(uint64_t ns)

@@ -3,15 +3,17 @@
  *
  * The rule. What planning costs is estimated before it is done; what the program has spent so far on the type natively
  * is estimated from its uses (a fixed part per call and a part per byte).
- *  - First use of a type: it is counted, and its kind (envelope, size, extent: three cheap questions to MPI) is looked up.
- *    Only when types of this kind have earned planning together, it is decoded, and its layout is looked up among those
- *    known; a layout not planned before is noted, and planned when it comes a second time.
- *  - Second, fourth, eighth, ... use: planned when the time spent on this handle, or on its kind, reaches a quarter of the
- *    estimated cost of planning, and it was used four times at least.
- *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 2 % of the time since the start. A type that finds
- *    the budget used up is looked at again when its uses have doubled.
- * So a type that is committed, used once and freed is never reconstructed, unless the very same layout was used before
- * and its kind has earned it.
+ *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extent: three cheap questions
+ *    to MPI) is looked up. Only when types of this kind have earned planning together, it is decoded, and its layout is
+ *    looked up among those known; a layout not planned before is noted, and planned when it comes a second time. A kind
+ *    whose decodes take more time than they save is not decoded again. While layouts with better types are met again, all
+ *    first uses belong to the sample.
+ *  - From the eighth use on: planned when the time spent on this handle reaches a quarter of the estimated cost of planning.
+ *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the time since the start and half of what better
+ *    types are measured to have saved. A type that finds the budget used up is looked at again when its uses have
+ *    doubled.
+ * So a type that is committed, used a few times and freed is never reconstructed, unless the very same layout was used
+ * before and its kind has earned it.
  */
 #ifndef ESPI_MPI_BUDGET_H
 #define ESPI_MPI_BUDGET_H
@@ -29,7 +31,7 @@ static inline uint64_t espi_budget_spent(uint64_t uses, uint64_t bytes)
    which has `size` bytes. */
 static inline uint64_t espi_budget_estimate(uint64_t numbers, uint64_t size)
 {
-    return 500000 + 1500 * numbers + 60 * (size < 65536 ? size : 65536);
+    return 1000000 + 300 * numbers + 60 * (size < 32768 ? size : 32768);
 }
 
 static inline bool espi_budget_earned(uint64_t uses, uint64_t spent, uint64_t estimate)
@@ -37,10 +39,24 @@ static inline bool espi_budget_earned(uint64_t uses, uint64_t spent, uint64_t es
     return uses >= 4 && spent >= estimate / 4;
 }
 
+/* Estimated nanoseconds of a decode. */
+static inline uint64_t espi_budget_decode(uint64_t numbers)
+{
+    return 2000 + 5 * numbers;
+}
+
+/* The number of uses, of `each` nanoseconds, with which a type has earned planning. */
+static inline uint64_t espi_budget_uses(uint64_t each, uint64_t estimate)
+{
+    return estimate / 4 / (each > 0 ? each : 1) + 1;
+}
+
 /* Starts the clock. */
 void espi_budget_start(int64_t grant_ms);
 /* Whether work of about `estimate` nanoseconds fits in what is left. */
 bool espi_budget_open(uint64_t estimate);
+/* Books time that better types have saved. */
+void espi_budget_gain(uint64_t ns);
 /* Books work that was done. */
 void espi_budget_book(uint64_t ns);
 

@@ -16,24 +16,29 @@
 #include "mpi/world.h"
 #include "words.h"
 
-/* Whether the call goes on as it is: its types are predefined, or one that is known to be best as it is. */
-static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_thread *thread, struct espi_mine *mine,
-                                                                const struct espi_row *row, const espi_word *args)
+/* Whether the call goes on as it is: its types are predefined, or ones that are used as they are for now. */
+static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_mine *mine, const struct espi_row *row,
+                                                                const espi_word *args)
 {
+    struct espi_type_slot *slots[ESPI_MAX_TYPED];
+    int64_t counts[ESPI_MAX_TYPED];
+    int used = 0;
     for (const struct espi_typed *typed = row->typed; typed->shape != ESPI_SHAPE_NONE; typed++) {
         MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
         if (typed->shape == ESPI_SHAPE_W)
             return false;
         if (__builtin_expect(espi_type_is_predefined(type), 1))
             continue;
-        if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0)
+        if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0 || typed->at_root || row->treatment == ESPI_API_COUNT)
             return false;
-        int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
-        if (!espi_types_settled(thread, type, count))
+        counts[used] = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+        slots[used] = espi_types_quiet(type);
+        if (counts[used] <= 0 || slots[used] == NULL)
             return false;
-        espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
-        espi_count(mine->stats, ESPI_COUNT_left_not_better, 1);
+        used++;
     }
+    for (int i = 0; i < used; i++)
+        espi_types_used(mine->stats, slots[i], counts[i]);
     return true;
 }
 
@@ -48,7 +53,7 @@ static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_thre
             return ESPI_CALL(next, n, args);                                                                           \
         espi_count_call(mine->stats, fn);                                                                              \
         const struct espi_row *row = &espi_rows[fn];                                                                   \
-        if (__builtin_expect(nothing_to_do(thread, mine, row, args), 1))                                                           \
+        if (__builtin_expect(nothing_to_do(mine, row, args), 1))                                                       \
             return ESPI_CALL(next, n, args);                                                                           \
         espi_word changed[n];                                                                                          \
         __builtin_memcpy(changed, args, sizeof changed);                                                               \
@@ -111,8 +116,6 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     if ((int)result != MPI_SUCCESS || !mine || !atomic_load_explicit(&espi_running, memory_order_acquire))
         return result;
     espi_count_call(mine->stats, fn);
-    if (!espi_type_is_predefined(before))
-        espi_types_freed(thread, before);
     return result;
 }
 

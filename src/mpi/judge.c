@@ -208,6 +208,18 @@ static int winner(const struct candidates *c, enum espi_purpose purpose)
     return best;
 }
 
+/* What a typical use of `count` items of the program's type saves by candidate `i`. A message to oneself is sent and received. */
+static uint64_t gain_of(const struct candidates *c, int i, enum espi_purpose purpose)
+{
+    int first = purpose == ESPI_WHOLE ? ESPI_MEASURE_PACK : ESPI_MEASURE_PARTIAL;
+    int last = purpose == ESPI_WHOLE ? ESPI_MEASURE_UNPACK : ESPI_MEASURE_PARTIAL, op;
+    uint64_t gain = 0;
+
+    for (op = first; op <= last && i > 0; op++)
+        gain += (c->list[0].ns[op] - c->list[i].ns[op]) / 2;
+    return gain;
+}
+
 static struct espi_type_times times_of(const struct espi_candidate *c)
 {
     return (struct espi_type_times){c->ns[ESPI_MEASURE_PACK], c->ns[ESPI_MEASURE_UNPACK], c->ns[ESPI_MEASURE_PARTIAL]};
@@ -229,7 +241,7 @@ static espi_status compete(struct judging *g, struct candidates *c, int64_t coun
     espi_status status;
     int i;
 
-    budget = 2000000 + 200 * (uint64_t)(c->tree[0]->size < 32768 ? c->tree[0]->size : 32768);
+    budget = 700000 + 60 * (uint64_t)(c->tree[0]->size < 32768 ? c->tree[0]->size : 32768);
     status = espi_measure(c->list, c->n, (int)count, SCRATCH, budget);
     espi_count_anywhere(ESPI_COUNT_time_measure, espi_stats_now() - begun);
     if (status != ESPI_OK)
@@ -240,6 +252,8 @@ static espi_status compete(struct judging *g, struct candidates *c, int64_t coun
     win[ESPI_WHOLE] = winner(c, ESPI_WHOLE);
     /* Of data that fit one part nothing can be learnt about parts. */
     win[ESPI_PARTS] = count <= ESPI_MODEL_PART / c->tree[0]->size ? win[ESPI_WHOLE] : winner(c, ESPI_PARTS);
+    g->j->gain_ns = count <= ESPI_MODEL_PART / c->tree[0]->size ? gain_of(c, win[ESPI_WHOLE], ESPI_WHOLE)
+                                                                : gain_of(c, win[ESPI_PARTS], ESPI_PARTS);
     i = win[ESPI_PARTS] > 0 ? win[ESPI_PARTS] : win[ESPI_WHOLE];
     g->facts.ns_before = times_of(&c->list[0]);
     g->facts.ns_after = times_of(&c->list[i]);
@@ -361,6 +375,7 @@ static void judge_by_slice(struct judging *g)
     }
     gather(g, &c, &part, own.type, best);
     status = compete(g, &c, 1, win);
+    g->j->gain_ns *= (uint64_t)(g->request->layout->tree->entries / part.tree->entries);
     if (status == ESPI_OK)
         keep_like(g, &c, win);
     else
@@ -422,7 +437,7 @@ void espi_judge(const struct espi_plan_request *request, struct espi_stats_type 
     uint64_t begun = espi_stats_now();
     espi_status status;
 
-    *j = (struct espi_judgement){{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, 0};
+    *j = (struct espi_judgement){{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, 0, 0};
     espi_reconstruct_defaults(&options);
     options.set = ESPI_SET_MPI;
     if (request->mode == ESPI_MODE_AUTO)
@@ -445,6 +460,8 @@ void espi_judge(const struct espi_plan_request *request, struct espi_stats_type 
         g.found.tree = NULL;
         g.reason = reason_of(status);
     }
+    if (j->better[ESPI_WHOLE] == MPI_DATATYPE_NULL && j->better[ESPI_PARTS] == MPI_DATATYPE_NULL)
+        j->gain_ns = 0;
     describe(&g, record, begun);
     espi_arena_release(&g.arena);
 }

@@ -7,6 +7,7 @@
 struct espi_judgement {
     MPI_Datatype better[ESPI_PURPOSES]; /* owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: none */
     size_t types;                       /* MPI types they are made of */
+    uint64_t gain_ns;                   /* what a typical use saves; 0: not measured */
 };
 
 /* Fills `j` whatever happens, describes the layout in `record` and counts the reason when nothing better was found. */

@@ -8,7 +8,7 @@
 enum { KINDS = 512, SEEN = 1024 };
 
 struct kind {
-    uint64_t key, uses, bytes, tried, found;
+    uint64_t key, types, uses, bytes, paid, gained;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
@@ -50,12 +50,13 @@ static struct kind *slot(uint64_t key)
     return k;
 }
 
-void espi_kind_use(uint64_t key, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes)
+void espi_kind_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes)
 {
     struct kind *k;
 
     pthread_mutex_lock(&lock);
     k = slot(key);
+    k->types += types;
     k->uses += uses;
     k->bytes += bytes;
     *all_uses = k->uses;
@@ -68,19 +69,19 @@ bool espi_kind_hopeful(uint64_t key)
     bool hopeful;
 
     pthread_mutex_lock(&lock);
-    hopeful = slot(key)->tried < 16 + 8 * slot(key)->found;
+    hopeful = slot(key)->paid < ESPI_KIND_TRIES_NS + slot(key)->gained / 2;
     pthread_mutex_unlock(&lock);
     return hopeful;
 }
 
-void espi_kind_tried(uint64_t key, bool found)
+void espi_kind_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns)
 {
     struct kind *k;
 
     pthread_mutex_lock(&lock);
     k = slot(key);
-    k->tried++;
-    k->found += found;
+    k->paid += took_ns;
+    k->gained += gain_ns * (k->types > 0 && k->uses > k->types ? k->uses / k->types : 1);
     pthread_mutex_unlock(&lock);
 }
 

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { ESPI_KIND_TRIES_NS = 100000 };
+
 struct espi_kind_facts {
     uint64_t key;
     int64_t size;     /* bytes of data */
@@ -19,12 +21,13 @@ struct espi_kind_facts {
 /* False when MPI does not answer. */
 bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts);
 
-/* Adds uses to a kind; gives its totals. */
-void espi_kind_use(uint64_t key, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes);
+/* Adds new types and uses to a kind; gives its totals. */
+void espi_kind_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes);
 
-/* Whether another decode of a fresh type of this kind is worth trying: not after many that led to no known layout. */
+/* Whether another decode of a fresh type of this kind is worth trying: not after ESPI_KIND_TRIES_NS that led to nothing. */
 bool espi_kind_hopeful(uint64_t key);
-void espi_kind_tried(uint64_t key, bool found);
+/* Such a decode took so long; each use of the type will save `gain_ns` (0: no known layout, or it has no better type). */
+void espi_kind_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns);
 
 /* Notes that a layout was seen; true when it had been noted before. */
 bool espi_layout_seen(uint64_t layout_key);

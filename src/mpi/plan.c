@@ -132,6 +132,7 @@ struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
     atomic_init(&e->plan.better[ESPI_WHOLE], j.better[ESPI_WHOLE]);
     atomic_init(&e->plan.better[ESPI_PARTS], j.better[ESPI_PARTS]);
     e->types = j.types;
+    e->plan.gain_ns = j.gain_ns;
     atomic_init(&e->users, 1);
     pthread_mutex_lock(&lock);
     e->found = ++finds;

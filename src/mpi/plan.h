@@ -20,6 +20,7 @@ struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
     int64_t size; /* bytes of data of one item */
+    uint64_t gain_ns; /* what a typical use saves, as measured; 0 in setting always */
     /* The rest belongs to plan.c: */
     struct espi_plan_entry *entry;
 };

@@ -1,14 +1,17 @@
 /*
- * Handle to state to plan.
+ * From handle to state to plan: the lives of types (slots.h), and when a type is looked at.
  *
- * A state hangs on the program's datatype as an attribute, whose delete callback ends it however the type is freed, so a
- * recycled handle can not meet a stale plan. Not so under MPI_THREAD_MULTIPLE: MPICH 4.0.2 gives up its lock around such
- * a callback, and when a type that was freed with a request pending ends inside the progress engine, another thread then
- * enters UCX a second time and the process dies. There the state ends before MPI_Type_free (any language: the stub sees
- * PMPI_Type_free, too), and a commit always begins a new one. Looking a handle up: the thread's cache of one entry, valid while no type has
- * ended since (the epoch), else a hash table under a read lock.
+ * Most of it is not done: a commit begins a life, a use counts (types.h), a free ends it, a few nanoseconds each. The first
+ * use of a type is looked at only for a sample of the types, to learn which kinds of types are made again and again; for
+ * all of them while layouts are met again that have better types (`heat`). Later uses are looked at when enough were made
+ * to have earned planning.
  *
- * Locks: `table_lock` is never held over an MPI call, because the delete callback takes it while MPI holds its own lock.
+ * What must never serve another type with the same handle, a plan or a view of elements, is tied to the datatype by
+ * an attribute, whose delete callback ends the life of the slot if nothing did before. Not so under MPI_THREAD_MULTIPLE:
+ * MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a request pending ends inside
+ * the progress engine, another thread then enters UCX a second time and the process dies. There lives end before
+ * MPI_Type_free alone, and a commit always begins a new one.
+ *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback.
  */
 #include "mpi/types.h"
@@ -16,8 +19,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-
-#include "base/hash.h"
 
 #include "mpi/budget.h"
 #include "mpi/decode.h"
@@ -29,77 +30,109 @@
 #include "mpi/real.h"
 #include "mpi/reduce.h"
 
-#define NEVER UINT64_MAX
-
-enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
-
-struct state {
-    struct espi_type_uses used; /* first: the thread's cache points to it */
-    MPI_Datatype type;
-    _Atomic(struct espi_plan *) plan;
-    uint64_t noted_uses, noted_items; /* those that the plan's record has */
-    _Atomic uint64_t look;        /* number of uses at which to look again whether planning is due; NEVER: settled */
-    struct espi_kind_facts kind;
-    bool kind_known;
-    uint64_t told;                /* uses the kind was told of */
-    _Atomic(struct espi_elements *) elements; /* for reductions, NULL: not yet looked at; its base is MPI_DATATYPE_NULL where they differ */
-    UT_hash_handle hh;
+enum {
+    NUMBERS_MOST = 1 << 22, /* counts and displacements of a type that is decoded */
+    LOOK_FIRST = 8,         /* the use at which a type that is not of the sample is looked at */
+    SAMPLE_FIRST = 64,      /* so many types are of the sample, */
+    SAMPLE_SHARE = 32,      /* then one in so many */
+    HEAT = 64,              /* first uses to look at after one that met a known layout with a better type */
 };
 
-static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
-static struct state *table;
+struct espi_type_detail {
+    MPI_Datatype type;
+    struct espi_kind_facts kind;
+    uint64_t weight;                  /* types that this one of the sample stands for */
+    uint64_t told;                    /* uses that the kind was told of */
+    uint64_t noted_uses, noted_items; /* those that the plan's record has */
+};
+
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
-atomic_uint espi_types_epoch = 1;
 static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop */
 static atomic_bool registering;         /* types are registered; also where only reductions want to know them */
+static _Atomic uint32_t lives, heat;
 static int key = MPI_KEYVAL_INVALID;
 static bool check, attributes;
 
 /* Adds to the plan's record what was counted here since the last time. */
-static void note_uses(struct state *s, struct espi_plan *plan)
+static void note_uses(struct espi_type_slot *s, struct espi_plan *plan)
 {
-    uint64_t uses = atomic_load_explicit(&s->used.uses, memory_order_relaxed) - s->noted_uses;
-    uint64_t items = atomic_load_explicit(&s->used.items, memory_order_relaxed) - s->noted_items;
+    struct espi_type_detail *d = s->detail;
+    uint64_t uses = atomic_load_explicit(&s->uses, memory_order_relaxed) - d->noted_uses;
+    uint64_t items = atomic_load_explicit(&s->items, memory_order_relaxed) - d->noted_items;
 
-    s->noted_uses += uses;
-    s->noted_items += items;
+    d->noted_uses += uses;
+    d->noted_items += items;
     atomic_fetch_add_explicit(&plan->record->uses, uses, memory_order_relaxed);
     atomic_fetch_add_explicit(&plan->record->elements, items, memory_order_relaxed);
     atomic_fetch_add_explicit(&plan->record->bytes, items * (uint64_t)plan->size, memory_order_relaxed);
+    espi_budget_gain(uses * plan->gain_ns);
 }
 
-/* Out of the table already. */
-static void end(struct state *s)
+/* Tells the kind of the uses since the last time, as those of all types that this one stands for. */
+static void tell_kind(const struct espi_type_slot *s, uint64_t *all_uses, uint64_t *all_bytes)
 {
-    struct espi_plan *plan = atomic_load(&s->plan);
+    struct espi_type_detail *d = s->detail;
+    uint64_t uses = atomic_load_explicit(&s->uses, memory_order_relaxed), fresh = uses - d->told;
+    uint64_t bytes = atomic_load_explicit(&s->items, memory_order_relaxed) * (uint64_t)d->kind.size;
 
+    espi_kind_use(d->kind.key, d->told == 0 ? d->weight : 0, fresh * d->weight,
+                  uses > 0 ? bytes / uses * fresh * d->weight : 0, all_uses, all_bytes);
+    d->told = uses;
+}
+
+/* Ends the life of a slot that was known; the caller has taken `known` back. */
+static void end(struct espi_type_slot *s)
+{
+    struct espi_plan *plan = atomic_load_explicit(&s->plan, memory_order_relaxed);
+    struct espi_elements *elements = atomic_load_explicit(&s->elements, memory_order_relaxed);
+    struct espi_type_detail *d = s->detail;
+    uint64_t uses, bytes;
+
+    if (d == NULL && elements == NULL)
+        return; /* and no plan without a look */
+    atomic_store_explicit(&s->plan, NULL, memory_order_relaxed);
+    atomic_store_explicit(&s->elements, NULL, memory_order_relaxed);
     if (plan != NULL) {
         note_uses(s, plan);
         espi_plan_release(plan);
     }
-    free(atomic_load(&s->elements));
-    free(s);
-    espi_count_anywhere(ESPI_COUNT_types_ended, 1);
+    if (d != NULL && d->told > 0)
+        tell_kind(s, &uses, &bytes);
+    free(elements);
+    free(d);
+    s->detail = NULL;
 }
 
-static void take_out(struct state *s) /* under the lock */
+static bool take(struct espi_type_slot *s)
 {
-    HASH_DELETE(hh, table, s);
-    atomic_fetch_add_explicit(&espi_types_epoch, 1, memory_order_release);
+    /* No locked exchange: a type is freed once, and not while another thread uses it. */
+    bool known = atomic_load_explicit(&s->known, memory_order_acquire);
+
+    atomic_store_explicit(&s->known, false, memory_order_release);
+    return known;
 }
 
+/* The attribute's delete callback; its value is the life. */
 static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
 {
-    struct state *s = value;
+    struct espi_type_slot *s = espi_slot_of(type);
 
-    (void)type;
     (void)keyval;
     (void)extra;
-    pthread_rwlock_wrlock(&table_lock);
-    take_out(s);
-    pthread_rwlock_unlock(&table_lock);
-    end(s);
+    if (s != NULL && atomic_load(&s->life) == (unsigned)(uintptr_t)value && take(s)) {
+        end(s);
+        espi_count_anywhere(ESPI_COUNT_types_ended, 1);
+    }
     return MPI_SUCCESS;
+}
+
+/* From here on what the slot holds ends with the datatype, if not before. */
+static bool tie(struct espi_type_slot *s, MPI_Datatype type)
+{
+    if (!attributes || s->tied)
+        return true;
+    s->tied = espi_real.Type_set_attr(type, key, (void *)(uintptr_t)atomic_load(&s->life)) == MPI_SUCCESS;
+    return s->tied;
 }
 
 espi_status espi_types_start(const struct espi_settings *settings)
@@ -115,36 +148,27 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_budget_start(settings->budget_ms);
     espi_kinds_reset();
     espi_measure_start();
+    atomic_store(&lives, 0);
+    atomic_store(&heat, 0);
     atomic_store(&mode, settings->datatypes);
     atomic_store(&registering, true);
     return ESPI_OK;
 }
 
+static void forget(struct espi_type_slot *s)
+{
+    if (take(s))
+        end(s);
+}
+
 void espi_types_stop(void)
 {
-    struct state *s, *next;
-
     atomic_store(&mode, ESPI_MODE_OFF);
     if (!atomic_exchange(&registering, false))
         return;
     pthread_mutex_lock(&planning);
-    /* Types that outlive us keep their state until MPI ends them (if it will tell), but no plan. */
-    pthread_rwlock_wrlock(&table_lock);
-    HASH_ITER(hh, table, s, next) {
-        struct espi_plan *plan = atomic_exchange(&s->plan, NULL);
-
-        if (plan != NULL) {
-            note_uses(s, plan);
-            espi_plan_release(plan);
-        }
-        atomic_store(&s->look, atomic_load(&s->used.uses) + 1);
-        if (!attributes) {
-            HASH_DELETE(hh, table, s);
-            free(s);
-        }
-    }
-    atomic_fetch_add_explicit(&espi_types_epoch, 1, memory_order_release);
-    pthread_rwlock_unlock(&table_lock);
+    /* Types that outlive us are not known any more; what MPI tells of their end goes unheard. */
+    espi_slots_each(forget);
     espi_plans_stop();
     espi_measure_stop();
     if (key != MPI_KEYVAL_INVALID)
@@ -152,105 +176,81 @@ void espi_types_stop(void)
     pthread_mutex_unlock(&planning);
 }
 
-static struct state *find(MPI_Datatype type)
+/* The use at which type number `number` is looked at first. Numbers are mixed, so that a program with a period
+   is not sampled in step with it. */
+static uint64_t first_look(uint32_t number)
 {
-    struct state *s;
+    uint32_t h = number * 2654435761u;
 
-    pthread_rwlock_rdlock(&table_lock);
-    HASH_FIND_INT(table, &type, s);
-    pthread_rwlock_unlock(&table_lock);
-    return s;
+    switch (atomic_load_explicit(&mode, memory_order_relaxed)) {
+    case ESPI_MODE_AUTO:
+        return number < SAMPLE_FIRST || (h ^ h >> 15) % SAMPLE_SHARE == 0 ||
+                       atomic_load_explicit(&heat, memory_order_relaxed) > 0
+                   ? 1
+                   : LOOK_FIRST;
+    case ESPI_MODE_OFF:
+        return 0;
+    default:
+        return 1;
+    }
 }
 
-/* The thread's entry holds the state itself. The epoch is read first: an end in between makes the entry old. */
-static inline struct state *look_up(struct espi_thread *thread, MPI_Datatype type)
+static void begin(struct espi_thread *thread, MPI_Datatype type)
 {
-    unsigned now = atomic_load_explicit(&espi_types_epoch, memory_order_acquire);
-    struct state *s;
+    struct espi_type_slot *s = espi_slot_room(type);
+    struct espi_mine *mine = espi_mine(thread);
+    uint32_t number;
 
-    if (thread->cached_handle == (espi_word)type && thread->cached_epoch == now)
-        return (struct state *)thread->cached_better;
-    s = find(type);
-    if (s != NULL) {
-        thread->cached_handle = (espi_word)type;
-        thread->cached_better = (espi_word)s;
-        thread->cached_settled = 0;
-        thread->cached_epoch = now;
-    }
-    return s;
-}
-
-/* Ends the state of a handle, when there is one and no attribute does it. */
-static void forget(MPI_Datatype type)
-{
-    struct state *s;
-
-    pthread_rwlock_wrlock(&table_lock);
-    HASH_FIND_INT(table, &type, s);
-    if (s != NULL)
-        take_out(s);
-    pthread_rwlock_unlock(&table_lock);
-    if (s != NULL)
-        end(s);
-}
-
-static void add(MPI_Datatype type)
-{
-    struct state *s, *old;
-
-    if (!attributes)
-        forget(type); /* whatever it was, this is another life of the handle */
-    else if (find(type) != NULL)
-        return; /* committed again */
-    s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (s == NULL || mine == NULL)
         return;
-    s->type = type;
-    atomic_init(&s->look, 1);
-    pthread_rwlock_wrlock(&table_lock);
-    HASH_FIND_INT(table, &type, old);
-    if (old == NULL)
-        HASH_ADD_INT(table, type, s);
-    pthread_rwlock_unlock(&table_lock);
-    if (old != NULL || s->hh.tbl == NULL) {
-        free(s);
-        return;
+    if (atomic_load_explicit(&s->known, memory_order_relaxed)) {
+        if (attributes)
+            return; /* committed again */
+        forget(s); /* whatever it was, this is another life of the handle */
     }
-    if (!attributes || espi_real.Type_set_attr(type, key, s) == MPI_SUCCESS) {
-        espi_count_anywhere(ESPI_COUNT_types_registered, 1);
-        return;
-    }
-    pthread_rwlock_wrlock(&table_lock);
-    take_out(s);
-    pthread_rwlock_unlock(&table_lock);
-    free(s);
+    number = atomic_load_explicit(&lives, memory_order_relaxed); /* without a lock: no matter if two threads share one */
+    atomic_store_explicit(&lives, number + 1, memory_order_relaxed);
+    atomic_store_explicit(&s->uses, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->items, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->look, first_look(number), memory_order_relaxed);
+    atomic_store_explicit(&s->settled, false, memory_order_relaxed);
+    atomic_store_explicit(&s->life, atomic_load_explicit(&s->life, memory_order_relaxed) + 1, memory_order_relaxed);
+    s->tied = false;
+    atomic_store_explicit(&s->known, true, memory_order_release);
+    espi_count(mine->stats, ESPI_COUNT_types_registered, 1);
 }
 
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
 {
-    (void)thread;
-    if (atomic_load_explicit(&registering, memory_order_relaxed) && !espi_handle_predefined(type))
-        add(type);
+    if (atomic_load_explicit(&registering, memory_order_relaxed))
+        begin(thread, type);
 }
 
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type)
 {
-    if (atomic_load_explicit(&registering, memory_order_relaxed) && look_up(thread, old_type) != NULL)
-        add(new_type);
+    if (atomic_load_explicit(&registering, memory_order_relaxed) && espi_slot_of(old_type) != NULL)
+        begin(thread, new_type);
 }
 
 void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
 {
-    if (atomic_load_explicit(&registering, memory_order_relaxed) && !attributes && look_up(thread, type) != NULL)
-        forget(type);
+    struct espi_type_slot *s = espi_slot_of(type);
+    struct espi_mine *mine = espi_mine(thread);
+
+    if (s == NULL || !take(s))
+        return;
+    end(s);
+    if (mine != NULL)
+        espi_count(mine->stats, ESPI_COUNT_types_ended, 1);
 }
 
 const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Datatype type)
 {
-    struct state *s;
+    struct espi_type_slot *s;
     struct espi_elements *view, *other = NULL;
 
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = look_up(thread, type)) == NULL)
+    (void)thread;
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = espi_slot_of(type)) == NULL)
         return NULL;
     view = atomic_load_explicit(&s->elements, memory_order_acquire);
     if (view == NULL) {
@@ -263,36 +263,40 @@ const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Dat
             free(view);
             view = other;
         }
+        if (!tie(s, type))
+            return NULL;
     }
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
 }
 
-void espi_types_freed(struct espi_thread *thread, MPI_Datatype type)
+/* With a plan the next looks only keep its record current. */
+static void settle(struct espi_type_slot *s, struct espi_plan *plan)
 {
-    (void)thread;
-    (void)type;
-    espi_stats_slow_path();
-}
-
-/* Settles the state with a plan, or with none for good (NULL). With a plan the next looks only keep its record current. */
-static void settle(struct state *s, struct espi_plan *plan)
-{
-    if (plan == NULL)
-        atomic_store(&s->look, NEVER);
+    if (plan == NULL || !tie(s, s->detail->type)) {
+        if (plan != NULL)
+            espi_plan_release(plan);
+        atomic_store(&s->look, ESPI_NEVER);
+        return;
+    }
     atomic_store_explicit(&s->plan, plan, memory_order_release);
+    atomic_store(&s->settled, atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
+                                  atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL);
+    if (plan->gain_ns > 0)
+        atomic_store(&heat, HEAT);
 }
 
 /* Decodes and finds or makes the plan. `fresh`: the first use, where only known layouts and those seen before count. */
-static void consider(struct state *s, int how, bool fresh, uint64_t uses, uint64_t items)
+static void consider(struct espi_type_slot *s, int how, bool fresh, uint64_t uses, uint64_t items)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_decoded layout;
-    struct espi_plan_request request = {s->type, &layout, (enum espi_mode)how, check, 1};
+    struct espi_type_detail *d = s->detail;
+    struct espi_plan_request request = {d->type, &layout, (enum espi_mode)how, check, 1};
     struct espi_plan *plan = NULL;
     uint64_t begun = espi_stats_now(), took;
     espi_status status;
 
-    status = espi_decode(&arena, s->type, NUMBERS_MOST, &layout);
+    status = espi_decode(&arena, d->type, NUMBERS_MOST, &layout);
     took = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
     espi_budget_book(took);
@@ -310,10 +314,9 @@ static void consider(struct state *s, int how, bool fresh, uint64_t uses, uint64
     if (plan != NULL)
         espi_count_anywhere(ESPI_COUNT_types_known, 1);
     if (how == ESPI_MODE_AUTO && fresh) {
-        bool seen = plan != NULL || espi_layout_seen(espi_plan_key(&layout));
-
-        espi_kind_tried(s->kind.key, seen);
-        if (!seen)
+        espi_kind_tried(d->kind.key, took, plan == NULL ? 0 : plan->gain_ns);
+        if (plan == NULL && (!espi_layout_seen(espi_plan_key(&layout)) ||
+                             !espi_budget_open(espi_budget_estimate(d->kind.numbers, (uint64_t)d->kind.size))))
             goto done;
     }
     if (plan == NULL) {
@@ -326,19 +329,29 @@ done:
     espi_arena_release(&arena);
 }
 
-/* Whether the state has earned planning; books the uses since the last look with the kind. */
-static bool earned(struct state *s, uint64_t uses, uint64_t items)
+/* Whether the first use shows that the type's kind has earned a look at its layout. */
+static bool kind_earned(struct espi_type_slot *s, uint64_t estimate)
 {
-    uint64_t new_uses = uses - s->told, size = (uint64_t)s->kind.size, all_uses, all_bytes, estimate;
-    uint64_t bytes = items * size;
+    uint64_t uses, bytes;
 
-    espi_kind_use(s->kind.key, new_uses, uses > 0 ? bytes / uses * new_uses : 0, &all_uses, &all_bytes);
-    s->told = uses;
-    estimate = espi_budget_estimate(s->kind.numbers, size);
-    if (!espi_budget_earned(uses, espi_budget_spent(uses, bytes), estimate) &&
-        !(espi_budget_earned(all_uses, espi_budget_spent(all_uses, all_bytes), estimate) &&
-          (uses > 1 || espi_kind_hopeful(s->kind.key))))
+    tell_kind(s, &uses, &bytes);
+    return espi_budget_earned(uses, espi_budget_spent(uses, bytes), estimate) && espi_kind_hopeful(s->detail->kind.key) &&
+           espi_budget_open(espi_budget_decode(s->detail->kind.numbers));
+}
+
+/* Whether the type has earned planning by itself. If not, sets the number of uses that it takes. */
+static bool type_earned(struct espi_type_slot *s, uint64_t uses, uint64_t items, uint64_t estimate)
+{
+    uint64_t spent = espi_budget_spent(uses, items * (uint64_t)s->detail->kind.size), all_uses, all_bytes;
+
+    if (!espi_budget_earned(uses, spent, estimate)) {
+        uint64_t needed = espi_budget_uses(spent / uses, estimate);
+
+        if (needed > 2 * uses)
+            atomic_store(&s->look, needed);
         return false;
+    }
+    tell_kind(s, &all_uses, &all_bytes);
     if (!espi_budget_open(estimate)) {
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
         return false;
@@ -346,26 +359,48 @@ static bool earned(struct state *s, uint64_t uses, uint64_t items)
     return true;
 }
 
-/* The slow path of a use, the first, second, fourth, ... */
-static __attribute__((noinline)) void look(struct state *s)
+static struct espi_type_detail *detail_of(struct espi_type_slot *s, MPI_Datatype type, uint64_t uses)
 {
-    uint64_t uses = atomic_load(&s->used.uses), items = atomic_load(&s->used.items);
+    struct espi_type_detail *d = s->detail;
+
+    if (d != NULL)
+        return d;
+    d = calloc(1, sizeof *d);
+    if (d == NULL || !espi_kind_ask(type, &d->kind)) {
+        free(d);
+        return NULL;
+    }
+    d->type = type;
+    d->weight = uses == 1 && atomic_load(&lives) > SAMPLE_FIRST && atomic_load(&heat) == 0 ? SAMPLE_SHARE : 1;
+    s->detail = d;
+    return d;
+}
+
+/* The slow path of a use: the first (perhaps), the eighth, and when the number of uses has doubled or is what planning takes. */
+static __attribute__((noinline)) void look(struct espi_type_slot *s, MPI_Datatype type)
+{
+    uint64_t uses = atomic_load(&s->uses), items = atomic_load(&s->items), estimate;
     int how = atomic_load(&mode);
     struct espi_plan *plan;
 
-    atomic_store(&s->look, uses < NEVER / 2 ? 2 * uses : NEVER);
+    atomic_store(&s->look, uses < LOOK_FIRST / 2 ? LOOK_FIRST : uses < ESPI_NEVER / 2 ? 2 * uses : ESPI_NEVER);
     if (how == ESPI_MODE_OFF || pthread_mutex_trylock(&planning) != 0)
         return;
     plan = atomic_load(&s->plan);
     if (plan != NULL) {
         note_uses(s, plan);
     } else if (atomic_load(&mode) == how) {
-        if (!s->kind_known)
-            s->kind_known = espi_kind_ask(s->type, &s->kind);
-        if (!s->kind_known)
+        struct espi_type_detail *d = detail_of(s, type, uses);
+
+        estimate = d == NULL ? 0 : espi_budget_estimate(d->kind.numbers, (uint64_t)d->kind.size);
+        if (d == NULL)
             settle(s, NULL);
-        else if (how == ESPI_MODE_ALWAYS || earned(s, uses, items))
-            consider(s, how, uses == 1, uses, items);
+        else if (how == ESPI_MODE_ALWAYS)
+            consider(s, how, false, uses, items);
+        else if (uses < LOOK_FIRST ? kind_earned(s, estimate) : type_earned(s, uses, items, estimate))
+            consider(s, how, uses < LOOK_FIRST, uses, items);
+        if (uses == 1 && atomic_load(&heat) > 0)
+            atomic_fetch_sub(&heat, 1);
     }
     pthread_mutex_unlock(&planning);
     espi_stats_slow_path();
@@ -374,25 +409,25 @@ static __attribute__((noinline)) void look(struct state *s)
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
 {
     struct espi_stats_thread *stats = espi_mine(thread)->stats;
+    struct espi_type_slot *s;
     struct espi_plan *plan;
     MPI_Datatype better;
-    struct state *s;
     uint64_t uses;
 
     if (atomic_load_explicit(&mode, memory_order_relaxed) == ESPI_MODE_OFF) {
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
         return type;
     }
-    s = look_up(thread, type);
+    s = espi_slot_of(type);
     if (s == NULL) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
         return type;
     }
-    uses = atomic_load_explicit(&s->used.uses, memory_order_relaxed) + 1;
-    atomic_store_explicit(&s->used.uses, uses, memory_order_relaxed);
-    espi_bump(&s->used.items, (uint64_t)count);
+    uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
+    espi_bump(&s->items, (uint64_t)count);
     if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed), 0))
-        look(s);
+        look(s, type);
     plan = atomic_load_explicit(&s->plan, memory_order_acquire);
     if (plan == NULL) {
         espi_count(stats, ESPI_COUNT_left_not_earned, 1);
@@ -403,9 +438,6 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
     better = atomic_load_explicit(&plan->better[whole ? ESPI_WHOLE : ESPI_PARTS], memory_order_acquire);
     if (better == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
-        if (atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
-            atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL)
-            thread->cached_settled = 1;
         return type;
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
@@ -414,5 +446,6 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
 {
-    return look_up(thread, type) != NULL;
+    (void)thread;
+    return espi_slot_of(type) != NULL;
 }

@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "bridge.h"
+#include "mpi/slots.h"
 #include "stats/stats.h"
 
 /* By MPICH's handle bits, without a look into any table: true for every type that the program can not have made
@@ -28,7 +29,7 @@ static inline bool espi_type_is_predefined(MPI_Datatype type)
 
 /* After MPI is initialized, once; again after espi_types_stop when MPI lives on in a session. */
 espi_status espi_types_start(const struct espi_settings *settings);
-/* While MPI still works: frees every substitute. Afterwards espi_types_better gives back what it is given. */
+/* While MPI still works: frees every substitute, and forgets every type. Afterwards espi_types_better gives back what it is given. */
 void espi_types_stop(void);
 
 /* The type to hand to MPI in the place of `type` for one use of `count` elements (> 0; over all ranks for an array of
@@ -39,33 +40,35 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 
-/* How often a type is used; the beginning of its state. Written without locked instructions: threads that share a type
-   may lose a few. */
-struct espi_type_uses {
-    _Atomic uint64_t uses, items;
-};
-extern atomic_uint espi_types_epoch; /* raised when a type ends */
-
-/* The short way for a type that was planned and is best as it is: true when that is so, with the use counted; false says
-   nothing. It spares such calls what a substitution needs to know. */
-static inline bool espi_types_settled(struct espi_thread *thread, MPI_Datatype type, int64_t count)
+/* The short way for a use that needs no look at anything: the type is known and is, for now, used as it is. */
+static inline struct espi_type_slot *espi_types_quiet(MPI_Datatype type)
 {
-    if (!thread->cached_settled || thread->cached_handle != (espi_word)type || count < 0 ||
-        thread->cached_epoch != atomic_load_explicit(&espi_types_epoch, memory_order_acquire))
-        return false;
-    struct espi_type_uses *uses = (struct espi_type_uses *)thread->cached_better;
-    espi_bump(&uses->uses, 1);
-    espi_bump(&uses->items, (uint64_t)count);
-    return true;
+    struct espi_type_slot *slot = espi_slot_of(type);
+
+    if (slot == NULL || atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+                            atomic_load_explicit(&slot->look, memory_order_relaxed))
+        return NULL;
+    return atomic_load_explicit(&slot->settled, memory_order_relaxed) ||
+                   atomic_load_explicit(&slot->plan, memory_order_relaxed) == NULL
+               ? slot
+               : NULL;
+}
+
+/* Counts a use of `count` elements (> 0) that took the short way. */
+static inline void espi_types_used(struct espi_stats_thread *stats, struct espi_type_slot *slot, int64_t count)
+{
+    espi_bump(&slot->uses, 1);
+    espi_bump(&slot->items, (uint64_t)count);
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
+                                                                                 : ESPI_COUNT_left_not_earned, 1);
 }
 
 /* After the call returned MPI_SUCCESS. */
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type);
-/* Before MPI_Type_free: without attributes (MPI_THREAD_MULTIPLE) this ends what is known of the handle, which another
-   thread may get for a new type as soon as MPI has freed it. */
+/* Before MPI_Type_free: ends what is known of the handle, which another thread may get for a new type as soon as MPI has
+   freed it. */
 void espi_types_ending(struct espi_thread *thread, MPI_Datatype type);
-/* `type` is the handle that was valid before; what hangs on it ended in the attribute's delete callback. */
-void espi_types_freed(struct espi_thread *thread, MPI_Datatype type);
 
 #endif

@@ -45,6 +45,7 @@ static void start(enum espi_mode mode)
     espi_settings_defaults(&settings);
     settings.datatypes = mode;
     settings.check = 1;
+    settings.budget_ms = 200;
     ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
 }
 
@@ -236,6 +237,7 @@ START_TEST(automatic)
         once = irregular(50, i);
         espi_types_committed(&thread, once);
         ck_assert_int_eq(espi_types_better(&thread, once, 1, false), once);
+        espi_types_ending(&thread, once);
         MPI_Type_free(&once);
     }
     type = irregular(2000, 1);
@@ -251,6 +253,7 @@ START_TEST(automatic)
     ck_assert_str_eq(name, "mine");
     MPI_Type_get_attr(type, key, &value, &flag);
     ck_assert(flag && value == &mark);
+    espi_types_ending(&thread, type);
     MPI_Type_free(&type);
     MPI_Type_free_keyval(&key);
     type = irregular(2000, 1); /* the same layout again: known at its first use */

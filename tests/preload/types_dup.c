@@ -13,8 +13,6 @@
 
 #define SLOTS 4096
 
-atomic_uint espi_types_epoch = 1;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     MPI_Datatype type, copy;
@@ -102,7 +100,7 @@ void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Dat
         espi_types_committed(thread, new_type);
 }
 
-void espi_types_freed(struct espi_thread *thread, MPI_Datatype type)
+void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
 {
     (void)thread;
     pthread_mutex_lock(&lock);
@@ -110,12 +108,6 @@ void espi_types_freed(struct espi_thread *thread, MPI_Datatype type)
     pthread_mutex_unlock(&lock);
     if (copy != MPI_DATATYPE_NULL)
         espi_real.Type_free(&copy);
-}
-
-void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
-{
-    (void)thread;
-    (void)type;
 }
 
 /* No reduction is touched. */
