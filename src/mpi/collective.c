@@ -48,8 +48,8 @@ static void state_free(struct comm_state *state)
         espi_lease_release(&entry->lease);
         free(entry);
     }
-    if (state->comm.own != MPI_COMM_NULL)
-        espi_real.Comm_free(&state->comm.own);
+    if (state->comm.own != MPI_COMM_NULL && espi_real.Comm_free(&state->comm.own) == MPI_SUCCESS)
+        espi_count_anywhere(ESPI_COUNT_tree_comms_freed, 1);
     free(state->comm.tree);
     free(state->sizes);
     free(state->node);
@@ -182,6 +182,7 @@ static void open_private(struct comm_state *state, MPI_Comm comm)
     state->comm.own = espi_world_private(comm);
     if (state->comm.own == MPI_COMM_NULL)
         return;
+    espi_count_anywhere(ESPI_COUNT_tree_comms, 1);
     state->comm.tree = malloc(espi_lease_tree_bytes(state->comm.size));
     state->sizes = malloc((size_t)state->comm.size * sizeof *state->sizes);
     state->node = malloc((size_t)state->comm.size * sizeof *state->node);
