@@ -137,5 +137,6 @@ int report_compare(const char *name_a, const json_t *a, const char *name_b, cons
         printf("  none\n");
     printf("\n  Types that differ\n");
     compare_types(a, b, top);
+    report_compare_collectives(a, b, top);
     return CLI_OK;
 }

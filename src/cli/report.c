@@ -18,7 +18,7 @@ static const struct cli_spec spec = {
                "what it cost, and why things were left alone. With two files: what differs.",
     .options =
         (const struct cli_option[]){
-            {"--top", "N", "show at most N types and N functions (default 10)"},
+            {"--top", "N", "show at most N types, N gathers and scatters and N functions (default 10)"},
             {NULL, NULL, NULL},
         },
 };
@@ -351,6 +351,7 @@ int espi_cli_report(int argc, char **argv)
     } else {
         print_header(name[0], root);
         print_changes(root, top);
+        report_collectives(root, top);
         print_balance(root);
         print_left_alone(root);
         print_functions(root, top);

@@ -8,6 +8,10 @@
 /* Prints what differs; at most `top` types are shown. Returns an exit code. */
 int report_compare(const char *name_a, const json_t *a, const char *name_b, const json_t *b, int64_t top);
 
+/* Gathers and scatters: of one run, and of two (report_collectives.c). Nothing where there are none. */
+void report_collectives(const json_t *root, int64_t top);
+void report_compare_collectives(const json_t *a, const json_t *b, int64_t top);
+
 /* Text from a file, control bytes shown as '?', at most `width` bytes (0: all) and then "...". */
 void report_print_text(const char *text, size_t width);
 void report_print_command(const json_t *root);

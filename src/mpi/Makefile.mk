@@ -14,6 +14,7 @@ espi_core_services += %D%/reduce_later.c %D%/reduce_persistent.c %D%/reduce_piec
 espi_core_services += %D%/self.c %D%/self.h
 espi_core_services += %D%/collective.c %D%/collective.h %D%/lease.c %D%/lease.h %D%/tree_model.c %D%/tree_model.h
 espi_core_services += %D%/tree_places.c %D%/tree_measure.c %D%/tree_measure.h %D%/tree_cache.c %D%/tree_cache.h
+espi_core_services += %D%/tree_report.c %D%/tree_report.h
 espi_core_services += %D%/treeplan.c %D%/treeplan.h %D%/tree_io.c %D%/tree_gather.c %D%/tree_scatter.c
 libespalier_core_la_SOURCES = $(espi_core_services)
 espi_core_services += %D%/slots.c %D%/slots.h

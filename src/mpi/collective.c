@@ -11,6 +11,7 @@
 #include "mpi/mine.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
+#include "mpi/tree_report.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 
@@ -19,6 +20,7 @@ struct lease_entry {
         int family, root;
     } key;
     struct espi_lease lease;
+    struct espi_lease_report report;
     UT_hash_handle hh;
 };
 
@@ -45,6 +47,7 @@ static void state_free(struct comm_state *state)
     struct lease_entry *entry, *other;
     HASH_ITER(hh, state->leases, entry, other) {
         HASH_DEL(state->leases, entry);
+        espi_lease_report_end(&entry->report, &entry->lease);
         espi_lease_release(&entry->lease);
         free(entry);
     }
@@ -87,10 +90,14 @@ void espi_collectives_stop(void)
 {
     /* Communicators that live on keep an attribute that is never looked at again; what it points to stays. Freeing the
        private ones is left to MPI's end with them: ranks need not hold the same communicators in the same order. */
+    struct lease_entry *entry, *other;
     pthread_mutex_lock(&lock);
     if (keyval != MPI_KEYVAL_INVALID)
         espi_real.Comm_free_keyval(&keyval);
     keyval = MPI_KEYVAL_INVALID;
+    for (struct comm_state *state = all; state; state = state->next)
+        HASH_ITER(hh, state->leases, entry, other)
+            espi_lease_report_end(&entry->report, &entry->lease);
     pthread_mutex_unlock(&lock);
 }
 
@@ -130,7 +137,7 @@ void espi_collective_comm_ends(struct espi_thread *thread, MPI_Comm comm)
         espi_real.Comm_delete_attr(comm, keyval);
 }
 
-static struct espi_lease *lease_of(struct comm_state *state, enum espi_lease_family family, int root)
+static struct lease_entry *lease_of(struct comm_state *state, enum espi_lease_family family, int root)
 {
     struct lease_entry *entry, probe;
     memset(&probe, 0, sizeof probe);
@@ -138,7 +145,7 @@ static struct espi_lease *lease_of(struct comm_state *state, enum espi_lease_fam
     probe.key.root = root;
     HASH_FIND(hh, state->leases, &probe.key, sizeof probe.key, entry);
     if (entry)
-        return &entry->lease;
+        return entry;
     entry = calloc(1, sizeof *entry);
     if (!entry)
         return NULL;
@@ -150,7 +157,7 @@ static struct espi_lease *lease_of(struct comm_state *state, enum espi_lease_fam
         free(entry);
         return NULL;
     }
-    return &entry->lease;
+    return entry;
 }
 
 /* Each level of the model is asked for once, on the first communicator that uses it: a program may make thousands, and
@@ -170,6 +177,7 @@ static void find_model(struct comm_state *state)
             known.levels.have[l] = true;
             known.levels.level[l] = state->model.levels.level[l];
             known.source[l] = state->model.source[l];
+            espi_stats_model((enum espi_level)l, &known.levels.level[l], espi_model_source_text(known.source[l]));
         }
     pthread_mutex_unlock(&lock);
 }
@@ -339,9 +347,10 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     c.rank = mine->comm.rank;
     c.size = mine->comm.peers;
     struct comm_state *state = state_of(c.comm, &mine->comm);
-    struct espi_lease *lease = state && state->use != UNUSED ? lease_of(state, c.family, c.root) : NULL;
-    if (!lease)
+    struct lease_entry *entry = state && state->use != UNUSED ? lease_of(state, c.family, c.root) : NULL;
+    if (!entry)
         return library(thread, fn, args, next);
+    struct espi_lease *lease = &entry->lease;
     /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree from
        then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the error. */
     bool refused = !read_call(thread, &c);
@@ -356,9 +365,12 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     if (c.rank == c.root && state->sizes)
         for (int i = 0; i < c.size; i++)
             state->sizes[i] = espi_blocks_bytes(&c.blocks, i);
-    if (lease->calls > 0 && lease->remaining == 0)
+    bool renewed = lease->calls > 0 && lease->remaining == 0;
+    if (renewed)
         espi_count(mine->stats, ESPI_COUNT_tree_leases, 1);
     int method = espi_lease_begin(lease, &state->comm, &state->flat, &espi_settings, state->sizes);
+    if (renewed && c.rank == c.root)
+        espi_lease_report(&entry->report, lease, &state->places, &espi_settings, state->sizes);
     uint64_t begun = espi_stats_now();
     espi_word rc;
     if (refused) {

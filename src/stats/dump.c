@@ -29,6 +29,21 @@ static void write_counters(struct espi_json *json, const char *key, enum espi_co
     espi_json_end(json, '}');
 }
 
+static void write_model(struct espi_json *json, const char *key, const struct espi_report_model *model)
+{
+    if (!model->have) {
+        espi_json_null(json, key);
+        return;
+    }
+    espi_json_begin(json, key, '{', true);
+    espi_json_string(json, "source", model->source);
+    espi_json_real(json, "alpha", model->model.alpha);
+    espi_json_real(json, "beta", model->model.beta);
+    espi_json_real(json, "gamma", model->model.gamma);
+    espi_json_real(json, "latency", model->model.latency);
+    espi_json_end(json, '}');
+}
+
 static void write_header(struct espi_json *json, const struct espi_report *report)
 {
     char when[32] = "unknown";
@@ -59,6 +74,10 @@ static void write_header(struct espi_json *json, const struct espi_report *repor
     for (size_t i = 0; i < report->hosts; i++)
         espi_json_string(json, NULL, report->host[i]);
     espi_json_end(json, ']');
+    espi_json_begin(json, "model", '{', false);
+    for (int l = 0; l < ESPI_LEVELS; l++)
+        write_model(json, espi_level_name((enum espi_level)l), &report->model[l]);
+    espi_json_end(json, '}');
     espi_json_begin(json, "settings", '{', false);
     for (int i = 0; i < ESPI_SETTING_COUNT; i++) {
         char value[ESPI_SETTING_TEXT];
@@ -132,6 +151,35 @@ static void write_type(struct espi_json *json, const struct espi_report_type *ty
     espi_json_end(json, '}');
 }
 
+static void write_collective(struct espi_json *json, const struct espi_report_collective *collective)
+{
+    const struct espi_collective_facts *facts = &collective->facts;
+    espi_json_begin(json, NULL, '{', false);
+    espi_json_string(json, "call", espi_stats_call_name(facts->call));
+    espi_json_integer(json, "ranks", facts->ranks);
+    espi_json_integer(json, "nodes", facts->nodes);
+    espi_json_integer(json, "root", facts->root);
+    espi_json_integer(json, "bytes", facts->bytes);
+    espi_json_count(json, "calls", espi_report_collective_calls(collective));
+    espi_json_count(json, "leases", collective->leases);
+    espi_json_count(json, "roots", collective->roots);
+    espi_json_string(json, "method", espi_stats_method_name(facts->method));
+    espi_json_string(json, "why", facts->why);
+    espi_json_begin(json, "methods", '[', false);
+    for (int m = 0; m < ESPI_STATS_METHODS; m++) {
+        if (facts->predicted_ns[m] < 0 && facts->measured_ns[m] < 0 && collective->calls[m] == 0)
+            continue;
+        espi_json_begin(json, NULL, '{', true);
+        espi_json_string(json, "method", espi_stats_method_name(m));
+        write_cost(json, "predicted_ns", facts->predicted_ns[m]);
+        write_cost(json, "measured_ns", facts->measured_ns[m]);
+        espi_json_count(json, "calls", collective->calls[m]);
+        espi_json_end(json, '}');
+    }
+    espi_json_end(json, ']');
+    espi_json_end(json, '}');
+}
+
 espi_status espi_report_json(const struct espi_report *report, struct espi_buffer *out)
 {
     struct espi_json json = {.out = out};
@@ -150,6 +198,14 @@ espi_status espi_report_json(const struct espi_report *report, struct espi_buffe
     espi_json_count(&json, "types", report->other_types);
     espi_json_count(&json, "uses", report->other_uses);
     espi_json_count(&json, "bytes", report->other_bytes);
+    espi_json_end(&json, '}');
+    espi_json_begin(&json, "collectives", '[', false);
+    for (size_t i = 0; i < report->collectives; i++)
+        write_collective(&json, &report->collective[i]);
+    espi_json_end(&json, ']');
+    espi_json_begin(&json, "collectives_not_listed", '{', true);
+    espi_json_count(&json, "collectives", report->other_collectives);
+    espi_json_count(&json, "calls", report->other_calls);
     espi_json_end(&json, '}');
     espi_json_end(&json, '}');
     return out->failed ? ESPI_ERR_MEMORY : ESPI_OK;

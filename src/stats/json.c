@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Length of the UTF-8 sequence at `s` (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF), 0 if there is
    none. */
 static size_t utf8_length(const unsigned char *s, size_t len)
@@ -140,6 +142,13 @@ void espi_json_integer(struct espi_json *json, const char *key, int64_t value)
 void espi_json_count(struct espi_json *json, const char *key, uint64_t value)
 {
     espi_json_integer(json, key, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+void espi_json_real(struct espi_json *json, const char *key, double value)
+{
+    char text[40];
+    lead(json, key);
+    espi_buffer_text(json->out, espi_number_format(text, sizeof text, value, 6));
 }
 
 void espi_json_bool(struct espi_json *json, const char *key, bool value)

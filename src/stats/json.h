@@ -1,4 +1,4 @@
-/* JSON as text, written front to back. Whole numbers only: printf of fractions follows the program's locale. */
+/* JSON as text, written front to back, whatever the program's locale says. */
 #ifndef ESPI_STATS_JSON_H
 #define ESPI_STATS_JSON_H
 
@@ -25,6 +25,8 @@ void espi_json_string_n(struct espi_json *json, const char *key, const char *tex
 void espi_json_integer(struct espi_json *json, const char *key, int64_t value);
 /* Values above INT64_MAX are written as INT64_MAX, which every reader can hold. */
 void espi_json_count(struct espi_json *json, const char *key, uint64_t value);
+/* With six significant digits; null for what is not finite. */
+void espi_json_real(struct espi_json *json, const char *key, double value);
 void espi_json_bool(struct espi_json *json, const char *key, bool value);
 void espi_json_null(struct espi_json *json, const char *key);
 

@@ -121,6 +121,8 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
     *report = ESPI_REPORT_INIT;
     espi_status status = espi_stats_collect(report);
     if (status == ESPI_OK)
+        status = espi_stats_collect_collectives(report);
+    if (status == ESPI_OK)
         status = read_command(&report->command, &report->command_len);
     if (status != ESPI_OK)
         goto fail;
@@ -149,6 +151,7 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
     for (size_t i = 0; i < report->functions; i++)
         report->calls[i].min = report->calls[i].max = report->calls[i].sum;
     keep_busiest(report);
+    espi_report_collectives_keep(report);
     return ESPI_OK;
 fail:
     espi_report_release(report);
@@ -201,8 +204,9 @@ espi_status espi_report_merge(struct espi_report *report, const struct espi_repo
         return ESPI_ERR_ARGUMENT;
     struct espi_report_type *type = calloc(report->types + other->types + 1, sizeof *type);
     char **host = calloc(report->hosts + other->hosts + 1, sizeof *host);
+    struct espi_report_collective *collective = calloc(report->collectives + other->collectives + 1, sizeof *collective);
     size_t types = report->types, hosts = report->hosts;
-    if (type == NULL || host == NULL)
+    if (type == NULL || host == NULL || collective == NULL)
         goto fail;
     for (size_t i = 0; i < other->hosts && hosts < ESPI_REPORT_HOSTS; i++) {
         if (has_host(report, other->host[i]))
@@ -245,12 +249,23 @@ espi_status espi_report_merge(struct espi_report *report, const struct espi_repo
     report->other_types = add_saturated(report->other_types, other->other_types);
     report->other_uses = add_saturated(report->other_uses, other->other_uses);
     report->other_bytes = add_saturated(report->other_bytes, other->other_bytes);
+    if (report->collectives > 0)
+        memcpy(collective, report->collective, report->collectives * sizeof *collective);
+    free(report->collective);
+    report->collective = collective;
+    report->collectives = espi_report_collectives_join(collective, report->collectives, other);
+    report->other_collectives = add_saturated(report->other_collectives, other->other_collectives);
+    report->other_calls = add_saturated(report->other_calls, other->other_calls);
+    for (int l = 0; l < ESPI_LEVELS; l++)
+        if (!report->model[l].have)
+            report->model[l] = other->model[l];
     report->reporting += other->reporting;
     if (other->started < report->started)
         report->started = other->started;
     if (other->elapsed_ns > report->elapsed_ns)
         report->elapsed_ns = other->elapsed_ns;
     keep_busiest(report);
+    espi_report_collectives_keep(report);
     return ESPI_OK;
 
 fail:
@@ -260,6 +275,7 @@ fail:
         free(host[i]);
     free(type);
     free(host);
+    free(collective);
     return ESPI_ERR_MEMORY;
 }
 
@@ -271,6 +287,7 @@ void espi_report_release(struct espi_report *report)
         free(report->host[i]);
     free(report->type);
     free(report->host);
+    free(report->collective);
     free(report->calls);
     free(report->mpi);
     free(report->scope);

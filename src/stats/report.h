@@ -11,6 +11,7 @@
 #define ESPI_SCHEMA_VERSION 1 /* raised when a reader of the old form would misread the new one */
 
 #define ESPI_REPORT_TYPES 64  /* busiest types that are kept when reports merge */
+#define ESPI_REPORT_COLLECTIVES 64 /* the same for gathers and scatters */
 #define ESPI_REPORT_HOSTS 256 /* host names that are kept */
 
 /* Over the ranks that report. */
@@ -24,6 +25,19 @@ struct espi_report_type {
     uint64_t ranks;                 /* that used it */
     struct espi_type_facts facts;   /* of the rank that used it most */
     char *text[4];                  /* what facts points to: before, after, emission, why */
+};
+
+/* No pointers: may be copied. */
+struct espi_report_collective {
+    struct espi_collective_facts facts; /* of the root with most calls */
+    uint64_t calls[ESPI_STATS_METHODS], leases; /* over all roots */
+    uint64_t roots; /* processes that were the root of such calls */
+};
+
+struct espi_report_model {
+    bool have;
+    struct espi_commtree_model model;
+    char source[16];
 };
 
 struct espi_report {
@@ -47,6 +61,10 @@ struct espi_report {
     size_t types;
     struct espi_report_type *type; /* busiest first */
     uint64_t other_types, other_uses, other_bytes; /* not listed above */
+    struct espi_report_model model[ESPI_LEVELS];
+    size_t collectives;
+    struct espi_report_collective *collective; /* those that took longest first */
+    uint64_t other_collectives, other_calls; /* not listed above */
 };
 
 #define ESPI_REPORT_INIT ((struct espi_report){0})
@@ -56,6 +74,10 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
 /* Adds the ranks of `other` to `report`; `other` stays as it is. On an error `report` is unchanged. */
 espi_status espi_report_merge(struct espi_report *report, const struct espi_report *other);
 void espi_report_release(struct espi_report *report);
+
+/* Calls of all methods; nanoseconds that they took, from what was measured or else predicted. */
+uint64_t espi_report_collective_calls(const struct espi_report_collective *collective);
+uint64_t espi_report_collective_time(const struct espi_report_collective *collective);
 
 /* As bytes for another rank of the same version (wire.c). Reading checks everything: ESPI_ERR_SYNTAX for bytes that
    are cut, changed or of another version. */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "commtree/modelfile.h"
+
 enum espi_counter {
 #define ESPI_COUNTER(group, name, unit, help) ESPI_COUNT_##name,
 #include "stats/counters.def"
@@ -114,6 +116,39 @@ static inline void espi_stats_type_use(struct espi_stats_type *record, uint64_t 
     atomic_fetch_add_explicit(&record->elements, elements, memory_order_relaxed);
     atomic_fetch_add_explicit(&record->bytes, bytes, memory_order_relaxed);
 }
+
+/* ---- gathers and scatters by leases (collective.c) ---- */
+
+/* Methods are numbered 0: the library's call, 1 + enum espi_commtree_kind: a tree. */
+#define ESPI_STATS_METHODS (1 + ESPI_COMMTREE_KINDS)
+/* "library", "linear", ... */
+const char *espi_stats_method_name(int method);
+
+enum espi_stats_call { ESPI_CALL_GATHERV, ESPI_CALL_SCATTERV, ESPI_CALL_GATHER, ESPI_CALL_SCATTER, ESPI_CALLS };
+/* "MPI_Gatherv", ...; NULL outside the enum. */
+const char *espi_stats_call_name(enum espi_stats_call call);
+
+/* What one root knows of one kind of call. The first five members tell records apart, bytes by its order of magnitude
+   (powers of four): communicators alike share a record. */
+struct espi_collective_facts {
+    enum espi_stats_call call;
+    int ranks, nodes, root; /* of the communicator; root: rank in it */
+    int64_t bytes;          /* of all blocks, as they were last seen */
+    int method;             /* that holds now */
+    int64_t predicted_ns[ESPI_STATS_METHODS], measured_ns[ESPI_STATS_METHODS]; /* of one call; -1: not known */
+    char why[96];           /* why this method */
+};
+
+struct espi_stats_collective;
+#define ESPI_STATS_COLLECTIVES 256 /* records per process; what comes later shares one without description */
+
+/* The record of such calls, with these facts from now on. Never NULL, lives as long as the process. Thread-safe. */
+struct espi_stats_collective *espi_stats_collective(const struct espi_collective_facts *facts);
+/* Calls that went by `method`, and leases that began. */
+void espi_stats_collective_count(struct espi_stats_collective *record, int method, uint64_t calls, uint64_t leases);
+
+/* The constants of the communication model in use; source: a phrase that lives as long as the process. */
+void espi_stats_model(enum espi_level level, const struct espi_commtree_model *model, const char *source);
 
 /* ---- the run and its files (output.c) ---- */
 

@@ -6,7 +6,7 @@
 #include "stats/collect.h"
 #include "stats/report.h"
 
-#define WIRE_MAGIC UINT64_C(0x31534b5245505345) /* "ESPERKS1", raised with the form */
+#define WIRE_MAGIC UINT64_C(0x32534b5245505345) /* "ESPERKS2", raised with the form */
 #define NO_TEXT UINT64_MAX
 
 static void put(struct espi_buffer *out, uint64_t value)
@@ -67,6 +67,42 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_text(out, type->facts.why);
 }
 
+static void put_double(struct espi_buffer *out, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put(out, bits);
+}
+
+static void put_model(struct espi_buffer *out, const struct espi_report_model *model)
+{
+    put(out, model->have);
+    put_double(out, model->model.alpha);
+    put_double(out, model->model.beta);
+    put_double(out, model->model.gamma);
+    put_double(out, model->model.latency);
+    put_text(out, model->source);
+}
+
+static void put_collective(struct espi_buffer *out, const struct espi_report_collective *collective)
+{
+    const struct espi_collective_facts *facts = &collective->facts;
+    put(out, facts->call);
+    put(out, (uint64_t)facts->ranks);
+    put(out, (uint64_t)facts->nodes);
+    put(out, (uint64_t)facts->root);
+    put(out, (uint64_t)facts->bytes);
+    put(out, (uint64_t)facts->method);
+    for (int m = 0; m < ESPI_STATS_METHODS; m++) {
+        put(out, (uint64_t)facts->predicted_ns[m]);
+        put(out, (uint64_t)facts->measured_ns[m]);
+        put(out, collective->calls[m]);
+    }
+    put(out, collective->leases);
+    put(out, collective->roots);
+    put_text(out, facts->why);
+}
+
 espi_status espi_report_pack(const struct espi_report *report, struct espi_buffer *out)
 {
     char settings[ESPI_SETTING_COUNT * (ESPI_SETTING_TEXT + 64)];
@@ -96,6 +132,13 @@ espi_status espi_report_pack(const struct espi_report *report, struct espi_buffe
     put(out, report->other_types);
     put(out, report->other_uses);
     put(out, report->other_bytes);
+    for (int l = 0; l < ESPI_LEVELS; l++)
+        put_model(out, &report->model[l]);
+    put(out, report->collectives);
+    for (size_t i = 0; i < report->collectives; i++)
+        put_collective(out, &report->collective[i]);
+    put(out, report->other_collectives);
+    put(out, report->other_calls);
     put(out, WIRE_MAGIC);
     return out->failed ? ESPI_ERR_MEMORY : ESPI_OK;
 }
@@ -200,6 +243,67 @@ static void get_type(struct input *in, struct espi_report_type *type)
     type->facts.why = type->text[3];
 }
 
+static double get_double(struct input *in)
+{
+    uint64_t bits = get(in);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A text into a place of fixed size. */
+static void get_short(struct input *in, char *out, size_t size)
+{
+    char *text = get_text(in, NULL);
+    if (text == NULL || strlen(text) >= size) {
+        if (in->status == ESPI_OK)
+            in->status = ESPI_ERR_SYNTAX;
+        out[0] = '\0';
+    } else {
+        memcpy(out, text, strlen(text) + 1);
+    }
+    free(text);
+}
+
+static void get_model(struct input *in, struct espi_report_model *model)
+{
+    model->have = get_bool(in);
+    model->model.alpha = get_double(in);
+    model->model.beta = get_double(in);
+    model->model.gamma = get_double(in);
+    model->model.latency = get_double(in);
+    model->model.early_copy = true;
+    get_short(in, model->source, sizeof model->source);
+}
+
+/* A number below `limit`. */
+static int get_small(struct input *in, uint64_t limit)
+{
+    uint64_t value = get(in);
+    if (value >= limit && in->status == ESPI_OK)
+        in->status = ESPI_ERR_SYNTAX;
+    return in->status == ESPI_OK ? (int)value : 0;
+}
+
+static void get_collective(struct input *in, struct espi_report_collective *collective)
+{
+    struct espi_collective_facts *facts = &collective->facts;
+    facts->call = (enum espi_stats_call)get_small(in, ESPI_CALLS);
+    facts->ranks = get_small(in, INT32_MAX);
+    facts->nodes = get_small(in, INT32_MAX);
+    facts->root = get_small(in, INT32_MAX);
+    facts->bytes = (int64_t)get(in);
+    facts->method = get_small(in, ESPI_STATS_METHODS);
+    for (int m = 0; m < ESPI_STATS_METHODS; m++) {
+        facts->predicted_ns[m] = (int64_t)get(in);
+        facts->measured_ns[m] = (int64_t)get(in);
+        collective->calls[m] = get(in);
+    }
+    collective->leases = get(in);
+    collective->roots = get(in);
+    get_short(in, facts->why, sizeof facts->why);
+}
+
 static void get_settings(struct input *in, struct espi_settings *settings)
 {
     size_t len = 0;
@@ -258,6 +362,14 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     report->other_types = get(&in);
     report->other_uses = get(&in);
     report->other_bytes = get(&in);
+    for (int l = 0; l < ESPI_LEVELS; l++)
+        get_model(&in, &report->model[l]);
+    size_t collectives = get_count(&in, (9 + 3 * ESPI_STATS_METHODS) * 8);
+    report->collective = get_array(&in, collectives, sizeof *report->collective);
+    for (size_t i = 0; i < collectives && in.status == ESPI_OK; i++)
+        get_collective(&in, &report->collective[report->collectives++]);
+    report->other_collectives = get(&in);
+    report->other_calls = get(&in);
     if (get(&in) != WIRE_MAGIC || in.left != 0 || report->mpi == NULL || report->scope == NULL ||
         report->command == NULL)
         in.status = in.status == ESPI_OK ? ESPI_ERR_SYNTAX : in.status;

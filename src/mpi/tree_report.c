@@ -1,0 +1,63 @@
+#include "mpi/tree_report.h"
+
+#include <stdio.h>
+
+static int64_t nanoseconds(double seconds)
+{
+    return seconds < 0 ? -1 : seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9 + 0.5);
+}
+
+/* What the state at the root says of it. */
+static const char *reason(const struct espi_lease *lease, const struct espi_settings *settings)
+{
+    int trees = 0, tried = 0;
+    double library = lease->measured[0], mine = lease->measured[1 + lease->method];
+    if (!lease->planned)
+        return "memory was short";
+    if (settings->tree != 0)
+        return "named by ESPALIER_TREE";
+    for (int i = 0; i < lease->methods; i++)
+        if (lease->order[i] != ESPI_METHOD_LIBRARY) {
+            trees++;
+            tried += lease->measured[1 + lease->order[i]] >= 0;
+        }
+    if (lease->method != ESPI_METHOD_LIBRARY) {
+        if (settings->collectives == ESPI_MODE_ALWAYS)
+            return "the fastest in the model (ESPALIER_COLLECTIVES=always)";
+        return mine >= 0 && library >= 0 && mine < library ? "measured faster than the library" : "being measured";
+    }
+    if (trees == 0)
+        return "no tree is clearly faster in the model";
+    if (lease->unsteady > 1)
+        return "block sizes change too much from lease to lease";
+    return tried == trees ? "no tree was measured clearly faster" : "being measured, beside the trees";
+}
+
+void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease, const struct espi_places *places,
+                       const struct espi_settings *settings, const int64_t *sizes)
+{
+    struct espi_collective_facts facts = {.call = (enum espi_stats_call)lease->family, .ranks = places->size,
+                                          .nodes = places->nodes, .root = lease->root, .method = 1 + lease->method};
+    int64_t before = lease->calls - 1 - report->counted; /* this call belongs to the lease that begins */
+    for (int i = 0; i < places->size; i++)
+        if (__builtin_add_overflow(facts.bytes, sizes[i], &facts.bytes))
+            facts.bytes = INT64_MAX;
+    for (int m = 0; m < ESPI_METHODS; m++) {
+        facts.predicted_ns[m] = lease->planned ? nanoseconds(lease->predicted[m]) : -1;
+        facts.measured_ns[m] = lease->planned ? nanoseconds(lease->measured[m]) : -1;
+    }
+    snprintf(facts.why, sizeof facts.why, "%s", reason(lease, settings));
+    struct espi_stats_collective *record = espi_stats_collective(&facts);
+    espi_stats_collective_count(report->record ? report->record : record, report->method, (uint64_t)before, 0);
+    espi_stats_collective_count(record, 0, 0, 1);
+    report->record = record;
+    report->counted += before;
+    report->method = facts.method;
+}
+
+void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease)
+{
+    if (report->record)
+        espi_stats_collective_count(report->record, report->method, (uint64_t)(lease->calls - report->counted), 0);
+    report->counted = lease->calls;
+}

@@ -1,0 +1,22 @@
+/* Leases in the statistics: what was predicted and measured, and why a method holds. */
+#ifndef ESPI_MPI_TREE_REPORT_H
+#define ESPI_MPI_TREE_REPORT_H
+
+#include "mpi/lease.h"
+#include "mpi/tree_model.h"
+#include "stats/stats.h"
+
+/* Beside each lease; all zero at first. Used at the root only. */
+struct espi_lease_report {
+    struct espi_stats_collective *record; /* NULL before the first lease */
+    int64_t counted; /* calls that are in records */
+    int method;      /* of those that are not */
+};
+
+/* After espi_lease_begin where a lease began: counts the calls before this one and notes what was decided. */
+void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease, const struct espi_places *places,
+                       const struct espi_settings *settings, const int64_t *sizes);
+/* Counts what is not counted yet, at the end. */
+void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease);
+
+#endif

@@ -1,0 +1,1 @@
+espalier report $data/run-trees.json
