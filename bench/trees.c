@@ -4,11 +4,15 @@
  * operation, distribution and block size, times in microseconds.
  *
  *     trees [--sizes B,..] [--dists NAME,..] [--ops gather,scatter] [--root R] [--rounds N] [--settle N] [--rho R] [--seed S]
+ *           [--leave 0|1]
  *
  * Columns: the model's lower bound; medians of `rounds` calls of library, linear (all receives posted at once), binomial,
  * adaptive, optimal; auto: median of `rounds` calls after `settle` calls; auto_all: the mean of all calls of auto, from the
  * first on, with the agreement on methods and the trials in it; method: what auto came to use. The time of a call is the
  * longest of all ranks, which begin together.
+ *
+ * --settle is how many calls at most: where the code of leases is called directly they end when it has decided. --leave 1 ends
+ * the program without MPI_Finalize, which over MPICH's UCX and TCP may wait for ever for ranks that wait for the launcher.
  *
  * Under the preload library, auto is the program's call; otherwise, and in a simulation with SMPI, the code of leases and
  * trees is called directly. A simulation does not count computation: there auto_all has messages only.
@@ -21,7 +25,7 @@
 
 struct options {
     int64_t sizes[16];
-    int n_sizes, root, rounds, settle;
+    int n_sizes, root, rounds, settle, leave;
     int64_t rho;
     uint64_t seed;
     bool dist[ESPI_DISTS], op[2];
@@ -40,7 +44,7 @@ static bool listed(const char *list, const char *name)
 
 static bool read_options(int argc, char **argv, int p, struct options *o)
 {
-    *o = (struct options){{1, 10, 100, 1000, 10000, 100000}, 6, p / 2, 5, 30, 5, 1, {false}, {true, true}};
+    *o = (struct options){{1, 10, 100, 1000, 10000, 100000}, 6, p / 2, 5, 200, 0, 5, 1, {false}, {true, true}};
     for (int d = 0; d < ESPI_DISTS; d++)
         o->dist[d] = true;
     for (int i = 1; i < argc; i += 2) {
@@ -69,6 +73,8 @@ static bool read_options(int argc, char **argv, int p, struct options *o)
             o->rounds = atoi(value);
         } else if (!strcmp(argv[i], "--settle")) {
             o->settle = atoi(value);
+        } else if (!strcmp(argv[i], "--leave")) {
+            o->leave = atoi(value);
         } else if (!strcmp(argv[i], "--rho")) {
             o->rho = atoll(value);
         } else if (!strcmp(argv[i], "--seed")) {
@@ -92,6 +98,20 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
+/* Another order in every round, the same on all ranks: what a call takes depends on which came before it. */
+static void shuffle(int *order, int round)
+{
+    uint64_t state = 88172645463325252u + (uint64_t)round * 0x9E3779B97F4A7C15u;
+    for (int i = 0; i < TREES_METHODS; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        int k = (int)(state % (uint64_t)(i + 1));
+        order[i] = order[k];
+        order[k] = i;
+    }
+}
+
 /* One row. */
 static void measure(const struct options *o, struct trees_cell *cell, const char *dist, int64_t b, int rank)
 {
@@ -100,13 +120,16 @@ static void measure(const struct options *o, struct trees_cell *cell, const char
     int agreed = 0;
     if (!times)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int i = 0; i < o->settle; i++)
+    int settled = 0, order[TREES_METHODS];
+    for (; settled < o->settle && !(settled > 1 && trees_settled(cell)); settled++)
         total += trees_time(cell, TREES_AUTO);
     for (int m = 0; m < TREES_AUTO; m++) /* connections, buffers */
         trees_time(cell, m);
-    for (int i = 0; i < o->rounds; i++)
-        for (int m = 0; m < TREES_METHODS; m++)
-            times[m * o->rounds + i] = trees_time(cell, m);
+    for (int i = 0; i < o->rounds; i++) {
+        shuffle(order, i);
+        for (int k = 0; k < TREES_METHODS; k++)
+            times[order[k] * o->rounds + i] = trees_time(cell, order[k]);
+    }
     if (rank == 0) {
         struct espi_commtree_problem problem = {cell->p, cell->size, cell->root, cell->model, 0};
         espi_commtree_lower_bound(&problem, &bound);
@@ -121,7 +144,7 @@ static void measure(const struct options *o, struct trees_cell *cell, const char
     }
     const char *method = trees_method(cell);
     if (rank == 0) {
-        printf("\t%.2f\t%s\n", total / (o->settle + agreed) * 1e6, method);
+        printf("\t%.2f\t%s\n", total / (settled + agreed) * 1e6, method);
         fflush(stdout);
     }
     free(times);
@@ -163,6 +186,10 @@ int main(int argc, char **argv)
                 trees_cell_free(cell);
             }
     free(size);
+    if (o.leave) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Abort(MPI_COMM_WORLD, 0);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -36,6 +36,9 @@ void trees_cell_free(struct trees_cell *cell);
 /* Seconds of one call, the longest of all ranks; on all ranks. Checks what arrived; a wrong byte ends the program. */
 double trees_time(struct trees_cell *cell, int method);
 
+/* Auto has come to a decision; on all ranks. Always false where only the preload library knows. */
+bool trees_settled(const struct trees_cell *cell);
+
 /* What auto uses now: name of a tree, "library", or "-" where only the preload library knows. */
 const char *trees_method(const struct trees_cell *cell);
 

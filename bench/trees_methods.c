@@ -114,7 +114,7 @@ struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const 
     }
     c->own = malloc((size_t)size[c->rank] + 1);
     c->all = c->rank == root ? malloc((size_t)total + 1) : NULL;
-    c->lease_comm = (struct espi_lease_comm){c->comm, c->rank, c->p, malloc(espi_lease_tree_bytes(c->p))};
+    c->lease_comm = (struct espi_lease_comm){c->comm, c->rank, c->p, false, malloc(espi_lease_tree_bytes(c->p))};
     c->lease.family = op == 0 ? ESPI_LEASE_GATHERV : ESPI_LEASE_SCATTERV;
     c->lease.root = root;
     if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) || !c->lease_comm.tree ||
@@ -264,6 +264,24 @@ double trees_time(struct trees_cell *c, int method)
     if (c->calls <= 64)
         check(c);
     return longest_time(mine, c->comm);
+}
+
+bool trees_settled(const struct trees_cell *c)
+{
+    int settled = espi_treejudge_settled(&c->lease.judge);
+    if (seen)
+        return false;
+#ifdef TREES_SMPI
+    /* Ranks share memory, and between calls all have the same time: the root's word reaches them without a message. */
+    static int word;
+    if (c->rank == c->root)
+        word = settled;
+    next_second();
+    return word;
+#else
+    espi_real.Bcast(&settled, 1, MPI_INT, c->root, c->comm);
+    return settled;
+#endif
 }
 
 const char *trees_method(const struct trees_cell *c)

@@ -112,7 +112,7 @@ static struct comm_state *state_of(MPI_Comm comm, const struct espi_comm_facts *
     state = calloc(1, sizeof *state);
     if (!state)
         return NULL;
-    state->comm = (struct espi_lease_comm){MPI_COMM_NULL, facts->rank, facts->peers, NULL};
+    state->comm = (struct espi_lease_comm){MPI_COMM_NULL, facts->rank, facts->peers, false, NULL};
     if (espi_real.Comm_set_attr(comm, keyval, state) != MPI_SUCCESS) {
         free(state);
         return NULL;
@@ -198,6 +198,7 @@ static void open_private(struct comm_state *state, MPI_Comm comm)
     if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, state->comm.own) != MPI_SUCCESS || any)
         return;
     find_model(state);
+    state->comm.one_node = state->places.nodes == 1;
     state->use = USED;
 }
 
@@ -351,6 +352,10 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     if (!entry)
         return library(thread, fn, args, next);
     struct espi_lease *lease = &entry->lease;
+    if (espi_lease_pass(lease)) {
+        espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
+        return library(thread, fn, args, next);
+    }
     /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree from
        then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the error. */
     bool refused = !read_call(thread, &c);

@@ -1,20 +1,25 @@
 #include "mpi/lease.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "mpi/real.h"
 
-enum { TRIAL = 4, SHORTEST_LEASE = 8, LONGEST_LEASE = 1024, UNSTEADY_MANY = 4, UNSTEADY_REST = 64 };
+enum { SHORTEST_LEASE = 8, LONGEST_LEASE = 1024, UNSTEADY_MANY = 4, UNSTEADY_REST = 64, UNSTEADY_LONG = 4096 };
 
-/* A method must be this much better in the model to be tried, and in measurements to be taken instead of the library. */
-#define MODEL_MARGIN 0.95
-#define MEASURED_MARGIN 0.98
+/* How much better a tree must be in the model to be tried: with few ranks little is to be won and the model says little;
+   where ranks share memory it knows nothing of copies and processors. */
+enum { FEW = 64 };
+#define MARGIN 0.95
+#define MARGIN_FEW 0.85
+#define MARGIN_ONE_NODE 0.5
 
 /* What the root sends first. */
 struct decision {
     int64_t length;
-    int32_t method, slack, fresh, children; /* fresh: a tree follows; children: entries of its child array */
+    int32_t method, slack, fresh, children, quiet, skip; /* fresh: a tree follows; children: entries of its child array */
 };
 
 static double *at(double *table, int method)
@@ -62,11 +67,23 @@ static void predict(struct espi_lease *lease, const struct espi_lease_comm *comm
                                   : ESPI_COMMTREE_BINOMIAL);
 }
 
-/* The methods to try, most promising first; the library is always among them. */
-static void choose_candidates(struct espi_lease *lease, const struct espi_settings *settings)
+static bool is_new(struct espi_lease *lease, double time)
+{
+    for (int i = 0; i < lease->methods; i++)
+        if (lease->order[i] != ESPI_METHOD_LIBRARY && *at(lease->predicted, lease->order[i]) == time)
+            return false;
+    return true;
+}
+
+/* The methods to try: the library, then trees, the most promising first. Of trees of equal time, mostly the same tree, one
+   is tried. */
+static void choose_candidates(struct espi_lease *lease, const struct espi_lease_comm *comm,
+                              const struct espi_settings *settings)
 {
     double library = *at(lease->predicted, ESPI_METHOD_LIBRARY), best = library;
-    lease->methods = lease->trying = 0;
+    double margin = comm->one_node ? MARGIN_ONE_NODE : comm->size < FEW ? MARGIN_FEW : MARGIN;
+    bool always = settings->collectives == ESPI_MODE_ALWAYS;
+    lease->methods = 0;
     if (settings->tree != 0) { /* forced by name: no library, no measurement */
         lease->order[lease->methods++] = settings->tree - 1;
         return;
@@ -74,39 +91,44 @@ static void choose_candidates(struct espi_lease *lease, const struct espi_settin
     for (int m = 0; m < ESPI_COMMTREE_KINDS; m++)
         if (*at(lease->predicted, m) >= 0 && *at(lease->predicted, m) < best)
             best = *at(lease->predicted, m);
-    bool justified = best < MODEL_MARGIN * library || settings->collectives == ESPI_MODE_ALWAYS;
-    /* The linear tree always: it is what the library does at best, with all receives posted at once, so trying it costs
-       nothing, and the library may do worse than the model thinks (messages for empty blocks, say). */
-    for (int m = 0; m < ESPI_COMMTREE_KINDS; m++)
-        if (*at(lease->predicted, m) >= 0 && ((justified && *at(lease->predicted, m) <= 1.25 * best) ||
-                                              (m == ESPI_COMMTREE_LINEAR && *at(lease->predicted, m) <= 1.25 * library)))
+    lease->order[lease->methods++] = ESPI_METHOD_LIBRARY;
+    for (int m = 0; m < ESPI_COMMTREE_KINDS; m++) {
+        double time = *at(lease->predicted, m);
+        if (time >= 0 && time <= 1.25 * best && (always || time < margin * library) && is_new(lease, time))
             lease->order[lease->methods++] = m;
-    for (int i = 1; i < lease->methods; i++)
-        for (int k = i; k > 0 && *at(lease->predicted, lease->order[k]) < *at(lease->predicted, lease->order[k - 1]); k--) {
+    }
+    for (int i = 2; i < lease->methods; i++)
+        for (int k = i; k > 1 && *at(lease->predicted, lease->order[k]) < *at(lease->predicted, lease->order[k - 1]); k--) {
             int other = lease->order[k];
             lease->order[k] = lease->order[k - 1];
             lease->order[k - 1] = other;
         }
-    if (settings->collectives != ESPI_MODE_ALWAYS || lease->methods == 0)
-        lease->order[lease->methods++] = ESPI_METHOD_LIBRARY;
-    else
+    if (always && lease->methods > 1) {
+        lease->order[0] = lease->order[1];
         lease->methods = 1;
+    }
 }
 
-static int fastest_method(struct espi_lease *lease)
+static const char *name_of(int method)
 {
-    double library = *at(lease->measured, ESPI_METHOD_LIBRARY), best = -1;
-    int method = lease->order[0];
-    for (int i = 0; i < lease->methods; i++) {
-        double time = *at(lease->measured, lease->order[i]);
-        if (time >= 0 && (best < 0 || time < best)) {
-            best = time;
-            method = lease->order[i];
-        }
-    }
-    if (method != ESPI_METHOD_LIBRARY && library >= 0 && best > MEASURED_MARGIN * library)
-        method = ESPI_METHOD_LIBRARY;
-    return method;
+    return method == ESPI_METHOD_LIBRARY ? "library" : espi_commtree_kind_name((enum espi_commtree_kind)method);
+}
+
+static void log_decision(const struct espi_lease *lease, const struct espi_lease_comm *comm,
+                         const struct decision *decision)
+{
+    static const char *const families[] = {"Gatherv", "Scatterv", "Gather", "Scatter"};
+    char text[512];
+    size_t n = 0;
+    text[0] = 0;
+    for (int m = ESPI_METHOD_LIBRARY; m < ESPI_COMMTREE_KINDS && n < sizeof text; m++)
+        if (lease->predicted[1 + m] >= 0)
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s %.1f/%.1f", name_of(m), lease->predicted[1 + m] * 1e6,
+                                  lease->measured[1 + m] * 1e6);
+    espi_log(ESPI_LOG_DEBUG, "MPI_%s, root %d of %d, call %lld: %s for %lld calls%s; us predicted/measured:%s",
+             families[lease->family], lease->root, comm->size, (long long)lease->calls, name_of(decision->method),
+             (long long)decision->length, lease->judge.state == ESPI_JUDGE_CONTEST ? " (trial)"
+             : lease->judge.state == ESPI_JUDGE_CHECK ? " (check)" : "", text);
 }
 
 /* Sizes so different that what was measured says nothing any more. */
@@ -121,56 +143,68 @@ static bool is_other_problem(const int64_t *a, const int64_t *b, int p)
     return difference > 0.25 * (sum_a < sum_b ? sum_a : sum_b);
 }
 
-/* Fills the decision, and the tree where a fresh one is needed. */
+static bool is_forced(const struct espi_lease *lease)
+{
+    return lease->methods == 1 && lease->order[0] != ESPI_METHOD_LIBRARY;
+}
+
+/* Fills the decision, and the tree where a fresh one is needed. `seconds`: of n calls of the lease that ended. */
 static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm, const struct espi_commtree_model *model,
-                   const struct espi_settings *settings, const int64_t *sizes, struct decision *decision,
-                   struct espi_commtree *tree)
+                   const struct espi_settings *settings, const int64_t *sizes, const double *seconds, int n,
+                   struct decision *decision, struct espi_commtree *tree)
 {
     bool first = !lease->planned, changed = lease->changed;
-    int64_t length = lease->length;
-    int method;
     size_t bytes = (size_t)comm->size * sizeof *sizes;
     if (first)
         lease->planned = malloc(bytes);
-    *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0};
+    *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
     if (!lease->planned)
         return;
     changed = !first && (changed || memcmp(lease->planned, sizes, bytes) != 0);
-    lease->unsteady = changed ? lease->unsteady + 1 : 0;
     bool other = first || (changed && is_other_problem(lease->planned, sizes, comm->size));
+    lease->unsteady = other && !first ? lease->unsteady + 1 : 0;
     if (other) {
         predict(lease, comm, model, sizes);
-        choose_candidates(lease, settings);
+        choose_candidates(lease, comm, settings);
+        espi_treejudge_start(&lease->judge, lease->methods);
+        n = 0;
     }
     memcpy(lease->planned, sizes, bytes);
-    if (other && lease->unsteady >= UNSTEADY_MANY && settings->tree == 0) {
+    if (lease->unsteady >= UNSTEADY_MANY && !is_forced(lease)) {
         /* Nothing that could be learnt holds for long enough to be used. */
-        lease->unsteady = 0;
-        decision->length = UNSTEADY_REST;
-        lease->trying = lease->methods;
+        decision->length = lease->rest = lease->rest * 2 < UNSTEADY_REST  ? UNSTEADY_REST
+                                         : lease->rest * 2 < UNSTEADY_LONG ? lease->rest * 2
+                                                                            : UNSTEADY_LONG;
         return;
     }
-    if (lease->methods == 1) {
-        method = lease->order[0];
-        length = other ? SHORTEST_LEASE : length * 2;
-    } else if (lease->trying < lease->methods) {
-        method = lease->order[lease->trying++];
-        length = TRIAL;
+    lease->rest = lease->unsteady ? lease->rest : 0;
+    if (is_forced(lease)) {
+        decision->method = lease->order[0];
+        decision->length = other || changed ? SHORTEST_LEASE : lease->length * 2;
+        decision->quiet = 0;
+        decision->skip = 1;
     } else {
-        method = fastest_method(lease);
-        length = length < SHORTEST_LEASE || changed ? SHORTEST_LEASE : length * 2;
+        struct espi_judge_lease next = espi_treejudge_next(&lease->judge, seconds, n);
+        decision->method = lease->order[next.candidate];
+        decision->length = lease->judge.state == ESPI_JUDGE_TREE && changed ? SHORTEST_LEASE : next.length;
+        decision->quiet = next.quiet;
+        decision->skip = next.skip;
     }
-    decision->length = length < LONGEST_LEASE ? length : LONGEST_LEASE;
+    if (decision->method != ESPI_METHOD_LIBRARY && decision->length > LONGEST_LEASE)
+        decision->length = LONGEST_LEASE;
     decision->slack = changed || lease->plan.slack_percent ? 25 : 0;
-    if (method != ESPI_METHOD_LIBRARY && (method != lease->method || changed || other || !lease->plan.ranks)) {
-        if (!build(lease, comm, model, sizes, method, tree) || !tree->ordered) {
+    if (decision->method != ESPI_METHOD_LIBRARY &&
+        (decision->method != lease->planned_for || changed || other || !lease->plan.ranks)) {
+        lease->planned_for = decision->method;
+        if (!build(lease, comm, model, sizes, decision->method, tree) || !tree->ordered) {
             espi_commtree_release(tree);
-            return; /* the library */
+            espi_treejudge_start(&lease->judge, 1);
+            *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
+            return;
         }
         decision->fresh = 1;
         decision->children = tree->first[comm->size];
     }
-    decision->method = method;
 }
 
 /* ---- all ranks ---- */
@@ -206,39 +240,57 @@ static void adopt(struct espi_lease *lease, const struct espi_lease_comm *comm, 
     espi_treeplan_make(&tree, (const int64_t *)comm->tree, comm->rank, slack, &lease->plan);
 }
 
+/* At the root: the times of all ranks that were measured in the lease that ended. Returns how many. */
+static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm, double *seconds)
+{
+    double longest[ESPI_JUDGE_SAMPLES];
+    int n = 0;
+    if (espi_real.Reduce(lease->sample, longest, ESPI_JUDGE_SAMPLES, MPI_DOUBLE, MPI_MAX, lease->root, comm->own) ||
+        comm->rank != lease->root || lease->strayed)
+        return 0;
+    for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
+        if (longest[i] >= 0)
+            seconds[n++] = longest[i];
+    if (n > 0)
+        *at(lease->measured, lease->method) = espi_treejudge_median(seconds, n);
+    return n;
+}
+
 /* Every rank makes the same calls here, whatever happens to it. A rank that is short of memory for its plan says so in
    the vote at the end, and then all use the library. */
 static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
                   const struct espi_settings *settings, const int64_t *sizes)
 {
-    struct decision decision = {0, ESPI_METHOD_LIBRARY, 0, 0, 0};
+    struct decision decision = {0, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
     struct espi_commtree tree = ESPI_COMMTREE_INIT;
-    double slowest = -1, mine = lease->fastest;
-    int rc = espi_real.Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, lease->root, comm->own);
+    double seconds[ESPI_JUDGE_SAMPLES];
+    int n = lease->quiet ? 0 : collect(lease, comm, seconds);
     if (comm->rank == lease->root) {
-        if (slowest >= 0 && !lease->changed) {
-            double *known = at(lease->measured, lease->method);
-            /* The latest word counts most, one slow lease does not turn everything over. */
-            *known = *known < 0 ? slowest : 0.5 * (*known + slowest);
-        }
-        decide(lease, comm, model, settings, sizes, &decision, &tree);
+        decide(lease, comm, model, settings, sizes, seconds, n, &decision, &tree);
+        if (espi_log_enabled(ESPI_LOG_DEBUG))
+            log_decision(lease, comm, &decision);
     }
-    if (!rc)
-        rc = espi_real.Bcast(&decision, (int)sizeof decision, MPI_BYTE, lease->root, comm->own);
+    int rc = espi_real.Bcast(&decision, (int)sizeof decision, MPI_BYTE, lease->root, comm->own);
     if (decision.fresh) {
         int bad, any = 1;
         rc = exchange_tree(lease, comm, decision.children, &tree);
         if (!rc)
             adopt(lease, comm, decision.slack);
         bad = rc || !lease->plan.ranks;
-        if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm->own) || any)
-            decision.method = ESPI_METHOD_LIBRARY;
+        if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm->own) || any) {
+            decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
+            espi_treeplan_release(&lease->plan);
+            espi_treejudge_start(&lease->judge, 1);
+        }
     }
     espi_commtree_release(&tree);
     lease->method = rc ? ESPI_METHOD_LIBRARY : decision.method;
     lease->length = lease->remaining = decision.length > 0 ? decision.length : SHORTEST_LEASE;
-    lease->changed = false;
-    lease->fastest = -1;
+    lease->quiet = decision.quiet;
+    lease->skip = decision.skip;
+    lease->changed = lease->strayed = false;
+    for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
+        lease->sample[i] = -1;
 }
 
 int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
@@ -247,21 +299,29 @@ int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, con
     lease->calls++;
     if (lease->calls == 1) {
         lease->method = ESPI_METHOD_LIBRARY;
-        lease->fastest = -1;
+        lease->quiet = true;
         return lease->method;
     }
-    if (lease->remaining == 0)
+    if (lease->remaining == 0) {
         renew(lease, comm, model, settings, sizes);
-    else if (comm->rank == lease->root && lease->planned && !lease->changed)
-        lease->changed = memcmp(lease->planned, sizes, (size_t)comm->size * sizeof *sizes) != 0;
+    } else if (comm->rank == lease->root && lease->planned && !lease->strayed &&
+               memcmp(lease->planned, sizes, (size_t)comm->size * sizeof *sizes) != 0) {
+        lease->changed = true;
+        lease->strayed = is_other_problem(lease->planned, sizes, comm->size);
+    }
     lease->remaining--;
     return lease->method;
 }
 
 void espi_lease_end(struct espi_lease *lease, double seconds)
 {
-    if (lease->calls > 1 && (lease->fastest < 0 || seconds < lease->fastest))
-        lease->fastest = seconds;
+    if (lease->quiet)
+        return;
+    /* The same calls on all ranks, spread over the lease. */
+    int64_t call = lease->length - 1 - lease->remaining - lease->skip;
+    int64_t step = (lease->length - lease->skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
+    if (call >= 0 && call % step == 0)
+        lease->sample[call / step] = seconds;
 }
 
 void espi_lease_release(struct espi_lease *lease)

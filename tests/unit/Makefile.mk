@@ -75,6 +75,13 @@ TESTS += %D%/test-sparse
 %C%_test_sparse_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_sparse_LDADD = $(ESPI_UNIT_LIBS)
 
+check_PROGRAMS += %D%/test-treejudge
+TESTS += %D%/test-treejudge
+%C%_test_treejudge_SOURCES = %D%/random.c %D%/random.h %D%/test_treejudge.c src/mpi/treejudge.c
+%C%_test_treejudge_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_treejudge_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_treejudge_LDADD = $(ESPI_UNIT_LIBS)
+
 ESPI_COMMTREE_SUPPORT = %D%/commtree_support.c %D%/commtree_support.h %D%/random.c %D%/random.h
 
 check_PROGRAMS += %D%/test-commtree

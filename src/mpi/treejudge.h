@@ -1,0 +1,64 @@
+/*
+ * Which of several methods for one collective call is used, from what calls took: the root's side of leases (lease.h),
+ * without a message and without MPI. Candidate 0 is the library; the others are trees, the most promising first.
+ *
+ * - Contest: the method in use (at first the library) and a challenger take turns in short leases; the first calls after a
+ *   switch are warm-up (connections between new pairs of ranks are made at the first message) and are not counted. A
+ *   challenger is taken only when it is faster beyond doubt, see espi_treejudge_verdict.
+ * - A tree holds for leases that double. Now and then, and when it has become slower than the library was, the library gets a
+ *   short lease: where it was faster, the next lease goes back to it. These leases are so rare that a library
+ *   many times slower costs no more than 2 %.
+ * - The library holds for leases in which nothing is measured. Trees that lost are tried again much later, if at all.
+ */
+#ifndef ESPI_MPI_TREEJUDGE_H
+#define ESPI_MPI_TREEJUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ESPI_JUDGE_MOST = 8, ESPI_JUDGE_SAMPLES = 8, ESPI_JUDGE_KEPT = 24 };
+
+/* Seconds of calls by one method, in one contest. */
+struct espi_judge_times {
+    int n;
+    double s[ESPI_JUDGE_KEPT];
+};
+
+enum espi_verdict { ESPI_VERDICT_MORE, ESPI_VERDICT_KEEP, ESPI_VERDICT_CHANGE };
+
+struct espi_treejudge {
+    int n; /* candidates */
+    enum { ESPI_JUDGE_CONTEST, ESPI_JUDGE_TREE, ESPI_JUDGE_CHECK, ESPI_JUDGE_LIBRARY } state;
+    int now;                 /* candidate of the lease under way */
+    int held, challenger;    /* of the contest; held: in use otherwise */
+    int rounds, empty;       /* of the contest; leases in a row that said nothing */
+    bool agreed, used[ESPI_JUDGE_MOST];
+    struct espi_judge_times of_held, of_challenger;
+    double latest[ESPI_JUDGE_MOST]; /* median of the latest lease, seconds; negative: none */
+    int64_t length;          /* of the lease under way */
+    int64_t since, interval; /* calls since the library was last heard, and how many that may become */
+    int64_t patience;        /* calls by the library before trees are tried again */
+};
+
+/* What holds next: `skip` calls are not to be counted, none when `quiet`. */
+struct espi_judge_lease {
+    int candidate, skip;
+    int64_t length;
+    bool quiet;
+};
+
+/* A new problem with n candidates, the library among them; 1: nothing to choose from. */
+void espi_treejudge_start(struct espi_treejudge *judge, int n);
+/* Takes the times of the lease that ended, in seconds (n 0: they say nothing, or this is the first), and says what holds next. */
+struct espi_judge_lease espi_treejudge_next(struct espi_treejudge *judge, const double *seconds, int n);
+/* No contest is under way. */
+bool espi_treejudge_settled(const struct espi_treejudge *judge);
+
+/* Whether the times of a challenger are clearly below those of what is held, after `rounds` rounds; `agreed`: each round's median
+   was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more than the spread. */
+enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held, const struct espi_judge_times *challenger,
+                                         int rounds, bool agreed);
+/* Of n >= 1 times, n <= ESPI_JUDGE_KEPT. */
+double espi_treejudge_median(const double *seconds, int n);
+
+#endif

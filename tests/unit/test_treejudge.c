@@ -1,0 +1,248 @@
+/* The choice between the library and trees, on invented times: src/mpi/treejudge.c without MPI. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpi/treejudge.h"
+#include "random.h"
+
+/* A world in which candidate c takes mean[c] seconds, disturbed. */
+struct world {
+    double mean[ESPI_JUDGE_MOST];
+    double noise;     /* relative, uniform to both sides */
+    double outliers;  /* probability of a call that takes up to 10 times as long */
+    double regimes;   /* relative height of a second state that lasts for some calls, for all candidates */
+    int left;
+    bool high;
+    double total, calls;
+};
+
+static double uniform(void)
+{
+    return (double)(random_next() >> 11) / 9007199254740992.0;
+}
+
+static double one_call(struct world *w, int candidate)
+{
+    double t = w->mean[candidate];
+    if (w->left-- <= 0) {
+        w->left = (int)random_in(3, 40);
+        w->high = !w->high;
+    }
+    t *= 1 + w->noise * (2 * uniform() - 1) + (w->high ? w->regimes : 0);
+    if (uniform() < w->outliers)
+        t *= 1 + 9 * uniform();
+    w->total += t;
+    w->calls++;
+    return t;
+}
+
+/* Plays `calls` calls; what the candidate of the lease under way is at the end. Checks what a lease may be. */
+static struct espi_judge_lease play(struct espi_treejudge *judge, struct world *w, struct espi_judge_lease lease, int64_t calls)
+{
+    while (calls > 0) {
+        double s[ESPI_JUDGE_SAMPLES];
+        int n = 0;
+        ck_assert_int_ge(lease.candidate, 0);
+        ck_assert_int_lt(lease.candidate, judge->n);
+        ck_assert_int_ge(lease.length, 1);
+        ck_assert(!lease.quiet || lease.candidate == 0);
+        int64_t step = (lease.length - lease.skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
+        for (int64_t i = 0; i < lease.length; i++) {
+            double t = one_call(w, lease.candidate);
+            if (!lease.quiet && i >= lease.skip && (i - lease.skip) % step == 0)
+                s[n++] = t;
+        }
+        calls -= lease.length;
+        lease = espi_treejudge_next(judge, s, n);
+    }
+    return lease;
+}
+
+static struct espi_judge_lease begin(struct espi_treejudge *judge, int n)
+{
+    espi_treejudge_start(judge, n);
+    return espi_treejudge_next(judge, NULL, 0);
+}
+
+START_TEST(nothing_to_choose)
+{
+    struct espi_treejudge judge;
+    struct world w = {.mean = {1e-4}, .noise = 0.1};
+    struct espi_judge_lease lease = begin(&judge, 1);
+    for (int i = 0; i < 20; i++) {
+        ck_assert(lease.quiet && lease.candidate == 0);
+        lease = play(&judge, &w, lease, 1);
+    }
+    ck_assert_int_eq(lease.length, 4096);
+}
+END_TEST
+
+/* Without disturbance a difference of 4 % is seen, of 1 % not acted upon, and few calls are spent on it. */
+START_TEST(exact_times)
+{
+    static const struct {
+        double library, tree;
+        int wins, within;
+    } cases[] = {{516, 22, 1, 20}, {100, 96, 1, 20}, {100, 99, 0, 40}, {100, 100, 0, 40}, {100, 180, 0, 20}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct espi_treejudge judge;
+        struct world w = {.mean = {cases[i].library, cases[i].tree}};
+        struct espi_judge_lease lease = begin(&judge, 2);
+        int calls = 0;
+        for (; !espi_treejudge_settled(&judge); calls += (int)lease.length, lease = play(&judge, &w, lease, 1))
+            ck_assert_int_lt(calls, 200);
+        ck_assert_int_eq(lease.candidate, cases[i].wins);
+        ck_assert_int_le(calls, cases[i].within);
+    }
+}
+END_TEST
+
+/* The best of several, where they differ clearly. */
+START_TEST(best_of_several)
+{
+    struct espi_treejudge judge;
+    struct world w = {.mean = {100, 60, 40, 70}, .noise = 0.02};
+    struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 4), 200);
+    ck_assert_int_eq(lease.candidate, 2);
+    (void)lease;
+}
+END_TEST
+
+static const double noises[][3] = {{0.02, 0, 0}, {0.1, 0.02, 0}, {0.3, 0.05, 0}, {0.1, 0.05, 0.5}, {0.3, 0.1, 1.0}};
+
+/* Share of runs in which the tree holds after `calls` calls. */
+static double adopted(double tree, const double *noise, int runs, int calls)
+{
+    int n = 0;
+    for (int i = 0; i < runs; i++) {
+        struct espi_treejudge judge;
+        struct world w = {.mean = {100, tree}, .noise = noise[0], .outliers = noise[1], .regimes = noise[2]};
+        play(&judge, &w, begin(&judge, 2), calls);
+        n += judge.held == 1 && espi_treejudge_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
+    }
+    return (double)n / runs;
+}
+
+START_TEST(no_slower_tree)
+{
+    for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
+        double equal = adopted(100, noises[i], 2000, 130), slower = adopted(105, noises[i], 2000, 130);
+        printf("noise %.2f, outliers %.2f, regimes %.2f: equal tree taken in %.2f %%, 5 %% slower in %.2f %%\n", noises[i][0],
+               noises[i][1], noises[i][2], 100 * equal, 100 * slower);
+        fflush(stdout);
+        ck_assert_double_le(equal, 0.015);
+        ck_assert_double_le(slower, 0.015);
+    }
+}
+END_TEST
+
+START_TEST(twice_as_fast)
+{
+    for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
+        double share = adopted(50, noises[i], 2000, 130);
+        printf("noise %.2f, outliers %.2f, regimes %.2f: tree of half the time taken in %.2f %%\n", noises[i][0],
+               noises[i][1], noises[i][2], 100 * share);
+        ck_assert_double_ge(share, i < 3 ? 0.99 : i < 4 ? 0.9 : 0.5);
+    }
+}
+END_TEST
+
+/* A tree that becomes slow is given up, soon when it is slower than the library was. */
+START_TEST(goes_back)
+{
+    int held = 0, left = 0, left_unseen = 0;
+    for (int i = 0; i < 1000; i++) {
+        struct espi_treejudge judge;
+        struct world w = {.mean = {100, 50}, .noise = 0.1, .outliers = 0.02};
+        struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        if (judge.held != 1)
+            continue;
+        held++;
+        w.mean[1] = 150;
+        lease = play(&judge, &w, lease, 2 * lease.length + 20);
+        left += judge.state == ESPI_JUDGE_LIBRARY && lease.candidate == 0;
+    }
+    for (int i = 0; i < 1000; i++) { /* the library became faster: nothing of it shows in the tree's times */
+        struct espi_treejudge judge;
+        struct world w = {.mean = {100, 50}, .noise = 0.1};
+        struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        w.mean[0] = 25;
+        play(&judge, &w, lease, 4096);
+        left_unseen += judge.state == ESPI_JUDGE_LIBRARY;
+    }
+    printf("of 1000 a tree was taken in %d, left when it became slow in %d, when the library became fast in %d\n", held, left,
+           left_unseen);
+    fflush(stdout);
+    ck_assert_int_ge(held, 980);
+    ck_assert_int_ge(left, 980);
+    ck_assert_int_ge(left_unseen, 980);
+}
+END_TEST
+
+/* In the long run a good tree is used nearly always, even where the library is 20 times slower. */
+START_TEST(checks_are_cheap)
+{
+    static const double trees[] = {5, 50, 80};
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+        struct espi_treejudge judge;
+        struct world w = {.mean = {100, trees[i]}, .noise = 0.05};
+        struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        w.total = w.calls = 0;
+        play(&judge, &w, lease, 100000);
+        printf("library 100, tree %.0f: mean %.2f over %.0f calls\n", trees[i], w.total / w.calls, w.calls);
+        ck_assert_double_le(w.total / w.calls, 1.04 * trees[i]);
+    }
+}
+END_TEST
+
+/* Trees that lost are tried again so rarely that they cost nothing. */
+START_TEST(losers_rest)
+{
+    struct espi_treejudge judge;
+    struct world w = {.mean = {100, 150, 300}, .noise = 0.2};
+    play(&judge, &w, begin(&judge, 3), 1000000);
+    ck_assert_double_le(w.total / w.calls, 100.1);
+}
+END_TEST
+
+/* Leases that say nothing end a contest, and a tree. */
+START_TEST(silence)
+{
+    struct espi_treejudge judge;
+    struct world w = {.mean = {100, 20}};
+    struct espi_judge_lease lease = begin(&judge, 2);
+    for (int i = 0; i < 5; i++)
+        lease = espi_treejudge_next(&judge, NULL, 0);
+    ck_assert(lease.candidate == 0 && lease.quiet);
+    play(&judge, &w, begin(&judge, 2), 100);
+    ck_assert_int_eq(judge.held, 1);
+    for (int i = 0; i < 5; i++)
+        lease = espi_treejudge_next(&judge, NULL, 0);
+    ck_assert(lease.candidate == 0 && lease.quiet);
+}
+END_TEST
+
+int main(void)
+{
+    random_seed("test-treejudge");
+    Suite *suite = suite_create("treejudge");
+    TCase *tc = tcase_create("judge");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, nothing_to_choose);
+    tcase_add_test(tc, exact_times);
+    tcase_add_test(tc, best_of_several);
+    tcase_add_test(tc, no_slower_tree);
+    tcase_add_test(tc, twice_as_fast);
+    tcase_add_test(tc, goes_back);
+    tcase_add_test(tc, checks_are_cheap);
+    tcase_add_test(tc, losers_rest);
+    tcase_add_test(tc, silence);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
