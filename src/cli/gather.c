@@ -211,7 +211,7 @@ static int print_tree(const struct request *request, int at)
     if (status == ESPI_OK && request->format == FORMAT_DOT)
         status = espi_commtree_write_dot(stdout, &tree, problem->size);
     else if (status == ESPI_OK && request->format == FORMAT_SVG)
-        status = espi_commtree_write_svg(stdout, &tree, problem->size, &problem->model);
+        status = espi_commtree_write_svg(stdout, &tree, problem->size, &problem->model, request->op);
     else if (status == ESPI_OK && request->format == FORMAT_JSON)
         print_json_tree(&tree, name, time, at + 1 == request->n_kinds);
     else if (status == ESPI_OK) {

@@ -53,38 +53,48 @@ espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree,
 }
 
 espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
-                                    const struct espi_commtree_model *model)
+                                    const struct espi_commtree_model *model, enum espi_commtree_op op)
 {
     size_t p = (size_t)tree->p;
+    bool gather = op == ESPI_COMMTREE_GATHER;
     double *start = calloc(p, sizeof *start), *finish = calloc(p, sizeof *finish), end = 0;
     int64_t *held = NULL;
     espi_status status = start && finish ? held_bytes(tree, size, &held) : ESPI_ERR_MEMORY;
     if (status == ESPI_OK)
-        status = espi_commtree_schedule(tree, size, model, ESPI_COMMTREE_GATHER, start, finish, &end);
+        status = espi_commtree_schedule(tree, size, model, op, start, finish, &end);
     if (status != ESPI_OK)
         goto out;
     double wide = tree->p > 100 ? 1600.0 / tree->p : 16, high = 480, scale = end > 0 ? high / end : 0;
     double width = wide * tree->p + 40;
+    if (width < 160)
+        width = 160;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\" "
-            "font-size=\"10\">\n<title>Gather to rank %d in time %.10g</title>\n",
-            width, high + 60, tree->root, end);
+            "font-size=\"10\">\n<title>%s rank %d in time %.10g</title>\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+            width, high + 60, gather ? "Gather to" : "Scatter from", tree->root, end);
     for (int v = 0; v < tree->p; v++) {
-        double x = 20 + wide * (v + 0.5);
+        double x = 20 + wide * (v + 0.5), from = 30, to = 30 + high;
         if (tree->parent[v] == ESPI_COMMTREE_ABSENT)
             continue;
         if (wide >= 12 || v == tree->root)
             fprintf(out, "<text x=\"%.2f\" y=\"20\" text-anchor=\"middle\">%d</text>\n", x, v);
-        fprintf(out, "<line x1=\"%.2f\" y1=\"30\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\"/>\n", x, x,
-                30 + scale * (v == tree->root ? end : finish[v]), v == tree->root ? "#000" : "#bbb");
-        if (tree->parent[v] >= 0 && held[v])
-            fprintf(out,
-                    "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#06c\"><title>%d to %d: %" PRId64
-                    " bytes, %.10g to %.10g</title></line>\n",
-                    x, 30 + scale * start[v], 20 + wide * (tree->parent[v] + 0.5), 30 + scale * finish[v], v,
-                    tree->parent[v], held[v], start[v], finish[v]);
+        /* A rank's line lasts as long as it takes part. */
+        if (v != tree->root)
+            *(gather ? &to : &from) = 30 + scale * (gather ? finish[v] : start[v]);
+        fprintf(out, "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\"/>\n", x, from, x, to,
+                v == tree->root ? "#000" : "#bbb");
+        if (tree->parent[v] < 0 || !held[v])
+            continue;
+        double other = 20 + wide * (tree->parent[v] + 0.5);
+        fprintf(out,
+                "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#06c\"><title>%d to %d: %" PRId64
+                " bytes, %.10g to %.10g</title></line>\n",
+                gather ? x : other, 30 + scale * start[v], gather ? other : x, 30 + scale * finish[v],
+                gather ? v : tree->parent[v], gather ? tree->parent[v] : v, held[v], start[v], finish[v]);
     }
-    fprintf(out, "</svg>\n");
+    fprintf(out, "<text x=\"20\" y=\"%.0f\">%s rank %d: %.10g</text>\n</svg>\n", high + 50,
+            gather ? "gather to" : "scatter from", tree->root, end);
     status = ferror(out) ? ESPI_ERR_IO : ESPI_OK;
 out:
     free(start);

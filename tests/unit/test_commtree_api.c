@@ -79,11 +79,199 @@ START_TEST(distributions)
 }
 END_TEST
 
+START_TEST(random_distributions)
+{
+    int64_t size[1000], least = INT64_MAX, most = 0;
+    int spikes = 0;
+    ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_SPIKES, 1000, 100, 7, 3, size), ESPI_OK);
+    for (int v = 0; v < 1000; v++) {
+        ck_assert(size[v] == 1 || size[v] == 700);
+        spikes += size[v] == 700;
+    }
+    ck_assert_int_eq(spikes, 1000 / 7);
+    ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_RANDOM, 1000, 100, 7, 3, size), ESPI_OK);
+    for (int v = 0; v < 1000; v++) {
+        least = size[v] < least ? size[v] : least;
+        most = size[v] > most ? size[v] : most;
+    }
+    ck_assert(least >= 1 && least < 5 && most > 195 && most < 200);
+    ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_BUCKET, 1000, 100, 4, 3, size), ESPI_OK);
+    least = INT64_MAX;
+    most = 0;
+    for (int v = 0; v < 1000; v++) {
+        least = size[v] < least ? size[v] : least;
+        most = size[v] > most ? size[v] : most;
+    }
+    ck_assert(least >= 75 && least < 78 && most > 122 && most <= 125);
+}
+END_TEST
+
+/* ---- schedules and pictures ---- */
+
+/* No rank is part of two messages at once, messages last as long as they should, and the last one ends the whole. */
+static void check_schedule(const struct espi_commtree *tree, const struct espi_commtree_problem *problem,
+                           enum espi_commtree_op op)
+{
+    double start[MOST], finish[MOST], time, last = 0;
+    int64_t held[MOST];
+    ck_assert_int_eq(espi_commtree_schedule(tree, problem->size, &problem->model, op, start, finish, &time), ESPI_OK);
+    for (int v = 0; v < tree->p; v++)
+        held[v] = 0;
+    for (int v = 0; v < tree->p; v++) {
+        for (int u = v; u >= 0 && tree->parent[u] != ESPI_COMMTREE_ABSENT; u = tree->parent[u])
+            held[u] += problem->size[v];
+    }
+    for (int v = 0; v < tree->p; v++) {
+        if (tree->parent[v] < 0)
+            continue;
+        double lasts = held[v] ? problem->model.alpha + problem->model.beta * (double)held[v] : 0;
+        ck_assert(fabs(finish[v] - start[v] - lasts) <= 1e-9 * (finish[v] + 1));
+        last = fmax(last, finish[v]);
+        for (int u = 0; u < tree->p; u++) {
+            bool share = u != v && tree->parent[u] >= 0 &&
+                         (u == tree->parent[v] || v == tree->parent[u] || tree->parent[u] == tree->parent[v]);
+            double slack = 1e-9 * (last + 1);
+            ck_assert_msg(!share || finish[u] <= start[v] + slack || finish[v] <= start[u] + slack,
+                          "messages of %d and %d overlap", u, v);
+        }
+    }
+    if (problem->model.gamma == 0 && problem->model.latency == 0)
+        ck_assert(fabs(last - time) <= 1e-9 * (time + 1));
+}
+
+START_TEST(schedules)
+{
+    int64_t size[MOST];
+    for (int round = 0; round < 300; round++) {
+        struct espi_commtree_problem problem = random_problem((int)random_in(1, 20), size, ANY_GAMMA, round % 2);
+        struct espi_commtree tree;
+        if (round % 3)
+            problem.model.gamma = 0;
+        for (int k = 0; k < ESPI_COMMTREE_KINDS; k++) {
+            if (k == ESPI_COMMTREE_UNORDERED && problem.p > 8)
+                continue;
+            ck_assert_int_eq(espi_commtree_build((enum espi_commtree_kind)k, &problem, &tree), ESPI_OK);
+            check_schedule(&tree, &problem, ESPI_COMMTREE_GATHER);
+            check_schedule(&tree, &problem, ESPI_COMMTREE_SCATTER);
+            espi_commtree_release(&tree);
+        }
+    }
+}
+END_TEST
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++)
+        n++;
+    return n;
+}
+
+START_TEST(pictures)
+{
+    int64_t size[5] = {3, 1, 4, 0, 5};
+    int from[3] = {4, 2, 0}, to[3] = {2, 1, 1};
+    struct espi_commtree_model model = {10, 1, 0, 0, false};
+    struct espi_commtree tree;
+    char *text = NULL;
+    size_t bytes;
+    ck_assert_int_eq(espi_commtree_from_joins(5, 1, 3, from, to, true, &tree), ESPI_OK);
+    FILE *out = open_memstream(&text, &bytes);
+    ck_assert_int_eq(espi_commtree_write_dot(out, &tree, size), ESPI_OK);
+    fclose(out);
+    /* Of rank 1 the first child is 2 with the 9 bytes of 2 and 4, the second 0. */
+    ck_assert_ptr_nonnull(strstr(text, "1 -> 2 [label=\"1: 9\"]"));
+    ck_assert_ptr_nonnull(strstr(text, "1 -> 0 [label=\"2: 3\"]"));
+    ck_assert_ptr_nonnull(strstr(text, "2 -> 4 [label=\"1: 5\"]"));
+    ck_assert_ptr_nonnull(strstr(text, "1 [label=\"1\\n1\", style=bold]"));
+    ck_assert_int_eq(count(text, "->"), 3);
+    ck_assert_int_eq(count(text, "\\n"), 4);
+    free(text);
+    out = open_memstream(&text, &bytes);
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, size, &model, ESPI_COMMTREE_GATHER), ESPI_OK);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "<title>Gather to rank 1 in time 47</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>4 to 2: 5 bytes, 0 to 15</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>2 to 1: 9 bytes, 15 to 34</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>0 to 1: 3 bytes, 34 to 47</title>"));
+    ck_assert_int_eq(count(text, "<line"), 4 + 3);
+    free(text);
+    out = open_memstream(&text, &bytes);
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, size, &model, ESPI_COMMTREE_SCATTER), ESPI_OK);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "<title>Scatter from rank 1 in time 47</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>1 to 0: 3 bytes, 0 to 13</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>2 to 4: 5 bytes, 32 to 47</title>"));
+    free(text);
+    espi_commtree_release(&tree);
+    /* A rank without data has no message in the picture. */
+    size[4] = 0;
+    ck_assert_int_eq(espi_commtree_from_joins(5, 1, 3, from, to, true, &tree), ESPI_OK);
+    out = open_memstream(&text, &bytes);
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, size, &model, ESPI_COMMTREE_GATHER), ESPI_OK);
+    fclose(out);
+    ck_assert_int_eq(count(text, "#06c"), 2);
+    free(text);
+    espi_commtree_release(&tree);
+}
+END_TEST
+
+/* Joins listed out of time order are fine as long as those of one receiver are in order. */
+START_TEST(joins_in_any_order)
+{
+    int from[4] = {1, 2, 3, 4}, to[4] = {0, 1, 2, 2}, cycle_from[3] = {1, 2, 3}, cycle_to[3] = {2, 3, 1};
+    struct espi_commtree tree;
+    ck_assert_int_eq(espi_commtree_from_joins(5, 0, 4, from, to, true, &tree), ESPI_OK);
+    ck_assert(tree.n == 5 && tree.parent[4] == 2 && tree.child[tree.first[2] + 1] == 4);
+    espi_commtree_release(&tree);
+    ck_assert_int_eq(espi_commtree_from_joins(4, 0, 3, cycle_from, cycle_to, true, &tree), ESPI_ERR_ARGUMENT);
+    /* Two trees. */
+    ck_assert_int_eq(espi_commtree_from_joins(4, 0, 2, (int[]){1, 2}, (int[]){0, 3}, true, &tree),
+                     ESPI_ERR_ARGUMENT);
+    /* One rank sends twice. */
+    ck_assert_int_eq(espi_commtree_from_joins(4, 0, 2, (int[]){1, 1}, (int[]){0, 2}, true, &tree),
+                     ESPI_ERR_ARGUMENT);
+    ck_assert_ptr_null(tree.parent);
+}
+END_TEST
+
+/* What is chosen among trees that are equally fast, or not tried. */
+START_TEST(choices)
+{
+    int64_t two[2] = {5, 7}, many[300];
+    struct espi_commtree_problem problem = {2, two, 0, {1, 1, 0, 0, false}, 0};
+    struct espi_commtree_choice choice;
+    struct espi_commtree tree;
+    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
+    ck_assert_int_eq(choice.kind, ESPI_COMMTREE_LINEAR);
+    espi_commtree_release(&tree);
+    for (int v = 0; v < 300; v++)
+        many[v] = 1 + v % 17;
+    problem = (struct espi_commtree_problem){300, many, 150, {50, 1, 0, 0, false}, 0};
+    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
+    ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
+    espi_commtree_release(&tree);
+    ck_assert_int_eq(espi_commtree_choose(&problem, 299, &tree, &choice), ESPI_OK);
+    ck_assert_double_lt(choice.predicted[ESPI_COMMTREE_OPTIMAL], 0);
+    espi_commtree_release(&tree);
+    /* Where the fast method does not hold, it is tried for few ranks only. */
+    problem.model = (struct espi_commtree_model){50, 1, 40, 0, false};
+    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
+    ck_assert_double_lt(choice.predicted[ESPI_COMMTREE_OPTIMAL], 0);
+    espi_commtree_release(&tree);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         wrong_arguments,
         distributions,
+        random_distributions,
+        schedules,
+        pictures,
+        joins_in_any_order,
+        choices,
     };
     return run_tests("test-commtree-api", tests, (int)(sizeof tests / sizeof *tests));
 }

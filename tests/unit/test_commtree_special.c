@@ -200,6 +200,16 @@ START_TEST(two_sizes_are_optimal)
         expect_time(build_time(ESPI_COMMTREE_TWOSIZE, &problem), want, "two sizes, mirrored", &problem);
     }
     ck_assert_int_gt(exact, 20);
+    for (int round = 0; round < 40; round++) {
+        int l = (int)random_in(1, 40), s = (int)random_in(1, 100), p = l + s + 1;
+        int64_t alpha = random_in(0, 50), large = rounds_of(s) * alpha + (2 * s - 1) * 3 + 1;
+        struct espi_commtree_problem problem = {p, size, ESPI_COMMTREE_BEST, {(double)alpha, 1, 0, 0, false}, 0};
+        for (int v = 0; v < p; v++)
+            size[v] = v <= l ? large : 3;
+        double want = two_size_time(l, s, (double)large, 3, (double)alpha);
+        expect_time(build_time(ESPI_COMMTREE_TWOSIZE, &problem), want, "two sizes, best root", &problem);
+        expect_time(build_time(ESPI_COMMTREE_OPTIMAL, &problem), want, "optimum, two sizes, best root", &problem);
+    }
     /* Any root: the best is a large one, so one large block less travels. Against all trees of up to 64 ranks. */
     for (int round = 0; round < 30; round++) {
         int l = (int)random_in(2, 32), s = (int)random_in(1, 32);
