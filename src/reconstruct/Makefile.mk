@@ -17,7 +17,11 @@ libespi_pure_la_SOURCES += \
 	%D%/symbols.c \
 	%D%/transpack.c \
 	%D%/transpack.h \
+	%D%/transpack_code.h \
 	%D%/transpack_copy.c \
+	%D%/transpack_trees.c \
+	%D%/zip.c \
+	%D%/zip.h \
 	%D%/sparse.c \
 	%D%/sparse.h \
 	%D%/sparse_block.c \

@@ -14,18 +14,7 @@
 
 #include "base/hash.h"
 #include "reconstruct/parts.h"
-
-/* One side: displacements are origin + unit * (small number). */
-struct side {
-    const struct espi_typemap *map;
-    int64_t origin, unit;
-    int64_t reach; /* the largest of those small numbers and of their differences */
-};
-
-struct code {
-    struct side from, onto;
-    int64_t factor; /* K */
-};
+#include "reconstruct/transpack_code.h"
 
 struct read_back {
     const struct espi_node *coded, *from, *onto;
@@ -35,7 +24,7 @@ struct read_back {
 struct reader {
     struct espi_arena *arena;
     struct espi_arena scratch;
-    const struct code *code;
+    const struct espi_pair_code *code;
     struct read_back *known;
 };
 
@@ -51,7 +40,7 @@ struct espi_costs espi_transpack_costs(const struct espi_costs *costs)
     return pair;
 }
 
-static uint64_t divisor(uint64_t a, uint64_t b)
+uint64_t espi_common_divisor(uint64_t a, uint64_t b)
 {
     while (b != 0) {
         uint64_t rest = a % b;
@@ -62,12 +51,12 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 }
 
 /* ESPI_ERR_LIMIT when the distances are too large. */
-static espi_status measure(struct side *side, const struct espi_typemap *map, bool from_first)
+static espi_status measure(struct espi_pair_side *side, const struct espi_typemap *map, bool from_first)
 {
     const int64_t far = INT64_C(1) << 60;
     int64_t lo = INT64_MAX, hi = INT64_MIN;
     uint64_t unit = 0;
-    *side = (struct side){.map = map, .origin = from_first ? map->disp[0] : 0};
+    *side = (struct espi_pair_side){.map = map, .origin = from_first ? map->disp[0] : 0};
     for (size_t i = 0; i < map->n; i++) {
         int64_t d;
         if (__builtin_sub_overflow(map->disp[i], side->origin, &d) || d > far || d < -far) {
@@ -75,7 +64,7 @@ static espi_status measure(struct side *side, const struct espi_typemap *map, bo
         }
         lo = d < lo ? d : lo;
         hi = d > hi ? d : hi;
-        unit = divisor(unit, (uint64_t)(d < 0 ? -d : d));
+        unit = espi_common_divisor(unit, (uint64_t)(d < 0 ? -d : d));
     }
     side->unit = unit == 0 ? 1 : (int64_t)unit;
     side->reach = (hi > 0 ? hi : 0) - (lo < 0 ? lo : 0); /* at most 2^61; differences and values lie within it */
@@ -83,7 +72,7 @@ static espi_status measure(struct side *side, const struct espi_typemap *map, bo
     return ESPI_OK;
 }
 
-static espi_status encode(struct code *code, const struct espi_typemap *from, const struct espi_typemap *onto,
+static espi_status encode(struct espi_pair_code *code, const struct espi_typemap *from, const struct espi_typemap *onto,
                           bool from_first, enum espi_set set, struct espi_typemap *coded)
 {
     int64_t wide, all;
@@ -108,7 +97,7 @@ static espi_status encode(struct code *code, const struct espi_typemap *from, co
     return status;
 }
 
-static void decode(const struct code *code, int64_t value, int64_t *from, int64_t *onto)
+static void decode(const struct espi_pair_code *code, int64_t value, int64_t *from, int64_t *onto)
 {
     int64_t a = value % code->factor;
     if (a > code->factor / 2) {
@@ -224,6 +213,16 @@ static espi_status read_node(struct reader *r, const struct espi_node *coded, co
     return known->hh.tbl != NULL ? ESPI_OK : ESPI_ERR_MEMORY;
 }
 
+espi_status espi_pair_read(struct espi_arena *arena, const struct espi_pair_code *code, const struct espi_node *coded,
+                           const struct espi_node **from, const struct espi_node **onto)
+{
+    struct reader reader = {.arena = arena, .code = code};
+    espi_status status = read_node(&reader, coded, from, onto);
+    HASH_CLEAR(hh, reader.known);
+    espi_arena_release(&reader.scratch);
+    return status;
+}
+
 /* The tree under a list of one, where it does not start at its origin. */
 static espi_status displace(struct espi_arena *arena, int64_t by, const struct espi_node **node)
 {
@@ -249,8 +248,7 @@ static espi_status by_numbers(struct espi_arena *arena, const struct espi_typema
                               const struct espi_typemap *onto, bool from_first,
                               const struct espi_reconstruct_options *options, struct espi_transpacking *out)
 {
-    struct code code;
-    struct reader reader = {.arena = arena, .code = &code};
+    struct espi_pair_code code;
     struct espi_typemap coded = ESPI_TYPEMAP_INIT;
     struct espi_reconstruction result;
     bool moved = false, right = false;
@@ -259,7 +257,7 @@ static espi_status by_numbers(struct espi_arena *arena, const struct espi_typema
         status = espi_reconstruct(arena, &coded, NULL, options, &result);
     }
     if (status == ESPI_OK) {
-        status = read_node(&reader, result.tree, &out->from, &out->onto);
+        status = espi_pair_read(arena, &code, result.tree, &out->from, &out->onto);
     }
     if (status == ESPI_OK && from_first && (from->disp[0] != 0 || onto->disp[0] != 0)) {
         moved = true;
@@ -283,8 +281,6 @@ static espi_status by_numbers(struct espi_arena *arena, const struct espi_typema
         out->lower_bound = result.lower_bound;
         out->exact = out->cost == out->lower_bound;
     }
-    HASH_CLEAR(hh, reader.known);
-    espi_arena_release(&reader.scratch);
     espi_typemap_release(&coded);
     return status;
 }

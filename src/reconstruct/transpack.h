@@ -31,6 +31,16 @@ struct espi_costs espi_transpack_costs(const struct espi_costs *costs);
 espi_status espi_transpack(struct espi_arena *arena, const struct espi_typemap *from, const struct espi_typemap *onto,
                            const struct espi_reconstruct_options *options, struct espi_transpacking *out);
 
+/*
+ * The same for two trees, without flattening them where their repetitions have common factors (zip.h): a matrix of
+ * n by n entries that is transposed costs two nodes. The result is then normalized, so it is of least cost where
+ * espi_normalize is exact, and never worse than what the two trees show at once. Type maps of up to `flatten_limit`
+ * entries are flattened where there is no other way; ESPI_ERR_LIMIT when that does not suffice either.
+ */
+espi_status espi_transpack_trees(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
+                                 const struct espi_reconstruct_options *options, size_t flatten_limit,
+                                 struct espi_transpacking *out);
+
 /* Copies in the order of the maps: where `onto` has a place twice, the later entry stays. The two buffers must not
    overlap; displacements count from `source` and `target`. Holes within a base type (MPI_SHORT_INT) are copied. */
 void espi_transpack_copy(const struct espi_transpacking *transpacking, const void *source, void *target);

@@ -30,6 +30,13 @@ TESTS += %D%/test-transpack
 %C%_test_transpack_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_transpack_LDADD = $(ESPI_UNIT_LIBS)
 
+check_PROGRAMS += %D%/test-copy
+TESTS += %D%/test-copy
+%C%_test_copy_SOURCES = %D%/test_copy.c %D%/oracle.h %D%/random.c %D%/random.h
+%C%_test_copy_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_copy_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_copy_LDADD = $(ESPI_UNIT_LIBS)
+
 check_PROGRAMS += %D%/test-corpus
 TESTS += %D%/test-corpus
 %C%_test_corpus_SOURCES = %D%/test_corpus.c %D%/oracle.c %D%/oracle.h %D%/random.c %D%/random.h
