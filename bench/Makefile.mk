@@ -37,6 +37,12 @@ noinst_PROGRAMS += %D%/reduce
 %C%_reduce_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_reduce_LDADD = $(MPI_LIBS)
 
+# Data from layout to layout within a process.
+noinst_PROGRAMS += %D%/onto
+%C%_onto_SOURCES = %D%/onto.c %D%/bench.c
+%C%_onto_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_onto_LDADD = $(MPI_LIBS)
+
 # Gathers and scatters by the library, along trees, and as Espalier chooses. scripts/testbed-sim builds it for SMPI too.
 noinst_PROGRAMS += %D%/trees
 %C%_trees_SOURCES = %D%/trees.c %D%/trees.h %D%/trees_methods.c %D%/bench.c src/mpi/real.c src/mpi/lease.c \

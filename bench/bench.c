@@ -18,6 +18,9 @@ const struct bench_calls bench_seen = {
     .type_free = MPI_Type_free,
     .barrier = MPI_Barrier,
     .bcast = MPI_Bcast,
+    .alltoallw = MPI_Alltoallw,
+    .sendrecv = MPI_Sendrecv,
+    .gather = MPI_Gather,
 };
 
 static void *library(void)
@@ -42,8 +45,11 @@ int bench_native(struct bench_calls *out)
     *(void **)&out->type_free = dlsym(handle, "PMPI_Type_free");
     *(void **)&out->barrier = dlsym(handle, "PMPI_Barrier");
     *(void **)&out->bcast = dlsym(handle, "PMPI_Bcast");
+    *(void **)&out->alltoallw = dlsym(handle, "PMPI_Alltoallw");
+    *(void **)&out->sendrecv = dlsym(handle, "PMPI_Sendrecv");
+    *(void **)&out->gather = dlsym(handle, "PMPI_Gather");
     if (!out->send || !out->recv || !out->pack || !out->unpack || !out->pack_size || !out->type_size || !out->commit ||
-        !out->type_free || !out->barrier || !out->bcast)
+        !out->type_free || !out->barrier || !out->bcast || !out->alltoallw || !out->sendrecv || !out->gather)
         return -1;
     return 0;
 }

@@ -20,6 +20,11 @@ struct bench_calls {
     int (*type_free)(MPI_Datatype *);
     int (*barrier)(MPI_Comm);
     int (*bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
+    int (*alltoallw)(const void *, const int[], const int[], const MPI_Datatype[], void *, const int[], const int[],
+                     const MPI_Datatype[], MPI_Comm);
+    int (*sendrecv)(const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm,
+                    MPI_Status *);
+    int (*gather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm);
 };
 
 /* As written in a program. */

@@ -1,5 +1,6 @@
 # Lists of doc/; see Makefile.am.
 dist_man_MANS += %D%/espalier.1
 dist_doc_DATA += %D%/statistics.md
+dist_doc_DATA += %D%/transpacking.md
 dist_doc_DATA += %D%/gather-trees.md
 dist_doc_DATA += %D%/reconstruction.md

@@ -21,6 +21,7 @@ espi_core_services += %D%/slots.c %D%/slots.h
 libespalier_core_la_SOURCES += %D%/types.c %D%/types.h
 libespalier_core_la_SOURCES += %D%/variants.c %D%/variants.h %D%/measure.c %D%/measure.h %D%/model.c %D%/model.h
 libespalier_core_la_SOURCES += %D%/plan.c %D%/plan.h %D%/judge.c %D%/judge.h
+libespalier_core_la_SOURCES += %D%/onto.c %D%/onto.h %D%/onto_plan.c %D%/onto_block.c %D%/onto_call.c
 libespalier_core_la_SOURCES += %D%/budget.c %D%/budget.h %D%/kinds.c %D%/kinds.h
 libespalier_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -export-symbols-regex '^espi_core_start$$'

@@ -11,6 +11,7 @@
 #include "mpi/derived.h"
 #include "mpi/init.h"
 #include "mpi/mine.h"
+#include "mpi/onto.h"
 #include "mpi/reduce.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
@@ -138,12 +139,18 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
     return fn == ESPI_FN_Comm_idup ? ESPI_CALL(next, 3, args) : ESPI_CALL(next, 4, args);
 }
 
+static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] = handle_6,   [7] = handle_7,
+                                       [8] = handle_8,   [9] = handle_9,   [10] = handle_10, [11] = handle_11,
+                                       [12] = handle_12, [13] = handle_13};
+
+static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    return espi_onto_call(thread, fn, args, next, by_args[espi_rows[fn].args]);
+}
+
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
-    static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] = handle_6,   [7] = handle_7,
-                                           [8] = handle_8,   [9] = handle_9,   [10] = handle_10, [11] = handle_11,
-                                           [12] = handle_12, [13] = handle_13};
-    return by_args[espi_rows[fn].args];
+    return espi_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_rows[fn].args];
 }
 
 /* The functions treated as LIFE, by name. */
@@ -171,16 +178,17 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 #define ESPI_LIFE_Request_get_status espi_reduce_complete
 #define ESPI_LIFE_Request_free espi_reduce_complete
 
-#define ESPI_HANDLER_SUBSTITUTE(name, n) handle_##n
-#define ESPI_HANDLER_COUNT(name, n) handle_##n
-#define ESPI_HANDLER_TREE(name, n) espi_collective_call
-#define ESPI_HANDLER_REDUCE(name, n) espi_reduce_call
-#define ESPI_HANDLER_LIFE(name, n) ESPI_LIFE_##name
-#define ESPI_HANDLER_GUARD(name, n) 0
-#define ESPI_HANDLER_LEAVE(name, n) 0
+#define ESPI_HANDLER_SUBSTITUTE(name, n, kind) ((kind) & ESPI_OWN ? handle_own : handle_##n)
+#define ESPI_HANDLER_COUNT(name, n, kind) handle_##n
+#define ESPI_HANDLER_TREE(name, n, kind) espi_collective_call
+#define ESPI_HANDLER_REDUCE(name, n, kind) espi_reduce_call
+#define ESPI_HANDLER_LIFE(name, n, kind) ESPI_LIFE_##name
+#define ESPI_HANDLER_GUARD(name, n, kind) 0
+#define ESPI_HANDLER_LEAVE(name, n, kind) 0
 
 const espi_handler espi_core_handlers[ESPI_FN_COUNT] = {
-#define ESPI_API(name, args, large, treatment, ...) [ESPI_FN_##name] = ESPI_HANDLER_##treatment(name, args),
+#define ESPI_API(name, args, large, treatment, kind, ...)                                                              \
+    [ESPI_FN_##name] = ESPI_HANDLER_##treatment(name, args, kind),
 #include "api.def"
 #undef ESPI_API
 };

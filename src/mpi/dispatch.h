@@ -22,7 +22,8 @@ enum espi_api_kind {
     ESPI_NONBLOCKING = 1 << 9,
     ESPI_PERSISTENT = 1 << 10,
     ESPI_PARTITIONED = 1 << 11,
-    ESPI_REDUCTION = 1 << 12
+    ESPI_REDUCTION = 1 << 12,
+    ESPI_OWN = 1 << 13 /* a rank may have a block for itself in it (onto.h) */
 };
 
 enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };

@@ -11,6 +11,7 @@
 #include "mpi/collective.h"
 #include "mpi/comms.h"
 #include "mpi/intern.h"
+#include "mpi/onto.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
 #include "mpi/self.h"
@@ -44,6 +45,7 @@ static void stop_services(void)
     if (!atomic_load_explicit(&espi_running, memory_order_relaxed))
         return;
     atomic_store_explicit(&espi_running, false, memory_order_release);
+    espi_onto_stop();
     espi_types_stop();
     espi_collectives_stop();
     espi_reduce_later_sweep();

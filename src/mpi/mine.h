@@ -4,11 +4,13 @@
 
 #include "bridge.h"
 #include "mpi/comms.h"
+#include "mpi/onto.h"
 #include "stats/stats.h"
 
 struct espi_mine {
     struct espi_stats_thread *stats; /* never NULL */
     struct espi_comm_facts comm;     /* of the last communicator that was looked at */
+    struct espi_onto_cache onto;     /* pairs of layouts that were decided */
 };
 
 /* Makes it, and arranges that it is given back when the thread ends. NULL when memory is short. */

@@ -25,6 +25,11 @@ check_PROGRAMS += %D%/one_type
 %C%_one_type_SOURCES = %D%/one_type.c $(ESPI_BYTES_SOURCES)
 %C%_one_type_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_one_type_LDADD = $(MPI_LIBS)
+check_PROGRAMS += %D%/own_blocks
+%C%_own_blocks_SOURCES = %D%/own_blocks.c $(ESPI_BYTES_SOURCES)
+%C%_own_blocks_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
+%C%_own_blocks_LDADD = $(MPI_LIBS)
+TESTS += %D%/run-own
 TESTS += %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
 endif
-dist_check_SCRIPTS += %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
+dist_check_SCRIPTS += %D%/run-own %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "mpi/onto.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
 #include "stats/stats.h"
@@ -116,4 +117,14 @@ const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Dat
     (void)thread;
     (void)type;
     return NULL;
+}
+
+espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                         espi_handler substitute)
+{
+    return substitute(thread, fn, args, next);
+}
+
+void espi_onto_stop(void)
+{
 }

@@ -1,0 +1,231 @@
+/*
+ * Data that a process sends to itself, from one layout to another: the same call natively (`mpi`) and as the program
+ * makes it, under Espalier (`espalier`), and a plain loop in C that knows both layouts (`hand`). All take turns in one
+ * process, on one rank.
+ *
+ *   onto [--millis MS] [--call NAME]        under `espalier run`; MPI_COMM_SELF is used
+ *
+ * Prints a line per call and pair of layouts: medians in microseconds, and ratios. Without an Espalier the columns of
+ * MPI's and Espalier's call are the same function.
+ */
+#include "bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MPI, ESPALIER, HAND, WAYS, SAMPLES = 4000, PARTICLES = 20000, FIELDS = 7, BLOCKS = 8000, BLOCK = 3 };
+
+static struct bench_calls calls[2];
+static double *from, *onto, *wanted;
+static size_t bytes; /* of each buffer */
+static int irregular[BLOCKS];
+
+struct pair {
+    const char *name;
+    MPI_Datatype send, receive;
+    int send_count, receive_count, n;
+    void (*hand)(int n);
+};
+
+static void transposed_by_hand(int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            onto[(size_t)i * (size_t)n + (size_t)k] = from[(size_t)k * (size_t)n + (size_t)i];
+}
+
+static void column_by_hand(int n)
+{
+    for (int i = 0; i < n; i++)
+        onto[i] = from[(size_t)i * (size_t)n];
+}
+
+static void irregular_by_hand(int n)
+{
+    for (int i = 0; i < n; i++)
+        memcpy(onto + BLOCK * i, from + irregular[i], BLOCK * sizeof *onto);
+}
+
+static void particles_by_hand(int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int f = 0; f < FIELDS; f++)
+            onto[(size_t)f * (size_t)n + (size_t)i] = from[(size_t)i * (FIELDS + 1) + (size_t)f];
+}
+
+static void face_by_hand(int n) /* from the face x = 0 of a cube to one z = 0 of another */
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            onto[(size_t)i * (size_t)n + (size_t)k] = from[((size_t)i * (size_t)n + (size_t)k) * (size_t)n];
+}
+
+static MPI_Datatype finished(MPI_Datatype type)
+{
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static MPI_Datatype columns(int n)
+{
+    MPI_Datatype column, one, all;
+    MPI_Type_vector(n, 1, n, MPI_DOUBLE, &column);
+    MPI_Type_create_resized(column, 0, sizeof(double), &one);
+    MPI_Type_contiguous(n, one, &all);
+    MPI_Type_free(&column);
+    MPI_Type_free(&one);
+    return finished(all);
+}
+
+static struct pair transpose(int n, const char *name)
+{
+    return (struct pair){name, columns(n), MPI_DOUBLE, 1, n * n, n, transposed_by_hand};
+}
+
+static struct pair column(int n)
+{
+    struct pair p = {"column to row", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, n, n, column_by_hand};
+    MPI_Type_vector(n, 1, n, MPI_DOUBLE, &p.send);
+    finished(p.send);
+    return p;
+}
+
+static struct pair list(void)
+{
+    struct pair p = {"irregular to dense", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, BLOCK * BLOCKS, BLOCKS, irregular_by_hand};
+    int at = 0;
+    for (int i = 0; i < BLOCKS; i++) {
+        irregular[i] = at;
+        at += BLOCK + 1 + (int)(((unsigned)i * 2654435761u) >> 30);
+    }
+    MPI_Type_create_indexed_block(BLOCKS, BLOCK, irregular, MPI_DOUBLE, &p.send);
+    finished(p.send);
+    return p;
+}
+
+static struct pair particles(int n)
+{
+    struct pair p = {"particles to arrays", MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, n, n, n, particles_by_hand};
+    MPI_Datatype record, fields;
+    MPI_Aint places[FIELDS];
+    MPI_Type_contiguous(FIELDS, MPI_DOUBLE, &record);
+    MPI_Type_create_resized(record, 0, (FIELDS + 1) * sizeof(double), &p.send);
+    for (int f = 0; f < FIELDS; f++)
+        places[f] = (MPI_Aint)((size_t)f * (size_t)n * sizeof(double));
+    MPI_Type_create_hindexed_block(FIELDS, 1, places, MPI_DOUBLE, &fields);
+    MPI_Type_create_resized(fields, 0, sizeof(double), &p.receive);
+    MPI_Type_free(&record);
+    MPI_Type_free(&fields);
+    finished(p.send);
+    finished(p.receive);
+    return p;
+}
+
+static struct pair face(int n)
+{
+    struct pair p = {"face to face", MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, 1, 1, n, face_by_hand};
+    int sizes[3] = {n, n, n}, sub[3] = {n, n, 1}, start[3] = {0, 0, 0}, other[3] = {1, n, n};
+    MPI_Type_create_subarray(3, sizes, sub, start, MPI_ORDER_C, MPI_DOUBLE, &p.send);
+    MPI_Type_create_subarray(3, sizes, other, start, MPI_ORDER_C, MPI_DOUBLE, &p.receive);
+    finished(p.send);
+    finished(p.receive);
+    return p;
+}
+
+static const char *const call_names[] = {"sendrecv", "alltoallw", "gather"};
+
+static void run(const struct pair *p, int call, int way)
+{
+    int zero = 0;
+    if (way == HAND)
+        p->hand(p->n);
+    else if (call == 0)
+        calls[way].sendrecv(from, p->send_count, p->send, 0, 1, onto, p->receive_count, p->receive, 0, 1, MPI_COMM_SELF,
+                            MPI_STATUS_IGNORE);
+    else if (call == 1)
+        calls[way].alltoallw(from, &p->send_count, &zero, &p->send, onto, &p->receive_count, &zero, &p->receive,
+                             MPI_COMM_SELF);
+    else
+        calls[way].gather(from, p->send_count, p->send, onto, p->receive_count, p->receive, 0, MPI_COMM_SELF);
+}
+
+static void bench(const struct pair *p, int call, double millis)
+{
+    static double sample[WAYS][SAMPLES];
+    double once[WAYS], end;
+    int n = 0, repeat[WAYS];
+
+    for (int way = 0; way < WAYS; way++) {
+        memset(onto, 0, bytes);
+        run(p, call, way);
+        if (way == 0)
+            memcpy(wanted, onto, bytes);
+        else if (memcmp(wanted, onto, bytes) != 0)
+            bench_die("%s: way %d copies other bytes", p->name, way);
+        for (int k = 0; k < 64; k++) /* what the planning needs to see */
+            run(p, call, way);
+        once[way] = bench_now();
+        run(p, call, way);
+        once[way] = bench_now() - once[way];
+        repeat[way] = (int)(5e-6 / (once[way] + 1e-9)) + 1;
+        repeat[way] = repeat[way] < 50 ? repeat[way] : 50;
+    }
+    end = bench_now() + millis / 1000;
+    while (n < SAMPLES && (bench_now() < end || n < 5)) {
+        for (int way = 0; way < WAYS; way++) {
+            double begun = bench_now();
+            for (int k = 0; k < repeat[way]; k++)
+                run(p, call, way);
+            sample[way][n] = (bench_now() - begun) / repeat[way];
+        }
+        n++;
+    }
+    for (int way = 0; way < WAYS; way++)
+        once[way] = 1e6 * bench_quantile(sample[way], (size_t)n, 0.5);
+    printf("%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\n", call_names[call], p->name, once[MPI], once[ESPALIER], once[HAND],
+           once[MPI] / once[ESPALIER], once[HAND] / once[ESPALIER]);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    double millis = 300;
+    const char *only = "";
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--millis") == 0)
+            millis = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--call") == 0)
+            only = argv[i + 1];
+    }
+    MPI_Init(&argc, &argv);
+    calls[ESPALIER] = bench_seen;
+    if (bench_native(&calls[MPI]) != 0)
+        bench_die("the MPI library can not be looked into");
+    bytes = 128 * 128 * 128 * sizeof *from;
+    from = malloc(bytes);
+    onto = malloc(bytes);
+    wanted = malloc(bytes);
+    if (!from || !onto || !wanted)
+        bench_die("no memory");
+    for (size_t i = 0; i < bytes / sizeof *from; i++)
+        from[i] = (double)i;
+    struct pair pairs[] = {transpose(16, "transpose 16"), transpose(128, "transpose 128"), transpose(1000, "transpose 1000"),
+                           column(1000), list(), particles(PARTICLES), face(100)};
+    printf("call\tlayouts\tmpi_us\tespalier_us\thand_us\tmpi/espalier\thand/espalier\n");
+    for (int call = 0; call < 3; call++)
+        for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+            if (*only == '\0' || strcmp(only, call_names[call]) == 0)
+                bench(&pairs[k], call, millis);
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        MPI_Type_free(&pairs[k].send);
+        if (pairs[k].receive != MPI_DOUBLE)
+            MPI_Type_free(&pairs[k].receive);
+    }
+    free(from);
+    free(onto);
+    free(wanted);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,293 @@
+/*
+ * Pairs of layouts and their plans.
+ *
+ * Three tables. A thread's own few pairs that are decided. Slots of pairs by the lives of
+ * their types (a number that no other type of the process ever gets), which count uses until the pair is decided. And the
+ * plans by layout, which nothing but the end of MPI frees: a call may run one at any time, and there are at most PLANS_MOST.
+ * `lock` is never held over an MPI call; `planning` is, but only ever tried.
+ */
+#include "mpi/onto.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "mpi/budget.h"
+#include "mpi/decode.h"
+#include "mpi/init.h"
+#include "mpi/kinds.h"
+#include "mpi/mine.h"
+#include "mpi/real.h"
+#include "mpi/types.h"
+#include "stats/stats.h"
+
+enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
+
+struct slot {
+    struct espi_onto_key key;
+    uint64_t uses, look;               /* look: number of uses at which planning is considered again */
+    uint64_t told;                     /* uses that the kind was told of */
+    const struct espi_onto_plan *plan;
+    bool decided;
+};
+
+struct layouts {
+    uint64_t key;
+    struct espi_arena arena;
+    const struct espi_node *from, *onto;
+    struct espi_onto_plan *plan;
+    UT_hash_handle hh;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots and plans */
+static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
+static struct slot slots[SLOTS];
+static struct layouts *plans;
+static unsigned plans_made;
+static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+    h = (h ^ value) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static struct slot *slot_of(const struct espi_onto_key *key) /* under the lock */
+{
+    uint64_t h = mix(mix(mix(mix(0, key->from), key->onto), (uint64_t)key->from_count), (uint64_t)key->onto_count);
+    struct slot *s = &slots[h % SLOTS];
+    if (memcmp(&s->key, key, sizeof *key) != 0)
+        *s = (struct slot){.key = *key, .look = 1};
+    return s;
+}
+
+static struct layouts *find(uint64_t key, const struct espi_node *from, const struct espi_node *onto) /* under the lock */
+{
+    struct layouts *l;
+    HASH_FIND(hh, plans, &key, sizeof key, l);
+    return l != NULL && espi_node_equal(l->from, from) && espi_node_equal(l->onto, onto) ? l : NULL;
+}
+
+/* The tree of all items of one side. */
+static espi_status tree_of(struct espi_arena *arena, const struct espi_onto_side *side, const struct espi_node **out)
+{
+    struct espi_decoded layout;
+    espi_base base;
+    espi_status status;
+
+    if (espi_type_is_predefined(side->type)) {
+        base = espi_base_of_handle(side->type);
+        if (base == ESPI_BASE_NONE)
+            return ESPI_ERR_UNSUPPORTED;
+        status = espi_node_leaf(arena, base, &layout.tree);
+        layout.extent = status == ESPI_OK ? layout.tree->true_ub : 0;
+        MPI_Count lb, extent;
+        if (status == ESPI_OK && espi_real.Type_get_extent_c(side->type, &lb, &extent) == MPI_SUCCESS)
+            layout.extent = extent;
+    } else {
+        status = espi_decode(arena, side->type, NUMBERS_MOST, &layout);
+    }
+    if (status != ESPI_OK)
+        return status;
+    if (side->count == 1) {
+        *out = layout.tree;
+        return ESPI_OK;
+    }
+    return espi_node_vec(arena, side->count, layout.extent, layout.tree, out);
+}
+
+/* Under `planning`. Remembers the plan for equal layouts; the arena of the trees goes over to it. */
+static const struct espi_onto_plan *keep(uint64_t key, struct espi_arena *arena, const struct espi_onto_request *r,
+                                         struct espi_onto_plan *plan)
+{
+    struct layouts *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        espi_onto_plan_free(plan);
+        return NULL;
+    }
+    l->key = key;
+    l->from = r->from_tree;
+    l->onto = r->onto_tree;
+    l->plan = plan;
+    pthread_mutex_lock(&lock);
+    HASH_ADD(hh, plans, key, sizeof l->key, l);
+    bool added = l->hh.tbl != NULL;
+    pthread_mutex_unlock(&lock);
+    if (!added) {
+        free(l);
+        espi_onto_plan_free(plan);
+        return NULL;
+    }
+    plans_made++;
+    l->arena = *arena;
+    *arena = ESPI_ARENA_INIT;
+    return plan;
+}
+
+/* Under `planning`. Finds or makes the plan; `*decided` false: not yet. */
+static const struct espi_onto_plan *consider(const struct espi_onto_side *from, const struct espi_onto_side *onto, bool fresh,
+                                             uint64_t kind, bool *decided)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_onto_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes, .check = espi_settings.check};
+    const struct espi_onto_plan *plan = NULL;
+    struct layouts *known;
+    uint64_t key, begun = espi_stats_now();
+    espi_status status = tree_of(&arena, from, &r.from_tree);
+
+    *decided = true;
+    if (status == ESPI_OK)
+        status = tree_of(&arena, onto, &r.onto_tree);
+    begun = espi_stats_now() - begun;
+    espi_count_anywhere(ESPI_COUNT_time_decode, begun);
+    espi_budget_book(begun);
+    if (status != ESPI_OK || r.from_tree->entries != r.onto_tree->entries || r.from_tree->size != r.onto_tree->size) {
+        espi_count_anywhere(status == ESPI_ERR_LIMIT ? ESPI_COUNT_pairs_too_large : ESPI_COUNT_pairs_unsupported, 1);
+        goto done;
+    }
+    key = mix(mix(0, r.from_tree->hash), r.onto_tree->hash);
+    pthread_mutex_lock(&lock);
+    known = find(key, r.from_tree, r.onto_tree);
+    pthread_mutex_unlock(&lock);
+    if (r.mode == ESPI_MODE_AUTO && fresh) {
+        bool seen = known != NULL || espi_layout_seen(key);
+        espi_kind_tried(kind, seen);
+        if (!seen) {
+            *decided = false;
+            goto done;
+        }
+    }
+    if (known != NULL) {
+        plan = known->plan;
+    } else if (plans_made == PLANS_MOST) {
+        espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+    } else {
+        struct espi_onto_plan *made = espi_onto_plan_make(&r);
+        if (made != NULL)
+            plan = keep(key, &arena, &r, made);
+    }
+done:
+    espi_arena_release(&arena);
+    return plan;
+}
+
+static bool kind_of(const struct espi_onto_side *side, struct espi_kind_facts *facts)
+{
+    if (!espi_type_is_predefined(side->type))
+        return espi_kind_ask(side->type, facts);
+    MPI_Count size;
+    if (espi_real.Type_size_c(side->type, &size) != MPI_SUCCESS)
+        return false;
+    *facts = (struct espi_kind_facts){(uint64_t)(uint32_t)side->type, size, 0};
+    return true;
+}
+
+/* The slow path of a use, the first, second, fourth, ... Under `planning`. */
+static void look(struct slot *s, const struct espi_onto_side *from, const struct espi_onto_side *onto)
+{
+    struct espi_kind_facts a, b;
+    uint64_t kind, bytes, estimate, all_uses, all_bytes;
+    bool decided = true, always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
+
+    if (!kind_of(from, &a) || !kind_of(onto, &b) || (uint64_t)a.size * (uint64_t)from->count != (uint64_t)b.size * (uint64_t)onto->count) {
+        s->decided = true;
+        return;
+    }
+    bytes = (uint64_t)a.size * (uint64_t)from->count;
+    kind = mix(mix(mix(mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
+    if (!always) {
+        espi_kind_use(kind, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
+        s->told = s->uses;
+        estimate = espi_budget_estimate(a.numbers + b.numbers, bytes);
+        if (!espi_budget_earned(s->uses, espi_budget_spent(s->uses, bytes * s->uses), estimate) &&
+            !(espi_budget_earned(all_uses, espi_budget_spent(all_uses, all_bytes), estimate) &&
+              (s->uses > 1 || espi_kind_hopeful(kind))))
+            return;
+        if (!espi_budget_open(estimate)) {
+            espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+            return;
+        }
+    }
+    s->plan = consider(from, onto, s->uses == 1, kind, &decided);
+    s->decided = decided;
+}
+
+/* No other type of this process ever had this number, or gets it. 0: a type that is not known. */
+static uint64_t life_of(MPI_Datatype type)
+{
+    struct espi_type_slot *slot;
+    if (espi_type_is_predefined(type))
+        return (uint32_t)type;
+    slot = espi_slot_of(type);
+    return slot == NULL ? 0 : (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_onto_known *place, unsigned now,
+                                                                   const struct espi_onto_key *key,
+                                                                   const struct espi_onto_side *from,
+                                                                   const struct espi_onto_side *onto)
+{
+    struct slot copy, *s;
+    bool due;
+
+    pthread_mutex_lock(&lock);
+    s = slot_of(key);
+    s->uses++;
+    due = !s->decided && s->uses >= s->look;
+    if (due)
+        s->look = 2 * s->uses;
+    copy = *s;
+    pthread_mutex_unlock(&lock);
+    if (due && pthread_mutex_trylock(&planning) == 0) {
+        look(&copy, from, onto);
+        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL)
+            copy.plan = NULL;
+        pthread_mutex_lock(&lock);
+        s = slot_of(key);
+        s->plan = copy.plan;
+        s->decided = copy.decided;
+        s->told = copy.told;
+        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&planning);
+        espi_stats_slow_path();
+    }
+    if (!copy.decided)
+        return NULL;
+    *place = (struct espi_onto_known){*key, now, copy.plan};
+    return copy.plan;
+}
+
+const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const struct espi_onto_side *from,
+                                            const struct espi_onto_side *onto)
+{
+    unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
+    struct espi_onto_key key = {life_of(from->type), life_of(onto->type), from->count, onto->count};
+    uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 + (uint64_t)key.from_count;
+    struct espi_onto_known *place = &espi_mine(thread)->onto.known[(h ^ h >> 8) % 8];
+
+    if (key.from == 0 || key.onto == 0)
+        return NULL;
+    if (place->generation == now && memcmp(&place->key, &key, sizeof key) == 0)
+        return place->plan;
+    return slow(place, now, &key, from, onto);
+}
+
+void espi_onto_stop(void)
+{
+    struct layouts *l, *next;
+    pthread_mutex_lock(&planning);
+    pthread_mutex_lock(&lock);
+    memset(slots, 0, sizeof slots);
+    HASH_ITER(hh, plans, l, next) {
+        HASH_DELETE(hh, plans, l);
+        espi_onto_plan_free(l->plan);
+        espi_arena_release(&l->arena);
+        free(l);
+    }
+    plans_made = 0;
+    atomic_fetch_add(&generation, 1);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&planning);
+}

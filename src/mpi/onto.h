@@ -1,0 +1,87 @@
+/*
+ * Data that a rank gives itself: copied from layout to layout in one go, in the place of MPI's packing and unpacking.
+ *
+ * A pair is (type, count) on either side. It is planned when its use has earned it (budget.h), as a compiled copy program
+ * over a tree that both layouts share; setting auto keeps the program only if it is clearly faster than MPI's own copy in a
+ * measurement, setting always wherever the signatures are equal. Plans are kept for the life of the process, for equal
+ * layouts under any handles, up to a limit.
+ */
+#ifndef ESPI_MPI_ONTO_H
+#define ESPI_MPI_ONTO_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "bridge.h"
+#include "base/settings.h"
+#include "layout/layout.h"
+
+struct espi_copy;
+
+/* ---- plans (onto.c, onto_plan.c) ---- */
+
+struct espi_onto_plan {
+    const struct espi_copy *copy; /* NULL: MPI's own copy is better, or the signatures differ */
+    int64_t bytes;                /* of data */
+    int64_t from_lb, from_ub, onto_lb, onto_ub; /* true bounds */
+};
+
+/* One side of a pair. */
+struct espi_onto_side {
+    MPI_Datatype type; /* predefined, or known to be valid and committed */
+    int64_t count;     /* > 0 */
+};
+
+/* A thread's memory of pairs that were decided; part of struct espi_mine. */
+struct espi_onto_cache {
+    struct espi_onto_known {
+        struct espi_onto_key {
+            uint64_t from, onto; /* lives of the types (onto.c); 0: empty */
+            int64_t from_count, onto_count;
+        } key;
+        unsigned generation;
+        const struct espi_onto_plan *plan; /* NULL: not to be copied */
+    } known[8];
+};
+
+/* The plan for one use of a pair; NULL: leave it to MPI. At least one type is not predefined. */
+const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const struct espi_onto_side *from,
+                                            const struct espi_onto_side *onto);
+
+/* Makes a plan for two layouts of equal signature (trees of all items), and measures it against MPI's copy of the
+   types in setting auto or under `check`. NULL when memory is short. Calls must exclude each other. */
+struct espi_onto_request {
+    struct espi_onto_side from, onto;
+    const struct espi_node *from_tree, *onto_tree;
+    enum espi_mode mode;
+    bool check;
+};
+struct espi_onto_plan *espi_onto_plan_make(const struct espi_onto_request *request);
+void espi_onto_plan_free(struct espi_onto_plan *plan);
+
+/* Frees all plans. */
+void espi_onto_stop(void);
+
+/* ---- blocks (onto_block.c) ---- */
+
+/* A block that a rank sends to itself. */
+struct espi_onto_block {
+    const void *from;
+    void *onto;
+    struct espi_onto_side send, receive;
+    const struct espi_onto_plan *plan;
+};
+
+/* Fills block->plan from the rest. False: leave it to MPI, which also reports what is wrong (types unknown, counts negative,
+   null buffers, layouts that lie among each other). */
+bool espi_onto_look(struct espi_thread *thread, struct espi_onto_block *block);
+void espi_onto_carry_out(struct espi_thread *thread, const struct espi_onto_block *block);
+
+/* ---- calls (onto_call.c) ---- */
+
+/* The handler of functions with a block of this kind (api.def: ESPI_OWN): carries the block out and leaves the rest, if there is
+   any, to `substitute`. */
+espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                         espi_handler substitute);
+
+#endif
