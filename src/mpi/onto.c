@@ -153,7 +153,7 @@ static const struct espi_onto_plan *consider(const struct espi_onto_side *from, 
     pthread_mutex_unlock(&lock);
     if (r.mode == ESPI_MODE_AUTO && fresh) {
         bool seen = known != NULL || espi_layout_seen(key);
-        espi_kind_tried(kind, seen);
+        espi_kind_tried(kind, begun, known != NULL && known->plan->copy != NULL ? (uint64_t)known->plan->bytes / 8 + 1 : 0);
         if (!seen) {
             *decided = false;
             goto done;
@@ -191,6 +191,11 @@ static void look(struct slot *s, const struct espi_onto_side *from, const struct
     uint64_t kind, bytes, estimate, all_uses, all_bytes;
     bool decided = true, always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
 
+    if ((!espi_type_is_predefined(from->type) && !espi_types_tie(from->type)) ||
+        (!espi_type_is_predefined(onto->type) && !espi_types_tie(onto->type))) {
+        s->decided = true;
+        return;
+    }
     if (!kind_of(from, &a) || !kind_of(onto, &b) || (uint64_t)a.size * (uint64_t)from->count != (uint64_t)b.size * (uint64_t)onto->count) {
         s->decided = true;
         return;
@@ -198,7 +203,7 @@ static void look(struct slot *s, const struct espi_onto_side *from, const struct
     bytes = (uint64_t)a.size * (uint64_t)from->count;
     kind = mix(mix(mix(mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
     if (!always) {
-        espi_kind_use(kind, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
+        espi_kind_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
         s->told = s->uses;
         estimate = espi_budget_estimate(a.numbers + b.numbers, bytes);
         if (!espi_budget_earned(s->uses, espi_budget_spent(s->uses, bytes * s->uses), estimate) &&

@@ -449,3 +449,10 @@ bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
     (void)thread;
     return espi_slot_of(type) != NULL;
 }
+
+bool espi_types_tie(MPI_Datatype type)
+{
+    struct espi_type_slot *s = espi_slot_of(type);
+
+    return s != NULL && tie(s, type);
+}
