@@ -126,12 +126,15 @@ static struct espi_judge_lease give_up(struct espi_treejudge *judge)
     return hold_library(judge);
 }
 
-/* Calls by the tree after which a trial of the library costs no more than a fiftieth of them. */
-static void set_interval(struct espi_treejudge *judge)
+/* Calls by the tree after which a trial of the library costs no more than a twenty-fifth of them; twice as many each time that
+   the tree was confirmed. The first come soon: what a trial in one go says need not hold among a program's other calls. */
+static void set_interval(struct espi_treejudge *judge, int64_t least)
 {
     double library = judge->latest[0], tree = judge->latest[judge->held];
-    double calls = library > tree && tree > 0 ? (library / tree - 1) * (TRIAL + WARM) * 50 : 0;
-    judge->interval = calls < FIRST_INTERVAL ? FIRST_INTERVAL : calls < LAST_INTERVAL ? (int64_t)calls : LAST_INTERVAL;
+    double calls = library > tree && tree > 0 ? (library / tree - 1) * (TRIAL + WARM) * 25 : 0;
+    judge->interval = calls < (double)least ? least : calls < LAST_INTERVAL ? (int64_t)calls : LAST_INTERVAL;
+    if (judge->interval > LAST_INTERVAL)
+        judge->interval = LAST_INTERVAL;
     judge->since = 0;
 }
 
@@ -173,7 +176,7 @@ static struct espi_judge_lease contest(struct espi_treejudge *judge, const doubl
                                                                     : trial(judge, judge->challenger);
     if (judge->held == 0)
         return give_up(judge);
-    set_interval(judge);
+    set_interval(judge, FIRST_INTERVAL);
     return hold_tree(judge, true);
 }
 
@@ -211,7 +214,7 @@ struct espi_judge_lease espi_treejudge_next(struct espi_treejudge *judge, const 
         if (n > 0 && judge->latest[0] <= judge->latest[judge->held])
             return give_up(judge);
         if (n > 0)
-            set_interval(judge);
+            set_interval(judge, 2 * judge->interval);
         return hold_tree(judge, true);
     default:
         return judge->now == 0 && judge->since >= judge->patience ? contest_anew(judge) : hold_library(judge);

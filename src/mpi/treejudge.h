@@ -7,7 +7,7 @@
  *   challenger is taken only when it is faster beyond doubt, see espi_treejudge_verdict.
  * - A tree holds for leases that double. Now and then, and when it has become slower than the library was, the library gets a
  *   short lease: where it was faster, the next lease goes back to it. These leases are so rare that a library
- *   many times slower costs no more than 2 %.
+ *   many times slower costs no more than 4 %, and less and less.
  * - The library holds for leases in which nothing is measured. Trees that lost are tried again much later, if at all.
  */
 #ifndef ESPI_MPI_TREEJUDGE_H
