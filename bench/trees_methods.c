@@ -48,7 +48,24 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
     if (file)
         espi_settings_set(&settings, espi_settings_find("ESPALIER_MODEL"), file);
     MPI_Comm_dup(world, &own);
+#ifdef TREES_SMPI
+    /* Every rank is a host of its own; to find that out takes the simulation minutes. */
+    struct espi_places places = {.ranges = true};
+    struct espi_model models;
+    MPI_Comm_size(own, &places.size);
+    places.nodes = places.size;
+    places.node = malloc((size_t)places.size * sizeof *places.node);
+    memset(&models, 0, sizeof models);
+    if (!places.node)
+        stop("memory is short");
+    for (int i = 0; i < places.size; i++)
+        places.node[i] = i;
+    espi_model_complete(own, &places, &settings, &models);
+    *model = espi_model_flat(&models, &places);
+    free(places.node);
+#else
     espi_model_of(own, &settings, model);
+#endif
     MPI_Comm_free(&own);
     return seen;
 }
