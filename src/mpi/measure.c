@@ -12,12 +12,13 @@
 
 #include "mpi/model.h"
 #include "mpi/real.h"
+#include "mpi/self.h"
 #include "stats/stats.h"
 
 enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 25, SAMPLE_NS = 4000, REPEAT_MOST = 64 };
 
 static MPI_Comm self = MPI_COMM_NULL;
-static bool sends; /* `self` is a communicator of our own, and sending on it is safe */
+static bool sends; /* sending on it is safe */
 
 struct bench {
     char *from, *to, *packed, *reference; /* from and to: as MPI's buffer arguments, true_lb already taken off */
@@ -28,26 +29,14 @@ struct bench {
 
 void espi_measure_start(void)
 {
-    int begun = 0, level = MPI_THREAD_MULTIPLE;
+    int level = MPI_THREAD_MULTIPLE;
 
-    sends = false;
-    self = MPI_COMM_NULL;
-    if (espi_real.Initialized(&begun) != MPI_SUCCESS || !begun)
-        return;
-    if (espi_real.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE) {
-        self = MPI_COMM_SELF; /* enough for packing */
-        return;
-    }
-    if (espi_real.Comm_dup(MPI_COMM_SELF, &self) != MPI_SUCCESS)
-        self = MPI_COMM_NULL;
-    else
-        sends = espi_real.Comm_set_errhandler(self, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    self = espi_self_comm();
+    sends = self != MPI_COMM_NULL && espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
 }
 
 void espi_measure_stop(void)
 {
-    if (sends)
-        espi_real.Comm_free(&self);
     self = MPI_COMM_NULL;
     sends = false;
 }

@@ -31,7 +31,7 @@ espi_status espi_measure(struct espi_candidate *candidates, int n, int count, si
    must not be our calls that bring it to such a moment. ESPI_MEASURE_PARTIAL is then modelled (model.h). */
 void espi_measure_start(void);
 
-/* Frees the communicator that measuring uses. */
+/* Nothing is measured any more. */
 void espi_measure_stop(void);
 
 #endif

@@ -18,8 +18,10 @@ MPI_Comm espi_self_comm(void)
     comm = atomic_load_explicit(&own, memory_order_relaxed);
     if (comm == MPI_COMM_NULL) {
         MPI_Group group = MPI_GROUP_NULL;
+        int begun = 0;
         /* MPI_Comm_dup would run callbacks of attributes that the program hangs on MPI_COMM_SELF. */
-        if (!espi_real.Comm_group(MPI_COMM_SELF, &group) && !espi_real.Comm_create(MPI_COMM_SELF, group, &comm))
+        if (!espi_real.Initialized(&begun) && begun && !espi_real.Comm_group(MPI_COMM_SELF, &group) &&
+            !espi_real.Comm_create(MPI_COMM_SELF, group, &comm))
             espi_real.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         if (group != MPI_GROUP_NULL)
             espi_real.Group_free(&group);

@@ -4,7 +4,9 @@
 
 #include <mpi.h>
 
-/* A private communicator of this process alone whose errors return; made at first use, MPI_COMM_NULL when that fails.
+/* A private communicator of this process alone whose errors return; MPI_COMM_NULL when it can not be made, and without
+   MPI_COMM_SELF (sessions only). Made by the first call, which is that of espi_measure_start in MPI_Init where
+   types are treated: later, the program may have an MPI_Comm_idup on its way, or use MPI_COMM_SELF in another thread.
    Thread-safe. */
 MPI_Comm espi_self_comm(void);
 /* Frees it, while MPI still works. */
