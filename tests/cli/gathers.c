@@ -1,0 +1,49 @@
+/* Gathers blocks of different sizes to the last rank, and on half the ranks to their first; prints the checksum there. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static long gather(MPI_Comm comm, int root, int calls)
+{
+    int rank, size, total = 0;
+    long sum = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int *counts = malloc((size_t)size * sizeof *counts), *displs = malloc((size_t)size * sizeof *displs);
+    for (int i = 0; i < size; i++) {
+        counts[i] = 10 + 7 * i;
+        displs[i] = total;
+        total += counts[i];
+    }
+    int *mine = malloc((size_t)counts[rank] * sizeof *mine), *all = malloc((size_t)total * sizeof *all);
+    for (int call = 0; call < calls; call++) {
+        for (int i = 0; i < counts[rank]; i++)
+            mine[i] = rank + call * i;
+        MPI_Gatherv(mine, counts[rank], MPI_INT, all, counts, displs, MPI_INT, root, comm);
+        for (int i = 0; rank == root && i < total; i++)
+            sum += all[i];
+    }
+    free(counts);
+    free(displs);
+    free(mine);
+    free(all);
+    return sum;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, calls;
+    MPI_Comm half;
+    MPI_Init(&argc, &argv);
+    calls = argc > 1 ? atoi(argv[1]) : 20;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    long sum = gather(MPI_COMM_WORLD, size - 1, calls);
+    if (rank == size - 1)
+        printf("%ld\n", sum);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    gather(half, 0, calls);
+    MPI_Comm_free(&half);
+    MPI_Finalize();
+    return 0;
+}
