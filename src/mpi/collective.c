@@ -42,8 +42,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all` and `ke
 static struct comm_state *all;
 static int keyval = MPI_KEYVAL_INVALID;
 
+/* Changes whenever a lease ends, so that no thread uses one that it remembers. */
+static atomic_uint epoch;
+
 static void state_free(struct comm_state *state)
 {
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
     struct lease_entry *entry, *other;
     HASH_ITER(hh, state->leases, entry, other) {
         HASH_DEL(state->leases, entry);
@@ -95,6 +99,7 @@ void espi_collectives_stop(void)
     if (keyval != MPI_KEYVAL_INVALID)
         espi_real.Comm_free_keyval(&keyval);
     keyval = MPI_KEYVAL_INVALID;
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
     for (struct comm_state *state = all; state; state = state->next)
         HASH_ITER(hh, state->leases, entry, other)
             espi_lease_report_end(&entry->report, &entry->lease);
@@ -335,6 +340,13 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     struct espi_mine *mine = NULL;
     struct call c = {.row = &espi_rows[fn], .args = args};
     espi_handler library = espi_generic_handler(fn);
+    struct espi_last_lease *last = thread->core ? &((struct espi_mine *)thread->core)->lease : NULL;
+    if (last && last->lease && last->comm == (MPI_Comm)args[(int)c.row->comm] && last->fn == (int)fn &&
+        last->root == (int)args[(int)c.row->root] &&
+        last->epoch == atomic_load_explicit(&epoch, memory_order_acquire) && espi_lease_pass(last->lease)) {
+        espi_count(espi_mine(thread)->stats, ESPI_COUNT_tree_library, 1);
+        return library(thread, fn, args, next);
+    }
     if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
         (espi_settings.collectives == ESPI_MODE_OFF && espi_settings.tree == 0) || !espi_world.whole ||
         !(mine = espi_mine(thread)))
@@ -352,6 +364,8 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     if (!entry)
         return library(thread, fn, args, next);
     struct espi_lease *lease = &entry->lease;
+    mine->lease = (struct espi_last_lease){lease, c.comm, (int)fn, c.root,
+                                           atomic_load_explicit(&epoch, memory_order_acquire)};
     if (espi_lease_pass(lease)) {
         espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
         return library(thread, fn, args, next);

@@ -7,10 +7,21 @@
 #include "mpi/onto.h"
 #include "stats/stats.h"
 
+struct espi_lease;
+
+/* The lease that the last gather or scatter of this thread used; collective.c. */
+struct espi_last_lease {
+    struct espi_lease *lease; /* NULL: none */
+    MPI_Comm comm;
+    int fn, root;
+    unsigned epoch;
+};
+
 struct espi_mine {
     struct espi_stats_thread *stats; /* never NULL */
     struct espi_comm_facts comm;     /* of the last communicator that was looked at */
     struct espi_onto_cache onto;     /* pairs of layouts that were decided */
+    struct espi_last_lease lease;
 };
 
 /* Makes it, and arranges that it is given back when the thread ends. NULL when memory is short. */
