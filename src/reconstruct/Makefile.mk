@@ -1,5 +1,7 @@
 # Lists of src/reconstruct/; see Makefile.am.
 libespi_pure_la_SOURCES += \
+	%D%/anytime.c \
+	%D%/anytime.h \
 	%D%/buckets.c \
 	%D%/build.c \
 	%D%/dense.c \

@@ -142,8 +142,20 @@ struct sequence {
     const struct espi_node **node;
 };
 
-enum { WINDOW = 256, LAST_WINDOW = 1500 };
-#define TIME_LIMIT UINT64_C(1000000000) /* ns, where the options set no budget */
+enum { WINDOW = 128, LAST_WINDOW = 1500 };
+
+/* What solving n symbols costs, in units of 10 ns or so. */
+static uint64_t work_of(size_t n)
+{
+    return (uint64_t)n * n * n / 400 + n;
+}
+
+/* What a symbol adds to a struc of all. */
+static int64_t as_part(const struct espi_node *node, const struct espi_costs *costs)
+{
+    int64_t cost = espi_cost(node, costs);
+    return cost > INT64_MAX - costs->struc_each ? INT64_MAX : cost + costs->struc_each;
+}
 
 /* Strided runs of three or more equal entries become one vec each; other entries stay leaves. */
 static espi_status gather_runs(struct espi_arena *arena, const struct espi_typemap *map, struct sequence *sequence)
@@ -169,9 +181,23 @@ static espi_status gather_runs(struct espi_arena *arena, const struct espi_typem
     return status;
 }
 
-/* Puts the tree of a window in the place of its symbols; the children of a struc one by one. */
-static void put(struct sequence *sequence, size_t *at, const struct espi_node *tree)
+/* Puts the tree of a window in the place of its n symbols, which begin at `from`; the children of a struc one by one.
+   Where a struc of all would become dearer by that (only by less than a struc, and only where the tree is none), the
+   symbols stay. */
+static void put(struct sequence *sequence, size_t *at, size_t from, size_t n, const struct espi_node *tree,
+                const struct espi_costs *costs)
 {
+    int64_t before = 0, part = tree->kind == ESPI_STRUC ? 0 : as_part(tree, costs);
+    for (size_t k = from; k < from + n && before <= part; k++) {
+        int64_t one = as_part(sequence->node[k], costs);
+        before = before > INT64_MAX - one ? INT64_MAX : before + one;
+    }
+    if (before < part) {
+        memmove(sequence->disp + *at, sequence->disp + from, n * sizeof *sequence->disp);
+        memmove(sequence->node + *at, sequence->node + from, n * sizeof *sequence->node);
+        *at += n;
+        return;
+    }
     if (tree->kind != ESPI_STRUC) {
         sequence->disp[*at] = 0;
         sequence->node[(*at)++] = tree;
@@ -184,28 +210,30 @@ static void put(struct sequence *sequence, size_t *at, const struct espi_node *t
 }
 
 espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_typemap *map,
-                                   const struct espi_reconstruct_options *options, const struct espi_node **out)
+                                   const struct espi_reconstruct_options *options, uint64_t work,
+                                   const struct espi_node **out)
 {
-    uint64_t end = espi_reconstruct_clock() + (options->budget_ns > 0 ? options->budget_ns : TIME_LIMIT);
+    uint64_t done = 0;
     struct sequence sequence = {0, malloc(map->n * sizeof *sequence.disp), malloc(map->n * sizeof *sequence.node)};
     espi_status status = ESPI_ERR_MEMORY;
     if (sequence.disp == NULL || sequence.node == NULL) {
         goto done;
     }
     status = gather_runs(arena, map, &sequence);
-    /* Rounds until the sequence fits one window, or nothing gets shorter, or the time is up. */
+    /* Rounds until the sequence fits one window, or nothing gets shorter, or the work is done. */
     for (size_t before = SIZE_MAX; status == ESPI_OK && sequence.n > LAST_WINDOW && sequence.n < before / 8 * 7;) {
         size_t kept = 0, i = 0;
         before = sequence.n;
         while (i < before && status == ESPI_OK) {
             size_t n = before - i < WINDOW ? before - i : WINDOW;
             const struct espi_node *tree;
-            if (espi_reconstruct_clock() > end) {
+            if (done > work) {
                 memmove(sequence.disp + kept, sequence.disp + i, (before - i) * sizeof *sequence.disp);
                 memmove(sequence.node + kept, sequence.node + i, (before - i) * sizeof *sequence.node);
                 kept += before - i;
                 break;
             }
+            done += work_of(n);
             /* The window's first displacement becomes 0, so that equal windows give equal trees. */
             int64_t origin = sequence.disp[i], *disp = sequence.disp + i;
             size_t first = kept;
@@ -214,7 +242,7 @@ espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_t
             }
             status = espi_solve_symbols(arena, n, disp, sequence.node + i, options, &tree);
             if (status == ESPI_OK) {
-                put(&sequence, &kept, tree);
+                put(&sequence, &kept, i, n, tree, &options->costs);
             }
             for (size_t k = first; k < kept; k++) {
                 sequence.disp[k] += origin;
@@ -223,7 +251,7 @@ espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_t
         }
         sequence.n = kept;
     }
-    if (status == ESPI_OK && sequence.n <= LAST_WINDOW) {
+    if (status == ESPI_OK && sequence.n <= LAST_WINDOW && done <= work) {
         status = espi_solve_symbols(arena, sequence.n, sequence.disp, sequence.node, options, out);
     } else if (status == ESPI_OK) {
         int64_t *disp = espi_arena_calloc(arena, sequence.n, sizeof *disp);

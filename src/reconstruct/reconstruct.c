@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "layout/memo.h"
+#include "reconstruct/anytime.h"
 #include "reconstruct/dense.h"
 #include "reconstruct/parts.h"
 
@@ -141,50 +142,69 @@ static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *m
     return espi_reconstruct_sparse(arena, map, options, limit, out);
 }
 
-/* What no exact method takes: the best of the bounded method, the plain list, the input and, for the extended set,
-   what is exact without strided buckets, where that is found with the same bound of work. */
-static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
-                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+/* out->tree = tree where that is cheaper. */
+static void take(const struct espi_reconstruct_options *options, const struct espi_node *tree,
+                 struct espi_reconstruction *out)
 {
+    int64_t cost = espi_cost(tree, &options->costs);
+    if (cost < out->cost) {
+        out->tree = tree;
+        out->cost = cost;
+    }
+}
+
+/* The anytime method, windows as far as they go for the price of a few looks at every entry, and for the extended set
+   what is exact without strided buckets: each gives no worse answer for more work. */
+static espi_status search(struct espi_arena *arena, const struct espi_typemap *map,
+                          const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    uint64_t work = options->budget_ns > 0 ? options->budget_ns / 10 + 1 : UINT64_C(60000000) + 20 * (uint64_t)map->n;
+    uint64_t windows = UINT64_C(1000000) + 10 * (uint64_t)map->n;
+    struct espi_reconstruct_options narrower = *options;
+    struct espi_reconstruction found;
     const struct espi_node *tree;
-    espi_status status = espi_plain_list(arena, map, options, &tree);
+    espi_status status = espi_reconstruct_large(arena, map, options, work < windows ? work : windows, &tree);
     if (status != ESPI_OK) {
         return status;
     }
-    out->tree = tree;
-    out->cost = espi_cost(tree, &options->costs);
-    if (espi_span_fits(map)) {
-        status = espi_reconstruct_large(arena, map, options, &tree);
-        if (status != ESPI_OK) {
-            return status;
-        }
-        int64_t cost = espi_cost(tree, &options->costs);
-        if (cost < out->cost) {
-            out->tree = tree;
-            out->cost = cost;
-        }
-        if (options->set == ESPI_SET_EXTENDED) {
-            struct espi_reconstruct_options narrower = *options;
-            struct espi_reconstruction other;
-            narrower.set = ESPI_SET_MPI;
-            status = sparse(arena, map, &narrower, &other);
-            if (status == ESPI_OK && other.cost < out->cost) {
-                out->tree = other.tree;
-                out->cost = other.cost;
-            } else if (status != ESPI_OK && status != ESPI_ERR_LIMIT && status != ESPI_ERR_MEMORY) {
-                return status;
-            }
-            status = ESPI_OK;
+    take(options, tree, out);
+    status = espi_reconstruct_anytime(arena, map, options, work, &found);
+    if (status == ESPI_OK) {
+        take(options, found.tree, out);
+        if (found.lower_bound > out->lower_bound) {
+            out->lower_bound = found.lower_bound;
         }
     }
-    if (input != NULL && espi_tree_in_set(input, options->set)) {
+    if (options->set == ESPI_SET_EXTENDED && (status == ESPI_OK || status == ESPI_ERR_LIMIT)) {
+        narrower.set = ESPI_SET_MPI;
+        status = sparse(arena, map, &narrower, &found);
+        if (status == ESPI_OK) {
+            take(options, found.tree, out);
+        }
+    }
+    return status == ESPI_ERR_LIMIT || status == ESPI_ERR_MEMORY ? ESPI_OK : status;
+}
+
+/* What no exact method takes: the best of the plain list, the search and the input. */
+static espi_status bounded(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
+                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    espi_status status = espi_plain_list(arena, map, options, &out->tree);
+    if (status != ESPI_OK) {
+        return status;
+    }
+    out->cost = espi_cost(out->tree, &options->costs);
+    out->lower_bound = espi_lower_bound(map, options);
+    if (espi_span_fits(map)) {
+        status = search(arena, map, options, out);
+    }
+    if (status == ESPI_OK && input != NULL && espi_tree_in_set(input, options->set)) {
         int64_t cost = espi_cost(input, &options->costs);
         if (cost < out->cost) {
             status = espi_node_copy(arena, input, &out->tree);
             out->cost = cost;
         }
     }
-    out->lower_bound = espi_lower_bound(map, options);
     out->exact = out->cost == out->lower_bound;
     return status;
 }

@@ -13,7 +13,7 @@ enum espi_set {
 struct espi_reconstruct_options {
     enum espi_set set;
     struct espi_costs costs;
-    size_t exact_limit;  /* above this many entries the bounded fallback is used; default 2000 */
+    size_t exact_limit;  /* up to this many entries the result is exact whatever it takes; default 2000 */
     uint64_t budget_ns;  /* soft bound on the time spent; 0 = none */
 };
 void espi_reconstruct_defaults(struct espi_reconstruct_options *options);
@@ -30,7 +30,7 @@ struct espi_reconstruction {
  * A least-cost tree of `map` over options->set (for n <= options->exact_limit always, beyond that while the work of
  * the sparse method stays within its bound), else one that is never worse than `input` (may be NULL) nor than the
  * plain index list, nor for the extended set than what the sparse method finds for the MPI set within that bound;
- * `exact` and `lower_bound` tell. flatten(tree) equals the map always. Source: the
+ * `exact` and `lower_bound` tell. A larger budget never gives a dearer tree nor a lower bound. flatten(tree) equals the map always. Source: the
  * constructions of Ganian et al.; Lemma 5 for type maps that do not start at displacement 0.
  */
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,

@@ -6,8 +6,8 @@
 
 #include "reconstruct/parts.h"
 
-static void start(struct espi_sparse *s, const struct espi_typemap *map, const struct espi_reconstruct_options *o,
-                  uint64_t work_limit, uint64_t ahead, bool drop_periods)
+void espi_sparse_start(struct espi_sparse *s, const struct espi_typemap *map, const struct espi_reconstruct_options *o,
+                       uint64_t work_limit, uint64_t ahead, bool drop_periods)
 {
     const struct espi_costs *c = &o->costs;
     memset(s, 0, sizeof *s);
@@ -97,7 +97,8 @@ espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_
     if (map->n == 0)
         status = espi_node_struc(arena, 0, NULL, NULL, &tree);
     for (int round = 0; map->n > 0 && round < 2 && (round == 0 || s.failed); round++) {
-        start(&s, map, options, work_limit, ahead, round == 0); /* once more without Lemma 6 where it does not hold */
+        /* Once more without Lemma 6 where it does not hold. */
+        espi_sparse_start(&s, map, options, work_limit, ahead, round == 0);
         status = espi_sparse_begin(&s);
         if (!status)
             status = espi_sparse_tree(&s, arena, &tree);

@@ -266,6 +266,8 @@ espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint
                              int64_t *stride);
 /* sparse_block.c: bounds for all families; then costs where they matter. */
 espi_status espi_sparse_prepare(struct espi_sparse *s);
+/* Finds the family that speaks for all with the same block. */
+espi_status espi_sparse_find_same(struct espi_sparse *s, uint32_t family);
 /* Makes the family's cost exact. */
 espi_status espi_sparse_resolve(struct espi_sparse *s, uint32_t family);
 /* Makes all costs along a path exact; *changed when one was not. */
@@ -288,6 +290,10 @@ void espi_solution_release(struct espi_solution *solution);
 espi_status espi_sparse_reconstruct(struct espi_arena *arena, const struct espi_typemap *map,
                                     const struct espi_reconstruct_options *options, uint64_t work_limit,
                                     uint64_t ahead, struct espi_reconstruction *out);
+/* Sets up *s; `drop_periods`: use Lemma 6. Nothing to be freed yet. */
+void espi_sparse_start(struct espi_sparse *s, const struct espi_typemap *map,
+                       const struct espi_reconstruct_options *options, uint64_t work_limit, uint64_t ahead,
+                       bool drop_periods);
 /* Everything before the tree, for a map; espi_sparse_finish frees what it made, also after a failure. */
 espi_status espi_sparse_begin(struct espi_sparse *s);
 void espi_sparse_finish(struct espi_sparse *s);

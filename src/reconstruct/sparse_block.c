@@ -36,7 +36,7 @@ static int64_t at_least(const struct espi_sparse *s, uint32_t u, uint32_t q)
 }
 
 /* The family that speaks for all with this block content. */
-static uint32_t find_same(struct espi_sparse *s, uint32_t family)
+static uint32_t search_same(struct espi_sparse *s, uint32_t family)
 {
     const struct espi_family *f = &s->families[family];
     size_t at = (espi_sparse_hash(s, f->start, f->q) + f->q) & (s->nblocks - 1);
@@ -48,16 +48,24 @@ static uint32_t find_same(struct espi_sparse *s, uint32_t family)
     return s->blocks[at] = family;
 }
 
+espi_status espi_sparse_find_same(struct espi_sparse *s, uint32_t family)
+{
+    struct espi_family *f = &s->families[family];
+    if (f->exact) /* all that has been solved knows it, and strided runs speak for themselves */
+        return ESPI_OK;
+    f->same = search_same(s, family);
+    return espi_sparse_work(s, 1 + f->q / 32);
+}
+
 /* Finds C of the block; the family's cost is exact then unless Lemma 6 needs more than that. */
 static espi_status find_cost(struct espi_sparse *s, uint32_t family)
 {
     struct espi_family *f = &s->families[family];
     if (f->exact)
         return ESPI_OK;
-    espi_status status = espi_sparse_work(s, 1 + f->q / 32);
+    espi_status status = espi_sparse_find_same(s, family);
     if (status)
         return status;
-    f->same = find_same(s, family);
     struct espi_family *g = &s->families[f->same];
     if (!g->solved) {
         struct espi_solution solution;
@@ -97,7 +105,7 @@ static espi_status solve_short(struct espi_sparse *s)
         struct espi_family *f = &s->families[i];
         if (f->exact)
             continue;
-        f->same = find_same(s, (uint32_t)i);
+        f->same = search_same(s, (uint32_t)i);
         uint64_t row = 4 + f->q / 32;
         if (!s->families[f->same].solved)
             row += f->q + s->first[f->start + f->q] - s->first[f->start];

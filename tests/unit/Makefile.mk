@@ -56,6 +56,20 @@ TESTS += %D%/test-normalize
 %C%_test_normalize_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_normalize_LDADD = $(ESPI_UNIT_LIBS)
 
+check_PROGRAMS += %D%/test-anytime
+TESTS += %D%/test-anytime
+%C%_test_anytime_SOURCES = \
+	%D%/oracle.c \
+	%D%/oracle.h \
+	%D%/plain.c \
+	%D%/plain.h \
+	%D%/random.c \
+	%D%/random.h \
+	%D%/test_anytime.c
+%C%_test_anytime_CPPFLAGS = $(ESPI_UNIT_CPPFLAGS)
+%C%_test_anytime_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_anytime_LDADD = $(ESPI_UNIT_LIBS)
+
 check_PROGRAMS += %D%/test-reconstruct
 TESTS += %D%/test-reconstruct
 %C%_test_reconstruct_SOURCES = \
