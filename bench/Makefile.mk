@@ -12,6 +12,9 @@ noinst_PROGRAMS += %D%/overhead
 noinst_PROGRAMS += %D%/sparse
 %C%_sparse_SOURCES = %D%/sparse.c
 %C%_sparse_LDADD = libespi-pure.la
+noinst_PROGRAMS += %D%/anytime
+%C%_anytime_SOURCES = %D%/anytime.c
+%C%_anytime_LDADD = libespi-pure.la
 
 # Exact reconstruction; the plain procedure that it is compared with comes from the unit tests.
 noinst_PROGRAMS += %D%/reconstruct

@@ -1,6 +1,6 @@
 /*
  * The anytime method, for maps whose repetitions can be listed but not all be solved within the bound of work; its
- * lemmas stand in doc/reconstruction.md, section 6. Every family has a lower bound of what its block costs (f->cost),
+ * lemmas stand in doc/reconstruction.md, section 7. Every family has a lower bound of what its block costs (f->cost),
  * and some have a tree. A *round* fills the outermost row with the lower bounds, which gives a lower bound of the
  * whole (Lemma 9), and makes a tree along its best path; the blocks on that path that have no tree, or have got a
  * higher bound since, are treated likewise, so their bounds rise. A *ladder* raises the bounds of all blocks: rows
@@ -49,7 +49,7 @@ static void use_bound(struct search *x, uint32_t family)
         f->cost = bound < spare ? bound : spare;
 }
 
-static void raise(struct search *x, uint32_t family, int64_t bound)
+static void raise_bound(struct search *x, uint32_t family, int64_t bound)
 {
     if (bound > block_of(x, family)->bound)
         block_of(x, family)->bound = bound;
@@ -137,7 +137,7 @@ static espi_status look_at(struct search *x, uint32_t family)
         if (status)
             return status;
         x->block[family].joined = true;
-        raise(x, family, bound);
+        raise_bound(x, family, bound);
     }
     struct espi_family *g = &s->families[s->families[family].same];
     struct block *b = block_of(x, family);
@@ -154,7 +154,7 @@ static espi_status look_at(struct search *x, uint32_t family)
         b->upper = found.cost;
         g->node = found.tree;
     }
-    raise(x, family, found.lower);
+    raise_bound(x, family, found.lower);
     return ESPI_OK;
 }
 
@@ -235,7 +235,7 @@ static void bound_block(struct search *x, uint32_t u, uint32_t v, uint32_t q, ui
 {
     int64_t parts = x->s.costs.struc + x->path[v + q - u] - x->path[v - u];
     if (parts > block_of(x, family)->bound)
-        raise(x, family, least_root(x, v, q, parts));
+        raise_bound(x, family, least_root(x, v, q, parts));
 }
 
 /* A row over the window, and bounds of the blocks in it of at least `least` entries. */

@@ -1,19 +1,27 @@
 /*
- * A libFuzzer target for the parser, reconstruction, normalization, folding and transpacking; scripts/fuzz builds and
- * runs it. The first byte chooses the constructor set, the costs and what the rest is: text of a tree, or a type map
- * coded in bytes. Every answer is held against what must be true of it; a violation ends the process by a trap, which
- * the fuzzer reports with the input that caused it.
+ * A libFuzzer target for the parsers of trees and of files with layouts, reconstruction, normalization, folding,
+ * transpacking and pictures; scripts/fuzz builds and runs it. The first byte chooses the constructor set, the costs, the
+ * budget and what the rest is: text of a tree, lines as in a file, or a type map coded in bytes. Every answer is held
+ * against what must be true of it; a violation ends the process by a trap, which the fuzzer reports with the input that
+ * caused it. Maps are short, so that some hundreds of inputs are tried each second.
  */
+#define _GNU_SOURCE
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "cli/cli.h"
+#include "cli/draw.h"
+#include "cli/mapfile.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
 #include "reconstruct/transpack.h"
 
-enum { ENTRIES = 1000, SMALL = 60, EXACT = 100 };
+enum { ENTRIES = 240, SMALL = 40, TINY = 24 };
 
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
@@ -34,13 +42,42 @@ static uint32_t take(const uint8_t **data, size_t *size)
     return *(*data)++;
 }
 
+/* In place of what the command prints: the last message of a failure. */
+static char message[1000];
+
+static void keep_message(const char *format, va_list args)
+{
+    REQUIRE(vsnprintf(message, sizeof message, format, args) > 0);
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep_message(format, args);
+    va_end(args);
+    return CLI_FAILURE;
+}
+
+int cli_usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep_message(format, args);
+    va_end(args);
+    return CLI_USAGE;
+}
+
 /* Default costs, or small and large ones from the input, zero included. */
 static void choose_options(struct espi_reconstruct_options *options, uint32_t choice, const uint8_t **data,
                            size_t *size)
 {
     espi_reconstruct_defaults(options);
     options->set = (enum espi_set)(choice % 3);
-    options->exact_limit = (choice & 8) != 0 ? 20 : EXACT;
+    if ((choice & 8) != 0) { /* what is longer than a few entries gets little work */
+        options->exact_limit = 4;
+        options->budget_ns = 1 + (uint64_t)take(data, size) * 4000;
+    }
     if ((choice & 16) != 0) {
         int64_t *each[] = {&options->costs.leaf,        &options->costs.vec,    &options->costs.idx,
                            &options->costs.idx_each,    &options->costs.idxbuc, &options->costs.idxbuc_each,
@@ -73,6 +110,19 @@ static void check_tree(struct espi_arena *arena, const struct espi_typemap *map,
     REQUIRE(espi_fold(arena, result->tree, &options->costs, &folded) == ESPI_OK);
     REQUIRE(espi_node_equal(folded.tree, result->tree));
     REQUIRE(folded.tree_cost == result->cost && folded.dag_cost <= folded.tree_cost);
+    if (result->tree->entries % 8 != 3) {
+        return;
+    }
+    for (int svg = 0; svg < 2; svg++) {
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+        REQUIRE(out != NULL);
+        REQUIRE((svg ? cli_draw_svg : cli_draw_dot)(out, result->tree, &options->costs) == ESPI_OK);
+        REQUIRE(fclose(out) == 0 && len > 20 && len < 1000000);
+        REQUIRE(strcmp(text + len - (svg ? 7 : 2), svg ? "</svg>\n" : "}\n") == 0);
+        free(text);
+    }
 }
 
 /* The cost of the list as it is, which is always possible. */
@@ -96,6 +146,7 @@ static void reconstruct(struct espi_arena *arena, const struct espi_typemap *map
                         const struct espi_reconstruct_options *options)
 {
     struct espi_reconstruction result, other;
+    struct espi_reconstruct_options more = *options;
     espi_status status = espi_reconstruct(arena, map, NULL, options, &result);
     REQUIRE(status == ESPI_OK || status == ESPI_ERR_OVERFLOW);
     if (status != ESPI_OK) {
@@ -103,6 +154,12 @@ static void reconstruct(struct espi_arena *arena, const struct espi_typemap *map
     }
     check_tree(arena, map, NULL, options, &result);
     REQUIRE(result.cost <= list_cost(map, &options->costs));
+    if (options->budget_ns > 0) {
+        more.budget_ns *= 8;
+        REQUIRE(espi_reconstruct(arena, map, NULL, &more, &other) == ESPI_OK);
+        REQUIRE(other.cost <= result.cost && other.lower_bound >= result.lower_bound);
+        REQUIRE(other.lower_bound <= other.cost);
+    }
     if (map->n > 0 && map->n <= SMALL && espi_reconstruct_dense(arena, map, options, &other) == ESPI_OK) {
         check_tree(arena, map, NULL, options, &other);
         REQUIRE(other.exact && other.cost <= result.cost && other.cost >= result.lower_bound);
@@ -137,6 +194,31 @@ static void fuzz_text(struct espi_arena *arena, const char *text, size_t len,
     }
     if (flat && map.n <= ENTRIES / 2) {
         reconstruct(arena, &map, options);
+    }
+    espi_typemap_release(&map);
+}
+
+/* Lines as in a file: a type map, or a message that names a line. */
+static void fuzz_lines(struct espi_arena *arena, const uint8_t *data, size_t size,
+                       const struct espi_reconstruct_options *options)
+{
+    struct espi_typemap map = ESPI_TYPEMAP_INIT;
+    struct cli_map_form form = {size % 2 == 0 ? 1 : 8, espi_base_find("MPI_BYTE", 8)};
+    char name[40];
+    int file = memfd_create("layout", 0);
+    REQUIRE(file >= 0 && write(file, data, size) == (ssize_t)size);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    message[0] = '\0';
+    int code = cli_read_map(name, &form, &map);
+    close(file);
+    if (code == CLI_OK) {
+        REQUIRE(message[0] == '\0');
+        map.n = map.n < ENTRIES ? map.n : ENTRIES;
+        reconstruct(arena, &map, options);
+    } else {
+        size_t len = strlen(name);
+        REQUIRE(code == CLI_FAILURE && strncmp(message, name, len) == 0 && message[len] == ':');
+        REQUIRE(message[len + 1] >= '1' && message[len + 1] <= '9');
     }
     espi_typemap_release(&map);
 }
@@ -205,7 +287,7 @@ static void fuzz_map(struct espi_arena *arena, const uint8_t *data, size_t size,
         }
     }
     reconstruct(arena, &map, options);
-    if (map.n <= ENTRIES / 4) {
+    if (map.n <= TINY) {
         transpack(arena, &map, 1 + (int64_t)(map.n % 7), options);
     }
     espi_typemap_release(&map);
@@ -216,7 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_reconstruct_options options;
     uint32_t choice = take(&data, &size);
-    bool text = (choice & 64) != 0;
+    bool text = (choice & 64) != 0, lines = (choice & 96) == 32;
     choose_options(&options, choice, &data, &size);
     if (text) {
         char *copy = malloc(size + 1); /* of exactly this size, so that a byte too far is noticed */
@@ -224,6 +306,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy, data, size);
         fuzz_text(&arena, copy, size, &options);
         free(copy);
+    } else if (lines) {
+        fuzz_lines(&arena, data, size, &options);
     } else {
         fuzz_map(&arena, data, size, &options);
     }
