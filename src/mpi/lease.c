@@ -78,7 +78,7 @@ static bool is_new(struct espi_lease *lease, double time)
 /* The methods to try: the library, then trees, the most promising first. Of trees of equal time, mostly the same tree, one
    is tried. */
 static void choose_candidates(struct espi_lease *lease, const struct espi_lease_comm *comm,
-                              const struct espi_settings *settings)
+                              const struct espi_settings *settings, const int64_t *sizes)
 {
     double library = *at(lease->predicted, ESPI_METHOD_LIBRARY), best = library;
     double margin = comm->one_node ? MARGIN_ONE_NODE : comm->size < FEW ? MARGIN_FEW : MARGIN;
@@ -92,9 +92,15 @@ static void choose_candidates(struct espi_lease *lease, const struct espi_lease_
         if (*at(lease->predicted, m) >= 0 && *at(lease->predicted, m) < best)
             best = *at(lease->predicted, m);
     lease->order[lease->methods++] = ESPI_METHOD_LIBRARY;
+    /* Many empty blocks: a library that sends messages for them as well does worse than the model says of it. */
+    int empty = 0;
+    for (int i = 0; i < comm->size; i++)
+        empty += sizes[i] == 0;
+    bool many_empty = comm->size >= FEW && empty >= comm->size / 4 && !comm->one_node;
     for (int m = 0; m < ESPI_COMMTREE_KINDS; m++) {
         double time = *at(lease->predicted, m);
-        if (time >= 0 && time <= 1.25 * best && (always || time < margin * library) && is_new(lease, time))
+        bool better = always || time < margin * library || (many_empty && m == ESPI_COMMTREE_LINEAR);
+        if (time >= 0 && time <= 1.25 * best && better && is_new(lease, time))
             lease->order[lease->methods++] = m;
     }
     for (int i = 2; i < lease->methods; i++)
@@ -165,7 +171,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
     lease->unsteady = other && !first ? lease->unsteady + 1 : 0;
     if (other) {
         predict(lease, comm, model, sizes);
-        choose_candidates(lease, comm, settings);
+        choose_candidates(lease, comm, settings, sizes);
         espi_treejudge_start(&lease->judge, lease->methods);
         n = 0;
     }
