@@ -53,9 +53,29 @@ static void format_array(char text[CLI_DRAW_TEXT], int64_t n, const int64_t *val
     }
 }
 
-static void describe(struct cli_box *box, const struct espi_node *node)
+/* A stride, or with `onto` that of either side. */
+static void format_stride(char text[CLI_DRAW_TEXT], int64_t stride, const int64_t *onto)
+{
+    format(text, " × stride %" PRId64, stride);
+    if (onto != NULL) {
+        format(text, " → %" PRId64, *onto);
+    }
+}
+
+/* A line for where the copies go. */
+static void describe_onto(struct cli_box *box, int *line, const struct espi_node *onto)
+{
+    if (onto != NULL) {
+        format(box->text[*line], "→");
+        format_array(box->text[(*line)++], onto->count, onto->disp);
+    }
+}
+
+/* `onto`: the node's other side in a picture of a shared tree, or NULL. */
+static void describe(struct cli_box *box, const struct espi_node *node, const struct espi_node *onto)
 {
     int line = 1;
+    const int64_t *stride = onto != NULL ? &onto->stride : NULL, *stride2 = onto != NULL ? &onto->stride2 : NULL;
     switch (node->kind) {
     case ESPI_LEAF:
         format(box->text[0], "leaf");
@@ -63,28 +83,31 @@ static void describe(struct cli_box *box, const struct espi_node *node)
         break;
     case ESPI_VEC:
         format(box->text[0], "vec");
-        format(box->text[line++], "%" PRId64 " × stride %" PRId64, node->count, node->stride);
+        format(box->text[line], "%" PRId64, node->count);
+        format_stride(box->text[line++], node->stride, stride);
         break;
     case ESPI_IDX:
         format(box->text[0], "idx");
         format(box->text[line], "%" PRId64 " × at", node->count);
         format_array(box->text[line++], node->count, node->disp);
+        describe_onto(box, &line, onto);
         break;
     case ESPI_IDXBUC:
         format(box->text[0], "idxbuc");
         format(box->text[line], "%" PRId64 " bucket%s at", node->count, node->count == 1 ? "" : "s");
         format_array(box->text[line++], node->count, node->disp);
+        describe_onto(box, &line, onto);
         format(box->text[line], "of");
         format_array(box->text[line], node->count, node->len);
-        format(box->text[line++], " × stride %" PRId64, node->stride);
+        format_stride(box->text[line++], node->stride, stride);
         break;
     case ESPI_BUCKET:
         format(box->text[0], "bucket");
-        format(box->text[line++], "%" PRId64 " bucket%s × stride %" PRId64, node->count,
-               node->count == 1 ? "" : "s", node->stride);
+        format(box->text[line], "%" PRId64 " bucket%s", node->count, node->count == 1 ? "" : "s");
+        format_stride(box->text[line++], node->stride, stride);
         format(box->text[line], "of");
         format_array(box->text[line], node->count, node->len);
-        format(box->text[line++], " × stride %" PRId64, node->stride2);
+        format_stride(box->text[line++], node->stride2, stride2);
         break;
     case ESPI_STRUC:
         format(box->text[0], "struc");
@@ -118,7 +141,8 @@ static int add_box(struct cli_picture *picture, int parent, int previous)
     return at;
 }
 
-static espi_status add_node(struct drawing *d, const struct espi_node *node, int parent, int previous, int *out);
+static espi_status add_node(struct drawing *d, const struct espi_node *node, const struct espi_node *onto, int parent,
+                            int previous, int *out);
 
 /* What `box` leaves out: `parts` parts of the struc, or with 0 its only child. */
 static espi_status add_more(struct drawing *d, int box, int previous, int64_t parts, int64_t cost)
@@ -139,7 +163,7 @@ static espi_status add_more(struct drawing *d, int box, int previous, int64_t pa
     return ESPI_OK;
 }
 
-static espi_status add_parts(struct drawing *d, const struct espi_node *node, int box)
+static espi_status add_parts(struct drawing *d, const struct espi_node *node, const struct espi_node *onto, int box)
 {
     int previous = CLI_DRAW_NONE, shown = 0;
     for (int64_t j = 0, end; j < node->count; j = end) {
@@ -155,19 +179,24 @@ static espi_status add_parts(struct drawing *d, const struct espi_node *node, in
             }
             return add_more(d, box, previous, node->count - j, rest);
         }
-        espi_status status = add_node(d, node->sub[j], box, previous, &previous);
+        espi_status status = add_node(d, node->sub[j], onto != NULL ? onto->sub[j] : NULL, box, previous, &previous);
         if (status != ESPI_OK) {
             return status;
         }
         struct cli_box *b = &d->picture->box[previous];
         format(b->edge, "at");
         format_array(b->edge, end - j, node->disp + j);
+        if (onto != NULL) {
+            format(b->edge, " →");
+            format_array(b->edge, end - j, onto->disp + j);
+        }
         shown++;
     }
     return ESPI_OK;
 }
 
-static espi_status add_node(struct drawing *d, const struct espi_node *node, int parent, int previous, int *out)
+static espi_status add_node(struct drawing *d, const struct espi_node *node, const struct espi_node *onto, int parent,
+                            int previous, int *out)
 {
     struct seen *seen;
     int at = add_box(d->picture, parent, previous);
@@ -197,7 +226,7 @@ static espi_status add_node(struct drawing *d, const struct espi_node *node, int
         }
     }
     box->kind = node->kind;
-    describe(box, node);
+    describe(box, node, onto);
     int64_t own = espi_cost_own(node, d->costs), whole = espi_cost(node, d->costs);
     if (own == whole) {
         format(box->text[box->lines++], "cost %" PRId64, own);
@@ -205,24 +234,31 @@ static espi_status add_node(struct drawing *d, const struct espi_node *node, int
         format(box->text[box->lines++], "cost %" PRId64 ", with all below %" PRId64, own, whole);
     }
     if (node->kind == ESPI_STRUC) {
-        return add_parts(d, node, at);
+        return add_parts(d, node, onto, at);
     }
     if (node->child != NULL && d->picture->n >= BOXES - OPEN) {
         return add_more(d, at, CLI_DRAW_NONE, 0, whole - own);
     }
-    return node->child != NULL ? add_node(d, node->child, at, CLI_DRAW_NONE, &previous) : ESPI_OK;
+    return node->child == NULL ? ESPI_OK
+                               : add_node(d, node->child, onto != NULL ? onto->child : NULL, at, CLI_DRAW_NONE, &previous);
 }
 
-espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node *tree,
-                              const struct espi_costs *costs)
+espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node *tree, const struct espi_node *onto,
+                             const struct espi_costs *costs)
 {
     struct drawing d = {.picture = picture, .costs = costs};
     struct espi_folded folded;
     int root, number = 0;
     *picture = (struct cli_picture){0};
-    espi_status status = espi_fold(&d.arena, tree, costs, &folded);
+    espi_status status = ESPI_OK;
+    /* Folded, the two sides of a shared tree would no longer correspond: what is shared there is shown as shared. */
+    if (onto == NULL) {
+        status = espi_fold(&d.arena, tree, costs, &folded);
+    } else {
+        folded = (struct espi_folded){.tree = tree, .dag_cost = espi_cost(tree, costs)};
+    }
     if (status == ESPI_OK) {
-        status = add_node(&d, folded.tree, CLI_DRAW_NONE, CLI_DRAW_NONE, &root);
+        status = add_node(&d, folded.tree, onto, CLI_DRAW_NONE, CLI_DRAW_NONE, &root);
     }
     if (status == ESPI_OK) {
         int64_t cost = espi_cost(tree, costs);

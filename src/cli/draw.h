@@ -6,14 +6,17 @@
 
 /* The folded tree with kind, parameters and cost of each node, the cost of the tree below it, and displacements at the
    parts of a struc. Long arrays, many parts and trees of very many nodes are shortened. ESPI_ERR_IO when the stream
-   reports an error. Graphviz: a node that is used again has several edges. */
-espi_status cli_draw_dot(FILE *out, const struct espi_node *tree, const struct espi_costs *costs);
+   reports an error. With `onto` the two are the sides of a shared tree (espi_transpack), and each box has the strides and
+   displacements of both. Graphviz: a node that is used again has several edges. */
+espi_status cli_draw_dot(FILE *out, const struct espi_node *tree, const struct espi_node *onto,
+                         const struct espi_costs *costs);
 /* A complete SVG document in UTF-8; where a node is used again stands a small box with its number. */
-espi_status cli_draw_svg(FILE *out, const struct espi_node *tree, const struct espi_costs *costs);
+espi_status cli_draw_svg(FILE *out, const struct espi_node *tree, const struct espi_node *onto,
+                         const struct espi_costs *costs);
 
 /* ---- what they share ---- */
 
-enum { CLI_DRAW_LINES = 4, CLI_DRAW_TEXT = 256, CLI_DRAW_NONE = -1 };
+enum { CLI_DRAW_LINES = 5, CLI_DRAW_TEXT = 256, CLI_DRAW_NONE = -1 };
 
 enum cli_box_use {
     CLI_BOX_NODE,  /* a node */
@@ -39,8 +42,8 @@ struct cli_picture {
 };
 
 /* Folds the tree and makes its boxes. Release also after a failure. */
-espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node *tree,
-                              const struct espi_costs *costs);
+espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node *tree, const struct espi_node *onto,
+                             const struct espi_costs *costs);
 void cli_picture_release(struct cli_picture *picture);
 
 #endif

@@ -1,10 +1,11 @@
 /* A picture for Graphviz. */
 #include "cli/draw.h"
 
-espi_status cli_draw_dot(FILE *out, const struct espi_node *tree, const struct espi_costs *costs)
+espi_status cli_draw_dot(FILE *out, const struct espi_node *tree, const struct espi_node *onto,
+                         const struct espi_costs *costs)
 {
     struct cli_picture picture;
-    espi_status status = cli_picture_make(&picture, tree, costs);
+    espi_status status = cli_picture_make(&picture, tree, onto, costs);
     if (status == ESPI_OK) {
         fprintf(out, "digraph tree {\n  label=\"%s\";\n  labelloc=t;\n  node [shape=box];\n", picture.caption);
     }

@@ -123,12 +123,13 @@ static void draw_box(FILE *out, const struct cli_box *box, const struct place *p
     }
 }
 
-espi_status cli_draw_svg(FILE *out, const struct espi_node *tree, const struct espi_costs *costs)
+espi_status cli_draw_svg(FILE *out, const struct espi_node *tree, const struct espi_node *onto,
+                         const struct espi_costs *costs)
 {
     struct cli_picture picture;
     struct place *place = NULL;
     double *row = NULL;
-    espi_status status = cli_picture_make(&picture, tree, costs);
+    espi_status status = cli_picture_make(&picture, tree, onto, costs);
     if (status != ESPI_OK) {
         goto done;
     }

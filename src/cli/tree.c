@@ -114,7 +114,7 @@ static int print_result(const struct request *request, struct espi_arena *arena,
         return CLI_OK;
     }
     if (request->format == FORMAT_DOT || request->format == FORMAT_SVG) {
-        status = (request->format == FORMAT_DOT ? cli_draw_dot : cli_draw_svg)(stdout, result->tree, costs);
+        status = (request->format == FORMAT_DOT ? cli_draw_dot : cli_draw_svg)(stdout, result->tree, NULL, costs);
         /* What could not be written is reported at the end. */
         return status == ESPI_OK || status == ESPI_ERR_IO ? CLI_OK : cli_fail("%s", espi_status_text(status));
     }
@@ -151,6 +151,12 @@ static int print_onto(const struct request *request, const struct espi_transpack
         printf("cost    %" PRId64 "\nlength  %" PRId64 "\n", result->cost, result->from->entries);
         print_exact(result->exact, result->lower_bound);
         return CLI_OK;
+    }
+    if (request->format != FORMAT_JSON) {
+        struct espi_costs pair = espi_transpack_costs(&request->options.costs);
+        espi_status status = (request->format == FORMAT_DOT ? cli_draw_dot : cli_draw_svg)(stdout, result->from, result->onto,
+                                                                                           &pair);
+        return status == ESPI_OK || status == ESPI_ERR_IO ? CLI_OK : cli_fail("%s", espi_status_text(status));
     }
     espi_json_begin(&json, NULL, '{', false);
     for (int s = 0; s < 2; s++) {
@@ -317,8 +323,6 @@ int espi_cli_tree(int argc, char **argv)
     }
     if (request.from_tree != NULL && request.file != NULL)
         return cli_usage("expected a file or --from-tree, found both");
-    if (request.onto != NULL && (request.format == FORMAT_DOT || request.format == FORMAT_SVG))
-        return cli_usage("--onto: expected --format text or json, found %s", format_names[request.format]);
     if (request.file == NULL)
         request.file = "-";
     if (request.onto != NULL && request.from_tree == NULL && strcmp(request.onto, request.file) == 0 &&
