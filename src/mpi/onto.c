@@ -230,7 +230,7 @@ static uint64_t life_of(MPI_Datatype type)
 }
 
 static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_onto_known *place, unsigned now,
-                                                                   const struct espi_onto_key *key,
+                                                                   const struct espi_onto_key *key, uint64_t uses,
                                                                    const struct espi_onto_side *from,
                                                                    const struct espi_onto_side *onto)
 {
@@ -239,7 +239,7 @@ static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_o
 
     pthread_mutex_lock(&lock);
     s = slot_of(key);
-    s->uses++;
+    s->uses += uses;
     due = !s->decided && s->uses >= s->look;
     if (due)
         s->look = 2 * s->uses;
@@ -259,8 +259,10 @@ static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_o
         espi_stats_slow_path();
     }
     if (!copy.decided)
-        return NULL;
-    *place = (struct espi_onto_known){*key, now, copy.plan};
+        copy.plan = NULL;
+    *place = (struct espi_onto_known){*key, now, copy.plan, 0, 0};
+    if (!copy.decided)
+        place->wait = copy.look > copy.uses ? copy.look - copy.uses : 1;
     return copy.plan;
 }
 
@@ -274,9 +276,11 @@ const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const st
 
     if (key.from == 0 || key.onto == 0)
         return NULL;
-    if (place->generation == now && memcmp(&place->key, &key, sizeof key) == 0)
+    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
+        return slow(place, now, &key, 1, from, onto);
+    if (place->wait == 0)
         return place->plan;
-    return slow(place, now, &key, from, onto);
+    return ++place->waited < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
 }
 
 void espi_onto_stop(void)

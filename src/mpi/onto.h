@@ -41,6 +41,7 @@ struct espi_onto_cache {
         } key;
         unsigned generation;
         const struct espi_onto_plan *plan; /* NULL: not to be copied */
+        uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
     } known[8];
 };
 

@@ -245,9 +245,11 @@ espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word 
     if (!has_derived(row, args) || (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
         espi_settings.datatypes == ESPI_MODE_OFF)
         return substitute(thread, fn, args, next);
+    bool message = fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c;
+    if (message && ((int)args[3] != 0 || ((int)args[8] != 0 && (int)args[8] != MPI_ANY_SOURCE)))
+        return substitute(thread, fn, args, next); /* the only rank has number 0 */
     struct espi_mine *mine = espi_mine(thread);
     if (mine == NULL || !espi_comm_look(&mine->comm, (MPI_Comm)args[(int)row->comm]) || mine->comm.inter)
         return substitute(thread, fn, args, next);
-    return fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c ? sendrecv(thread, fn, args, next, substitute)
-                                                              : collective(thread, fn, args, next, substitute);
+    return message ? sendrecv(thread, fn, args, next, substitute) : collective(thread, fn, args, next, substitute);
 }
