@@ -103,18 +103,19 @@ static inline __attribute__((always_inline)) void fast_row(const struct espi_tab
             front++;
         c->front = cf;
         c->back = cb;
+        /* What depends on the cell before, row[j-1], comes last: the chain from cell to cell is what takes time. */
         double end = q[j + 1], best = espi_max(own_i, below + latency) + (end - q[i + 1]);
-        double alone = row[j - 1 - lo] + latency;
-        best = espi_min(best, (s->early ? espi_max(alone, own[j]) : alone + own[j]) + (q[j] - q0));
         if (kr - 1 > first)
             best = espi_min(best, t[kr] + latency + (end - q[kr + lo]));
-        if (front <= back)
-            best = espi_min(best, least[front] + end);
-        if (ks + 1 + lo < j)
-            best = espi_min(best, row[ks] + latency + (q[ks + 1 + lo] - q0));
         if (cf <= cb)
             best = espi_min(best, t[queue[cf] + 1] + (q[queue[cf] + 1 + lo] - q0));
-        best += s->alpha;
+        if (ks + 1 + lo < j)
+            best = espi_min(best, row[ks] + latency + (q[ks + 1 + lo] - q0));
+        double alone = row[j - 1 - lo] + latency;
+        double late = (s->early ? espi_max(alone, own[j]) : alone + own[j]) + (q[j] - q0);
+        if (front <= back)
+            late = espi_min(late, least[front] + end);
+        best = espi_min(best, late) + s->alpha;
         row[j - lo] = best;
         t[first] = best;
     }

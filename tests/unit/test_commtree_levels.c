@@ -254,7 +254,10 @@ START_TEST(a_network_faster_than_the_nodes)
         struct espi_commtree tree;
         double flat;
         struct espi_commtree_problem problem = levels_problem(p, size, node, (enum placing)(round % 3), &levels);
-        levels.within.alpha = levels.across.alpha * 3 + 1;
+        if (round % 2)
+            levels.within.alpha = levels.across.alpha * 3 + 1;
+        else
+            levels.within.beta = levels.across.beta * 3 + 1;
         problem.model = levels.across;
         ck_assert_int_eq(espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &problem, &tree), ESPI_OK);
         ck_assert_int_eq(espi_commtree_time_levels(&tree, size, &levels, ESPI_COMMTREE_GATHER, &flat), ESPI_OK);
