@@ -90,6 +90,8 @@ static void one_call(struct group *g, int call, const struct way *root_way, cons
         int i = order == 1 ? p - 1 - k : k;
         g->displs[i] = total;
         total += (v ? g->counts[i] : g->counts[0]) + (order == 2 && v ? 2 : 0);
+        if (v && g->counts[i] == 0 && order == 2)
+            g->displs[i] = -1000000; /* of no meaning */
     }
     for (int i = 0; i < p; i++) {
         counts[i] = g->counts[i];
