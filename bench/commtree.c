@@ -45,7 +45,7 @@ static struct row measure(enum espi_commtree_kind kind, enum espi_commtree_dist 
     levels.within.beta /= 10;
     if (!size || (width && !node) || espi_commtree_dist_fill(dist, p, 1000, 5, 1, size) != ESPI_OK)
         exit(1);
-    int rounds = p <= 2000 ? 5 : p <= 8000 || kind == ESPI_COMMTREE_ADAPTIVE ? 3 : 2;
+    int rounds = width ? 2 : p <= 2000 ? 5 : p <= 8000 || kind == ESPI_COMMTREE_ADAPTIVE ? 3 : 2;
     for (int x = 0; x < rounds; x++) {
         struct espi_commtree tree;
         double start = now_ms(), bound, time;
