@@ -223,7 +223,7 @@ static int calibrate(const char *name, const char *pairs_text)
     struct espi_buffer text = ESPI_BUFFER_INIT;
     struct espi_commtree_model model[ESPI_LEVELS];
     char fresh[4200] = "";
-    int most = pairs_text ? atoi(pairs_text) : 4, ready = 1, all = 0, code = 0, file = -1, error = 0;
+    int most = pairs_text ? atoi(pairs_text) : 4, on_node, ready = 1, all = 0, code = 0, file = -1, error = 0;
     memset(model, 0, sizeof model);
     if (size < 2)
         return failed("expected two ranks or more; start it as: mpiexec -n 4 espalier calibrate", "");
@@ -239,7 +239,7 @@ static int calibrate(const char *name, const char *pairs_text)
         code = rank != 0 ? 1 : name[0] && file < 0 ? failed(name, strerror(error)) : failed("no memory", "");
         goto out;
     }
-    espi_places_of(MPI_COMM_WORLD, espi_node_of(MPI_COMM_WORLD), node, &places);
+    espi_places_of(MPI_COMM_WORLD, espi_node_of(MPI_COMM_WORLD, &on_node), node, &places);
     write_head(&text, &places, name, pairs_text);
     for (int l = 0; l < ESPI_LEVELS; l++) {
         struct facts facts;

@@ -348,7 +348,7 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
         return library(thread, fn, args, next);
     }
     if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
-        (espi_settings.collectives == ESPI_MODE_OFF && espi_settings.tree == 0) || !espi_world.whole ||
+        !espi_world.trees ||
         !(mine = espi_mine(thread)))
         return library(thread, fn, args, next);
     c.comm = (MPI_Comm)args[(int)c.row->comm];

@@ -177,7 +177,7 @@ bool espi_model_two_level(const struct espi_places *places)
 
 void espi_model_of(MPI_Comm own, const struct espi_settings *settings, struct espi_commtree_model *model)
 {
-    int size = 1, ready, all = 0, *node;
+    int size = 1, ready, all = 0, ranks, *node;
     *model = assumed;
     espi_real.Comm_size(own, &size);
     node = malloc((size_t)size * sizeof *node);
@@ -187,7 +187,7 @@ void espi_model_of(MPI_Comm own, const struct espi_settings *settings, struct es
         struct espi_places places;
         struct espi_model models;
         memset(&models, 0, sizeof models);
-        espi_places_of(own, espi_node_of(own), node, &places);
+        espi_places_of(own, espi_node_of(own, &ranks), node, &places);
         espi_model_complete(own, &places, settings, &models);
         *model = espi_model_flat(&models, &places);
     }

@@ -18,9 +18,9 @@ struct espi_places {
     int *node;   /* size entries: 0 .. nodes-1, numbered by first appearance; not owned */
 };
 
-/* The lowest rank of `world` on the same node: names the node in all communicators of these ranks. Collective. Nodes are
-   what the library shares memory in (MPI_COMM_TYPE_SHARED), not what is called a host. */
-int espi_node_of(MPI_Comm world);
+/* The lowest rank of `world` on the same node: names the node in all communicators of these ranks; and how many `ranks` it
+   has. Collective. Nodes are what the library shares memory in (MPI_COMM_TYPE_SHARED), not what is called a host. */
+int espi_node_of(MPI_Comm world, int *ranks);
 /* Fills `places` from every rank's node; `node` has room for all ranks of `own`, and is kept by the result. Collective. */
 void espi_places_of(MPI_Comm own, int mine, int *node, struct espi_places *places);
 

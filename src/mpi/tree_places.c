@@ -1,10 +1,11 @@
 #include "mpi/real.h"
 #include "mpi/tree_model.h"
 
-int espi_node_of(MPI_Comm world)
+int espi_node_of(MPI_Comm world, int *ranks)
 {
     MPI_Comm node = MPI_COMM_NULL;
     int rank = 0, first;
+    *ranks = 1;
     espi_real.Comm_rank(world, &rank);
     first = rank;
     if (espi_real.Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS ||
@@ -12,6 +13,7 @@ int espi_node_of(MPI_Comm world)
         return rank; /* alone, as far as is known */
     if (espi_real.Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, node) != MPI_SUCCESS)
         first = rank;
+    espi_real.Comm_size(node, ranks);
     espi_real.Comm_free(&node);
     return first;
 }

@@ -12,7 +12,7 @@
 
 #define SETTINGS_BYTES 32768
 
-struct espi_world espi_world = {false, 0, 1, 0, false, MPI_COMM_NULL};
+struct espi_world espi_world = {false, 0, 1, 0, false, false, MPI_COMM_NULL};
 static struct espi_settings *world_settings;
 
 void espi_world_announce(bool sessions)
@@ -52,6 +52,8 @@ static bool share_settings(struct espi_settings *settings)
     return espi_real.Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, espi_world.comm) == MPI_SUCCESS && all;
 }
 
+enum { FEW_ON_NODE = 64 };
+
 void espi_world_open(struct espi_settings *settings)
 {
     espi_real.Comm_rank(MPI_COMM_WORLD, &espi_world.rank);
@@ -62,9 +64,15 @@ void espi_world_open(struct espi_settings *settings)
     espi_world.whole = all && make_private();
     if (espi_world.whole && espi_world.size > 1)
         espi_world.whole = share_settings(settings);
+    int on_node = 1;
     espi_world.node = espi_world.rank;
     if (espi_world.whole && espi_world.size > 1 && (settings->collectives != ESPI_MODE_OFF || settings->tree != 0))
-        espi_world.node = espi_node_of(espi_world.comm);
+        espi_world.node = espi_node_of(espi_world.comm, &on_node);
+    /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model given
+       by the user is heard. */
+    bool nothing_to_win = on_node == espi_world.size && on_node < FEW_ON_NODE && !settings->model[0];
+    espi_world.trees = espi_world.whole && (settings->tree != 0 || settings->collectives == ESPI_MODE_ALWAYS ||
+                                            (settings->collectives == ESPI_MODE_AUTO && !nothing_to_win));
     if (!espi_world.whole)
         espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
     espi_world.open = true;

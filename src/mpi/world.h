@@ -11,6 +11,7 @@ struct espi_world {
     bool open;     /* between espi_world_open and espi_world_close */
     int rank, size;
     int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where whole and gathers may go along trees */
+    bool trees;    /* gathers and scatters may go along trees */
     bool whole;    /* every rank has the core, and comm exists */
     MPI_Comm comm; /* private duplicate of MPI_COMM_WORLD; MPI_COMM_NULL when not whole */
 };
