@@ -1,6 +1,7 @@
 #include "mpi/budget.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "stats/stats.h"
 
@@ -17,10 +18,22 @@ void espi_budget_start(int64_t grant_ms)
     atomic_store(&gained, 0);
 }
 
+/* Time since the start in which the process had a processor: time in which others had it is none that could be shared.
+   Threads can not make it more than the time that passed. */
+static uint64_t elapsed(void)
+{
+    uint64_t passed = espi_stats_now() - begun, used = passed;
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0)
+        used = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return used < passed ? used : passed;
+}
+
 bool espi_budget_open(uint64_t estimate)
 {
     return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <=
-           grant + (espi_stats_now() - begun) / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
+           grant + elapsed() / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
 }
 
 void espi_budget_gain(uint64_t ns)

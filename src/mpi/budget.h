@@ -9,7 +9,7 @@
  *    whose decodes take more time than they save is not decoded again. While layouts with better types are met again, all
  *    first uses belong to the sample.
  *  - From the eighth use on: planned when the time spent on this handle reaches a quarter of the estimated cost of planning.
- *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the time since the start and half of what better
+ *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the processor time since the start and half of what better
  *    types are measured to have saved. A type that finds the budget used up is looked at again when its uses have
  *    doubled.
  * So a type that is committed, used a few times and freed is never reconstructed, unless the very same layout was used

@@ -26,7 +26,8 @@ struct espi_type_detail;
 
 /* Counts are written without locked instructions: threads that share a type may lose a few. */
 struct espi_type_slot {
-    _Atomic uint64_t uses, items;
+    _Alignas(64) _Atomic uint64_t uses;
+    _Atomic uint64_t items;
     _Atomic uint64_t look;           /* number of uses at which to look whether planning is due; ESPI_NEVER: no more */
     _Atomic(struct espi_plan *) plan;
     _Atomic(struct espi_elements *) elements; /* for reductions; NULL: not yet looked at */
@@ -36,6 +37,7 @@ struct espi_type_slot {
     atomic_bool settled; /* planned, and best as it is */
     bool tied;           /* the attribute hangs on the datatype */
 };
+_Static_assert(sizeof(struct espi_type_slot) <= 64, "a slot fits a line of the cache");
 
 enum { ESPI_SLOTS_EACH = 1 << 10, ESPI_SLOTS_CHUNKS = 1 << 17 };
 
