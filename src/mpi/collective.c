@@ -9,6 +9,7 @@
 #include "mpi/dispatch.h"
 #include "mpi/init.h"
 #include "mpi/mine.h"
+#include "mpi/onto.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
 #include "mpi/tree_report.h"
@@ -328,6 +329,20 @@ static enum espi_lease_family family_of(enum espi_fn fn)
     }
 }
 
+/* The root's own block apart from the tree, from layout to layout; false: the tree's business. */
+static bool own_apart(struct espi_thread *thread, struct call *c, struct espi_onto_block *block)
+{
+    bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
+    struct espi_onto_side own = {c->own.type, c->own.count}, of_all;
+    if (espi_settings.datatypes == ESPI_MODE_OFF || c->rank != c->root || c->own.in_place || c->own.bytes == 0)
+        return false;
+    of_all = (struct espi_onto_side){c->blocks.type, espi_blocks_count(&c->blocks, c->root)};
+    char *place = espi_blocks_at(&c->blocks, c->root);
+    *block = gather ? (struct espi_onto_block){.from = c->own.buf, .onto = place, .send = own, .receive = of_all}
+                    : (struct espi_onto_block){.from = place, .onto = c->own.buf, .send = of_all, .receive = own};
+    return espi_onto_look(thread, block);
+}
+
 static int run_tree(const struct call *c, const struct espi_lease *lease, const struct comm_state *state)
 {
     bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
@@ -403,6 +418,10 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     } else {
         espi_count_call(mine->stats, fn);
         espi_count(mine->stats, ESPI_COUNT_tree_calls, 1);
+        struct espi_onto_block own = {0};
+        c.own.in_place = own_apart(thread, &c, &own) || c.own.in_place;
+        if (own.plan) /* whatever becomes of the others' blocks */
+            espi_onto_carry_out(thread, &own);
         improve(thread, &c);
         rc = run_tree(&c, lease, state);
         if (rc != MPI_SUCCESS) {

@@ -128,3 +128,16 @@ espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word 
 void espi_onto_stop(void)
 {
 }
+
+bool espi_onto_look(struct espi_thread *thread, struct espi_onto_block *block)
+{
+    (void)thread;
+    (void)block;
+    return false;
+}
+
+void espi_onto_carry_out(struct espi_thread *thread, const struct espi_onto_block *block)
+{
+    (void)thread;
+    (void)block;
+}
