@@ -53,7 +53,7 @@ noinst_PROGRAMS += %D%/trees
 	src/mpi/tree_places.c src/mpi/tree_measure.c src/mpi/tree_cache.c
 %C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_trees_LDADD = libespi-pure.la $(MPI_LIBS) -lm
-EXTRA_DIST += %D%/trees-sim-512.tsv %D%/smpi/real.c %D%/smpi/mpi/real.h %D%/smpi/mpi/smpi.def
+EXTRA_DIST += %D%/trees-sim-512.tsv %D%/trees-hosts.tsv %D%/smpi/real.c %D%/smpi/mpi/real.h %D%/smpi/mpi/smpi.def
 
 # Ten thousand types; scripts/bench-pairs compares whole runs.
 noinst_PROGRAMS += %D%/manytypes
