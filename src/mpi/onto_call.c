@@ -24,6 +24,9 @@
 #include "mpi/self.h"
 #include "mpi/types.h"
 
+/* Calling a message back costs about this much more than what MPI does for it beside the copy. */
+enum { MESSAGE_NS = 450 };
+
 static bool has_derived(const struct espi_row *row, const espi_word *args)
 {
     for (const struct espi_typed *t = row->typed; t->shape != ESPI_SHAPE_NONE; t++)
@@ -38,8 +41,8 @@ static int64_t number_at(const struct espi_row *row, const void *array, int i)
 }
 
 /* The own block's part of one side. The displacements of an array of blocks stand behind its counts. */
-static bool read_side(struct espi_thread *thread, const struct espi_row *row, const espi_word *args, const struct espi_typed *t, int rank, void **buffer,
-                      struct espi_onto_side *side)
+static bool read_side(struct espi_thread *thread, const struct espi_row *row, const espi_word *args,
+                      const struct espi_typed *t, int rank, void **buffer, struct espi_onto_side *side)
 {
     int64_t shift = 0, move;
     MPI_Count lb, extent;
@@ -215,7 +218,8 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
         return substitute(thread, fn, args, next);
     block.from = from;
     block.onto = onto;
-    if (!espi_onto_look(thread, &block) || !can_call_back() ||
+    if (!espi_onto_look(thread, &block) ||
+        (espi_settings.datatypes == ESPI_MODE_AUTO && block.plan->gain_ns < MESSAGE_NS) || !can_call_back() ||
         espi_real.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending)
         return substitute(thread, fn, args, next);
     rc = row->large ? espi_real.Isend_c(from, block.send.count, block.send.type, dest, sendtag, comm, &request)
