@@ -131,7 +131,8 @@ struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const 
     }
     c->own = malloc((size_t)size[c->rank] + 1);
     c->all = c->rank == root ? malloc((size_t)total + 1) : NULL;
-    c->lease_comm = (struct espi_lease_comm){c->comm, c->rank, c->p, false, malloc(espi_lease_tree_bytes(c->p))};
+    c->lease_comm = (struct espi_lease_comm){
+        .own = c->comm, .rank = c->rank, .size = c->p, .tree = malloc(espi_lease_tree_bytes(c->p))};
     c->lease.family = op == 0 ? ESPI_LEASE_GATHERV : ESPI_LEASE_SCATTERV;
     c->lease.root = root;
     if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) || !c->lease_comm.tree ||

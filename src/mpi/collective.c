@@ -16,6 +16,8 @@
 #include "mpi/types.h"
 #include "mpi/world.h"
 
+enum { COMPOSED_RANKS = 128 }; /* a tree over nodes takes a millisecond then, and 20 times as long for 512 */
+
 struct lease_entry {
     struct {
         int family, root;
@@ -33,6 +35,7 @@ struct comm_state {
     struct espi_model model;
     struct espi_places places;
     struct espi_commtree_model flat; /* one level for all, see espi_model_flat */
+    struct espi_commtree_levels levels; /* of places and model; used where ranks share nodes and there are several */
     enum { UNKNOWN, USED, UNUSED } use;
     struct lease_entry *leases;
     int64_t *sizes; /* comm.size sizes of the present call */
@@ -118,7 +121,7 @@ static struct comm_state *state_of(MPI_Comm comm, const struct espi_comm_facts *
     state = calloc(1, sizeof *state);
     if (!state)
         return NULL;
-    state->comm = (struct espi_lease_comm){MPI_COMM_NULL, facts->rank, facts->peers, false, NULL};
+    state->comm = (struct espi_lease_comm){.own = MPI_COMM_NULL, .rank = facts->rank, .size = facts->peers};
     if (espi_real.Comm_set_attr(comm, keyval, state) != MPI_SUCCESS) {
         free(state);
         return NULL;
@@ -205,6 +208,14 @@ static void open_private(struct comm_state *state, MPI_Comm comm)
         return;
     find_model(state);
     state->comm.one_node = state->places.nodes == 1;
+    if (state->places.nodes > 1 && state->places.nodes < state->comm.size &&
+        state->model.levels.have[ESPI_LEVEL_NODE] && state->model.levels.have[ESPI_LEVEL_NET]) {
+        state->levels = (struct espi_commtree_levels){.node = state->node,
+                                                      .within = state->model.levels.level[ESPI_LEVEL_NODE],
+                                                      .across = state->model.levels.level[ESPI_LEVEL_NET]};
+        state->comm.levels = &state->levels;
+        state->comm.composed = espi_model_two_level(&state->places) && state->comm.size <= COMPOSED_RANKS;
+    }
     state->use = USED;
 }
 

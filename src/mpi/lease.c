@@ -38,6 +38,8 @@ static bool build(const struct espi_lease *lease, const struct espi_lease_comm *
                   const struct espi_commtree_model *model, const int64_t *sizes, int method, struct espi_commtree *tree)
 {
     struct espi_commtree_problem problem = {comm->size, sizes, lease->root, *model, (size_t)64 << 20};
+    if (comm->composed && method == ESPI_COMMTREE_OPTIMAL)
+        return espi_commtree_two_level(&problem, comm->levels, tree) == ESPI_OK;
     return espi_commtree_build_compact((enum espi_commtree_kind)method, &problem, tree) == ESPI_OK;
 }
 
@@ -55,7 +57,9 @@ static void predict(struct espi_lease *lease, const struct espi_lease_comm *comm
         if (kinds[k] == ESPI_COMMTREE_OPTIMAL && comm->size > 2048)
             continue;
         if (build(lease, comm, model, sizes, kinds[k], &tree)) {
-            if (tree.ordered && espi_commtree_time(&tree, sizes, model, op, &time) == ESPI_OK)
+            espi_status timed = comm->levels ? espi_commtree_time_levels(&tree, sizes, comm->levels, op, &time)
+                                             : espi_commtree_time(&tree, sizes, model, op, &time);
+            if (tree.ordered && timed == ESPI_OK)
                 *at(lease->predicted, kinds[k]) = time;
             espi_commtree_release(&tree);
         }

@@ -56,6 +56,8 @@ struct espi_lease_comm {
     int rank, size;
     bool one_node; /* all its ranks share memory */
     char *tree; /* espi_lease_tree_bytes(size) bytes, so that no rank can fail between two messages */
+    const struct espi_commtree_levels *levels; /* where some ranks share a node and others do not; else NULL */
+    bool composed; /* the optimal tree knows the levels: nodes are ranges, and ranks few enough to build it in a millisecond */
 };
 size_t espi_lease_tree_bytes(int size);
 

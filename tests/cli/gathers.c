@@ -1,4 +1,4 @@
-/* Gathers blocks of different sizes to the last rank, and on half the ranks to their first; prints the checksum there. */
+/* Gathers blocks of different sizes to the last rank, and on half the ranks to their first, then with the even ranks first; prints checksums. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +43,12 @@ int main(int argc, char **argv)
         printf("%ld\n", sum);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     gather(half, 0, calls);
+    MPI_Comm_free(&half);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, (rank % 2) * size + rank, &half); /* all, the even ranks first */
+    sum = gather(half, 1, calls);
+    MPI_Comm_rank(half, &rank);
+    if (rank == 1)
+        printf("%ld\n", sum);
     MPI_Comm_free(&half);
     MPI_Finalize();
     return 0;
