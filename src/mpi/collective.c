@@ -361,41 +361,16 @@ static int run_tree(const struct call *c, const struct espi_lease *lease, const 
                   : espi_tree_scatter(&lease->plan, state->comm.own, &c->own, &c->blocks);
 }
 
-espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+/* A call of a lease that is not simply passed on. */
+static __attribute__((noinline)) espi_word leased_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
+                                                       espi_next next, struct comm_state *state, struct lease_entry *entry)
 {
-    struct espi_mine *mine = NULL;
-    struct call c = {.row = &espi_rows[fn], .args = args};
-    espi_handler library = espi_generic_handler(fn);
-    struct espi_last_lease *last = thread->core ? &((struct espi_mine *)thread->core)->lease : NULL;
-    if (last && last->lease && last->comm == (MPI_Comm)args[(int)c.row->comm] && last->fn == (int)fn &&
-        last->root == (int)args[(int)c.row->root] &&
-        last->epoch == atomic_load_explicit(&epoch, memory_order_acquire) && espi_lease_pass(last->lease)) {
-        espi_count(espi_mine(thread)->stats, ESPI_COUNT_tree_library, 1);
-        return library(thread, fn, args, next);
-    }
-    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
-        !espi_world.trees ||
-        !(mine = espi_mine(thread)))
-        return library(thread, fn, args, next);
-    c.comm = (MPI_Comm)args[(int)c.row->comm];
-    c.root = (int)args[(int)c.row->root];
-    c.family = family_of(fn);
-    if (!espi_comm_look(&mine->comm, c.comm) || mine->comm.inter || c.root < 0 || c.root >= mine->comm.peers ||
-        mine->comm.peers < 3)
-        return library(thread, fn, args, next);
-    c.rank = mine->comm.rank;
-    c.size = mine->comm.peers;
-    struct comm_state *state = state_of(c.comm, &mine->comm);
-    struct lease_entry *entry = state && state->use != UNUSED ? lease_of(state, c.family, c.root) : NULL;
-    if (!entry)
-        return library(thread, fn, args, next);
+    struct espi_mine *mine = espi_mine(thread);
     struct espi_lease *lease = &entry->lease;
-    mine->lease = (struct espi_last_lease){lease, c.comm, (int)fn, c.root,
-                                           atomic_load_explicit(&epoch, memory_order_acquire)};
-    if (espi_lease_pass(lease)) {
-        espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
-        return library(thread, fn, args, next);
-    }
+    espi_handler library = espi_generic_handler(fn);
+    struct call c = {.row = &espi_rows[fn], .args = args, .family = lease->family, .root = lease->root,
+                     .rank = mine->comm.rank, .size = mine->comm.peers};
+    c.comm = (MPI_Comm)args[(int)c.row->comm];
     /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree from
        then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the error. */
     bool refused = !read_call(thread, &c);
@@ -442,4 +417,36 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     }
     espi_lease_end(lease, (double)(espi_stats_now() - begun) * 1e-9);
     return rc;
+}
+
+espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const struct espi_row *row = &espi_rows[fn];
+    espi_handler library = espi_generic_handler(fn);
+    struct espi_mine *mine = thread->core;
+    MPI_Comm comm = (MPI_Comm)args[(int)row->comm];
+    int root = (int)args[(int)row->root];
+    struct espi_last_lease *last = mine ? &mine->lease : NULL;
+    if (last && last->lease && last->comm == comm && last->fn == (int)fn && last->root == root &&
+        last->epoch == atomic_load_explicit(&epoch, memory_order_acquire) && espi_lease_pass(last->lease)) {
+        espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
+        return library(thread, fn, args, next);
+    }
+    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) || !espi_world.trees ||
+        !(mine = espi_mine(thread)))
+        return library(thread, fn, args, next);
+    if (!espi_comm_look(&mine->comm, comm) || mine->comm.inter || root < 0 || root >= mine->comm.peers ||
+        mine->comm.peers < 3)
+        return library(thread, fn, args, next);
+    struct comm_state *state = state_of(comm, &mine->comm);
+    struct lease_entry *entry = state && state->use != UNUSED ? lease_of(state, family_of(fn), root) : NULL;
+    if (!entry)
+        return library(thread, fn, args, next);
+    mine->lease = (struct espi_last_lease){&entry->lease, comm, (int)fn, root,
+                                           atomic_load_explicit(&epoch, memory_order_acquire)};
+    if (espi_lease_pass(&entry->lease)) {
+        espi_count(mine->stats, ESPI_COUNT_tree_library, 1);
+        return library(thread, fn, args, next);
+    }
+    return leased_call(thread, fn, args, next, state, entry);
 }

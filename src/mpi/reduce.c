@@ -112,9 +112,9 @@ struct reduction {
     bool fits_int;         /* every count in elements fits the int form */
 };
 
-static MPI_Count word_count(const struct reduction *r, espi_word word)
+static MPI_Count word_count(const struct espi_row *row, espi_word word)
 {
-    return r->row->large ? (MPI_Count)word : (MPI_Count)(int)word;
+    return row->large ? (MPI_Count)word : (MPI_Count)(int)word;
 }
 
 /* Reads the call. False: leave it to MPI (counts that MPI refuses, numbers that overflow). */
@@ -150,7 +150,7 @@ static bool read_call(struct reduction *r)
         }
     } else {
         MPI_Count elements;
-        r->copies_out = word_count(r, r->args[COUNT]);
+        r->copies_out = word_count(r->row, r->args[COUNT]);
         if (r->copies_out < 0 || __builtin_mul_overflow(r->copies_out, r->view->each, &elements) ||
             __builtin_mul_overflow(r->copies_out, r->kind == ESPI_RED_BLOCK ? r->size : 1, &r->copies))
             return false;
@@ -190,7 +190,7 @@ static espi_word call_on_elements(const struct reduction *r, espi_word in, espi_
             return fail(r->row, args, MPI_ERR_NO_MEM);
         args[COUNT] = (espi_word)counts;
     } else {
-        args[COUNT] = word_count(r, args[COUNT]) * r->view->each;
+        args[COUNT] = word_count(r->row, args[COUNT]) * r->view->each;
     }
     espi_word rc = go_on(r->fn, args, next);
     if (!later)
@@ -269,12 +269,12 @@ static int64_t piece_limit(void)
 }
 
 /* A cheap look at a call with a base type: could it be larger than the limit? */
-static bool may_be_large(const struct reduction *r)
+static bool may_be_large(enum espi_reduction kind, const struct espi_row *row, const espi_word *args)
 {
-    if (!espi_world.whole || r->kind == ESPI_RED_LOCAL || r->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
+    if (!espi_world.whole || kind == ESPI_RED_LOCAL || row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
         return false;
-    return r->kind == ESPI_RED_SCATTER ||
-           word_count(r, r->args[COUNT]) > piece_limit() / 32 / (r->kind == ESPI_RED_BLOCK ? espi_world.size : 1);
+    return kind == ESPI_RED_SCATTER ||
+           word_count(row, args[COUNT]) > piece_limit() / 32 / (kind == ESPI_RED_BLOCK ? espi_world.size : 1);
 }
 
 static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
@@ -354,22 +354,16 @@ static espi_word reduce_local(struct reduction *r)
     return rc ? fail(r->row, r->args, rc) : rc;
 }
 
-espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+/* What is not simply passed on: `bit` is the operation's. */
+static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
+                                                          espi_next next, enum espi_reduction kind, unsigned bit)
 {
     MPI_Datatype type = (MPI_Datatype)args[TYPE];
     bool predefined = espi_type_is_predefined(type);
     struct espi_elements base;
     espi_word result;
-    unsigned bit;
-    struct reduction r = {.thread = thread, .fn = fn, .row = &espi_rows[fn], .args = args, .next = next};
-    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
-        !(r.mine = espi_mine(thread)))
-        return go_on(fn, args, next);
-    espi_count_call(r.mine->stats, fn);
-    r.kind = reduction_of(fn);
-    if (espi_settings.reduce == ESPI_MODE_OFF || (predefined && !may_be_large(&r)) ||
-        !(bit = espi_reduce_op_bit((MPI_Op)args[OP])))
-        return go_on(fn, args, next);
+    struct reduction r = {.thread = thread, .mine = espi_mine(thread), .fn = fn, .kind = kind, .row = &espi_rows[fn],
+                          .args = args, .next = next};
     if (predefined)
         r.view = view_base_type(type, &base) ? &base : NULL;
     else
@@ -386,4 +380,19 @@ espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_wor
     if (dense)
         return reduce_dense(&r);
     return r.kind == ESPI_RED_LOCAL ? reduce_local(&r) : reduce_with_gaps(&r);
+}
+
+espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    struct espi_mine *mine;
+    unsigned bit;
+    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) || !(mine = espi_mine(thread)))
+        return go_on(fn, args, next);
+    espi_count_call(mine->stats, fn);
+    enum espi_reduction kind = reduction_of(fn);
+    if (espi_settings.reduce == ESPI_MODE_OFF ||
+        (espi_type_is_predefined((MPI_Datatype)args[TYPE]) && !may_be_large(kind, &espi_rows[fn], args)) ||
+        !(bit = espi_reduce_op_bit((MPI_Op)args[OP])))
+        return go_on(fn, args, next);
+    return reduction_call(thread, fn, args, next, kind, bit);
 }
