@@ -253,6 +253,27 @@ static void fibonacci(struct espi_typemap *map, size_t n) /* a word as full of r
     }
 }
 
+/* The slowest kinds found for n = 2000 by a search over Sturmian words, morphisms, nested repeats and random ones. */
+static void silver(struct espi_typemap *map, size_t n)
+{
+    int64_t at = 0;
+    for (int64_t i = 1; map->n < n; i++) {
+        add(map, at);
+        at += 8 * (1 + (int64_t)((double)(i + 1) * 0.41421356237309515) - (int64_t)((double)i * 0.41421356237309515));
+    }
+}
+
+static void sturmian_runs(struct espi_typemap *map, size_t n) /* four or five at one stride, then a longer one */
+{
+    int64_t at = 0;
+    for (int64_t i = 1; map->n < n; i++)
+        for (int64_t k = (int64_t)((double)(i + 1) * 0.762) - (int64_t)((double)i * 0.762) ? 5 : 4; k >= 0; k--) {
+            if (map->n < n)
+                add(map, at);
+            at += k ? 8 : 16;
+        }
+}
+
 static const struct kind {
     const char *name;
     void (*make)(struct espi_typemap *map, size_t n);
@@ -265,7 +286,7 @@ static const struct kind {
     {"halo", halo},           {"block-cyclic", block_cyclic},     {"triangle", triangle},
     {"ragged", ragged},       {"ragged-records", ragged_records}, {"ragged-near", ragged_near},
     {"profiles", profiles},   {"long-rows", long_rows},           {"two-distances", two_distances},
-    {"fibonacci", fibonacci},
+    {"fibonacci", fibonacci}, {"silver", silver},                 {"sturmian-runs", sturmian_runs},
 };
 
 static const char *const sets[] = {"basic", "mpi", "ext"};

@@ -129,13 +129,15 @@ done:
 }
 
 /* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough
-   for half a second or so and the near-linear cases of any size. */
+   for half a second or so and the near-linear cases of any size. Where the dense method is next, only about as much as
+   that takes. */
 static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *map,
                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {
     uint64_t limit = UINT64_C(30000000) + 50 * (uint64_t)map->n;
     if (map->n <= options->exact_limit) {
-        limit = 0;
+        uint64_t thousands = map->n / 1000 + 1, n = map->n;
+        limit = 3000000 + (thousands < 1000 ? n * n * n / 2000 : UINT32_MAX);
     } else if (options->budget_ns > 0) {
         limit = options->budget_ns / 10 + 1;
     }

@@ -70,6 +70,8 @@ espi_status espi_sparse_begin(struct espi_sparse *s)
 void espi_sparse_finish(struct espi_sparse *s)
 {
     free(s->intervals);
+    for (size_t i = 0; i < s->nruns; i++)
+        espi_period_part_release(s->runs[i].part);
     free(s->runs);
     free(s->run_links);
     free(s->families);
@@ -119,7 +121,7 @@ espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_
                                     struct espi_reconstruction *out)
 {
     uint64_t ahead = 5000000 + 8 * (uint64_t)map->n;
-    if (work_limit > 0 && work_limit / 4 < ahead)
-        ahead = work_limit / 4;
+    if (work_limit > 0 && work_limit / 4 * 3 < ahead)
+        ahead = work_limit / 4 * 3;
     return espi_sparse_reconstruct(arena, map, options, work_limit, ahead, out);
 }

@@ -48,6 +48,7 @@ struct espi_period_run {
     uint32_t most; /* periods of the longest block that has a square inside */
     bool drops;    /* squares of two and more periods are left out (Lemma 6) */
     int64_t spare; /* the blocks left out cost at least this or as much as one period */
+    struct espi_period_part *part; /* its first periods as a map of their own, when that was needed */
 };
 
 /* What the running minima of one family (or of the leaves) hold while a row is filled. */
@@ -106,7 +107,7 @@ struct espi_line_state {
     uint32_t stamp;
     uint32_t opened; /* the first stretch and block of this row */
     uint32_t opened_block;
-    uint32_t now, end;         /* the present stretch, its last block */
+    uint32_t now, at, end;     /* the present stretch, its first and last block */
     struct espi_source inside; /* with s2 the present stride: up to any block of this stretch */
     struct espi_source after;  /* with s2 the stride before: up to its second block */
     struct espi_source join1, join2;
@@ -212,6 +213,7 @@ int64_t espi_sparse_least_struct(const struct espi_sparse *s, uint64_t k, uint64
 /* The family's block, of one period, costs `cost`: are blocks of more periods no cheaper? If one is, s->failed is
    set and the answer ESPI_ERR_LIMIT. */
 espi_status espi_sparse_certify(struct espi_sparse *s, const struct espi_family *f, int64_t cost);
+void espi_period_part_release(struct espi_period_part *part);
 
 /* sparse_family.c: squares collected block length by block length, linked into families. */
 struct espi_builder {
@@ -249,10 +251,10 @@ espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int
 
 /* sparse_line.c: the lines of all chains on which strided buckets may be worth while. */
 espi_status espi_sparse_lines(struct espi_sparse *s);
-/* sparse_strided.c: boundary k of the line becomes a source (as in sparse_row.c; `stamp` tells rows and chains
-   apart). The best of two or more strided buckets that end with block k + 1; path[0] is at entry u. */
-struct espi_source espi_sparse_strided(struct espi_sparse *s, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
-                                       const int64_t *path);
+/* sparse_strided.c: block k of the line, the first of a stretch or of a row, becomes a source (as in sparse_row.c;
+   `stamp` tells rows and chains apart): brings the state of the line up to date. path[0] is at entry u. */
+void espi_sparse_enter(struct espi_sparse *s, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
+                       const int64_t *path);
 
 /* sparse_root.c: the best tree over [u, u + len) whose root is a leaf or repetition. */
 struct espi_root {

@@ -68,6 +68,9 @@ espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b)
     return status;
 }
 
+/* Each square is in the rows of the blocks around it, of many when strided runs are not the best there is. */
+enum { ROWS = 64 };
+
 espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b)
 {
     espi_status status = ESPI_OK;
@@ -81,6 +84,8 @@ espi_status espi_sparse_expand_all(struct espi_sparse *s, struct espi_builder *b
         }
         if (!status)
             status = espi_sparse_work(s, (s->n - q) / 8);
+        if (b->nall + b->n > s->work_limit / ROWS) /* their rows would be too much: told at once */
+            status = ESPI_ERR_LIMIT;
         if (!status)
             status = espi_builder_close(s, b);
     }

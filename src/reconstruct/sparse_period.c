@@ -9,7 +9,7 @@
  */
 #include "reconstruct/sparse.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 int64_t espi_sparse_least_struct(const struct espi_sparse *s, uint64_t k, uint64_t p)
 {
@@ -21,37 +21,73 @@ int64_t espi_sparse_least_struct(const struct espi_sparse *s, uint64_t k, uint64
     return s->costs.struc + (by_long < by_one ? by_long : by_one);
 }
 
+struct espi_period_part {
+    struct espi_typemap map;
+    struct espi_sparse solver;
+    uint32_t periods; /* blocks of so many begin at every entry of the first period */
+};
+
+void espi_period_part_release(struct espi_period_part *part)
+{
+    if (part)
+        espi_sparse_finish(&part->solver);
+    free(part);
+}
+
+/* The rotations of a period share one part: most blocks in it are blocks of many of them. */
+static espi_status open_part(struct espi_sparse *s, struct espi_period_run *r, uint32_t periods)
+{
+    if (r->part && r->part->periods >= periods)
+        return ESPI_OK;
+    espi_period_part_release(r->part);
+    r->part = calloc(1, sizeof *r->part);
+    if (!r->part)
+        return ESPI_ERR_MEMORY;
+    size_t n = (size_t)(periods + 1) * r->period; /* at most r->most + 1 <= 2 r->most periods: inside the run */
+    r->part->periods = periods;
+    r->part->map = (struct espi_typemap){n, n, s->map->disp + r->lo, s->map->base + r->lo};
+    struct espi_sparse *part = &r->part->solver;
+    part->map = &r->part->map;
+    part->n = (uint32_t)n;
+    part->costs = s->costs;
+    part->buckets = s->buckets;
+    part->strided = s->strided;
+    part->even = s->even;
+    part->even_kind = s->even_kind;
+    part->uniform = s->uniform;
+    part->runs_are_best = s->runs_are_best;
+    part->drop_periods = part->keep_whole = true;
+    part->ahead = s->ahead < 64 * (uint64_t)n ? s->ahead : 64 * (uint64_t)n;
+    part->work_limit = s->work_limit - s->work;
+    espi_status status = espi_sparse_begin(part);
+    s->failed = s->failed || part->failed;
+    return status ? status : espi_sparse_work(s, part->work);
+}
+
 espi_status espi_sparse_certify(struct espi_sparse *s, const struct espi_family *f, int64_t cost)
 {
-    const struct espi_period_run *r = &s->runs[f->period_run];
+    struct espi_period_run *r = &s->runs[f->period_run];
     uint32_t p = r->period, last = 1;
     while (last < r->most && espi_sparse_least_struct(s, last + 1, p) < cost)
         last++;
     if (last < 2)
         return ESPI_OK;
-    /* The same content begins in the first period of the run, where `last` periods follow. */
-    uint32_t u = r->lo + (f->start + p - r->lo % p) % p;
-    struct espi_typemap map = {(size_t)last * p, (size_t)last * p, s->map->disp + u, s->map->base + u};
-    struct espi_sparse part = {.map = &map, .n = last * p, .costs = s->costs, .buckets = s->buckets};
-    part.strided = s->strided;
-    part.even = s->even;
-    part.even_kind = s->even_kind;
-    part.uniform = s->uniform;
-    part.runs_are_best = s->runs_are_best;
-    part.drop_periods = part.keep_whole = true;
-    part.ahead = s->ahead < 64 * (uint64_t)part.n ? s->ahead : 64 * (uint64_t)part.n;
-    part.work_limit = s->work_limit - s->work;
-    espi_status status = espi_sparse_begin(&part);
-    for (uint32_t k = 2; k <= last && !status && !part.failed; k++) {
+    espi_status status = open_part(s, r, last);
+    if (status)
+        return s->failed ? ESPI_ERR_LIMIT : status;
+    struct espi_sparse *part = &r->part->solver;
+    uint32_t u = (f->start + p - r->lo % p) % p; /* the same content, in the first period */
+    uint64_t before = part->work;
+    part->work_limit = before + (s->work_limit - s->work);
+    for (uint32_t k = 2; k <= last && !status && !part->failed; k++) {
         struct espi_solution solution;
-        status = espi_sparse_solve(&part, 0, k * p, cost, &solution);
+        status = espi_sparse_solve(part, u, k * p, cost, &solution);
         if (!status)
-            part.failed = solution.cost < cost;
+            part->failed = solution.cost < cost;
         espi_solution_release(&solution);
     }
-    s->failed = part.failed;
+    s->failed = part->failed;
     if (!status)
-        status = espi_sparse_work(s, part.work);
-    espi_sparse_finish(&part);
+        status = espi_sparse_work(s, part->work - before);
     return s->failed ? ESPI_ERR_LIMIT : status;
 }

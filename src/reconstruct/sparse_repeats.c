@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* From so many periods on, squares of multiples are left out (Lemma 6). With fewer there are not many, and to solve
+   their blocks as they come takes less than to certify in maps of their own, one within the other, that they do not
+   matter: words with many short runs (Sturmian words, morphisms) took 10 to 1000 times as long otherwise. */
+enum { WORTH_DROPPING = 8 };
+
 struct finder {
     struct espi_sparse *s;
     uint32_t *hash; /* of the W tokens from here */
@@ -60,8 +65,8 @@ static espi_status add_run(struct espi_sparse *s, uint32_t lo, uint32_t hi, uint
         return status;
     uint32_t id = (uint32_t)s->nruns++;
     uint32_t most = (hi - lo + 1) / 2 / q; /* a square of k periods has 2kq entries, the run hi - lo + 1 */
-    bool drops = s->drop_periods && most > 1 && !(s->keep_whole && lo == 0 && hi == s->n - 1);
-    s->runs[id] = (struct espi_period_run){lo, hi, q, most, drops, espi_sparse_least_struct(s, 2, q)};
+    bool drops = s->drop_periods && most >= WORTH_DROPPING && !(s->keep_whole && lo == 0 && hi == s->n - 1);
+    s->runs[id] = (struct espi_period_run){lo, hi, q, most, drops, espi_sparse_least_struct(s, 2, q), NULL};
     for (uint32_t k = 1; k <= (drops ? 1 : most) && !status; k++)
         status = add_interval(s, (struct espi_interval){k * q, lo, hi - k * q, id, k});
     if (most < 2)

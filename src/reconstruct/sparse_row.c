@@ -37,12 +37,15 @@ static inline void forget(struct espi_minima *m, uint32_t stamp)
     m->stamp = stamp;
     m->last_stride = ESPI_SPARSE_NONE;
     m->idx = m->vec = m->any = m->bucket = ESPI_SPARSE_INF;
+    m->idx_from = m->vec_from = m->any_from = m->bucket_from = 0;
 }
 
 /* Boundary k of a chain, at relative position `from`, becomes a source; the next stride is number `stride`, recorded
    in w; edges into boundary k + 2 at `to`, their block and struc_each costing `block`. */
-static inline void advance(const struct row *r, struct espi_minima *m, struct espi_by_stride *w, int64_t k,
-                           uint32_t from, uint32_t to, uint32_t stride, int64_t block, uint32_t family)
+static inline __attribute__((always_inline)) void advance(const struct row *r, struct espi_minima *m,
+                                                          struct espi_by_stride *w, int64_t k, uint32_t from,
+                                                          uint32_t to, uint32_t stride, int64_t block,
+                                                          uint32_t family)
 {
     const struct espi_costs *c = &r->s->costs;
     int64_t x = r->path[from];
@@ -80,8 +83,15 @@ static inline void advance(const struct row *r, struct espi_minima *m, struct es
 static inline void advance_strided(const struct row *r, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
                                    uint32_t to, int64_t block, uint32_t family)
 {
-    struct espi_source best = espi_sparse_strided(r->s, line, stamp, k, u, r->path);
-    relax(r, to, best.cost + block, best.from, ESPI_EDGE_STRIDED, family);
+    struct espi_line_state *state = &r->s->line_state[line];
+    if (state->stamp != stamp || k == state->end)
+        espi_sparse_enter(r->s, line, stamp, k, u, r->path);
+    block += r->s->costs.bucket;
+    relax(r, to, state->inside.cost + block, state->inside.from, ESPI_EDGE_STRIDED, family);
+    if (k == state->at)
+        relax(r, to, state->after.cost + block, state->after.from, ESPI_EDGE_STRIDED, family);
+    relax(r, to, state->singles.cost + r->s->costs.bucket_each * (k - state->at) + block, state->singles.from,
+          ESPI_EDGE_STRIDED, family);
 }
 
 espi_status espi_sparse_row(struct espi_sparse *s, uint32_t u, uint32_t len, int64_t *path, struct espi_edge *edge)

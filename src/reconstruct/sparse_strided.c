@@ -74,6 +74,7 @@ static void open(const struct walk *w, uint32_t block)
     const struct espi_stretch *t = &s->stretches[low];
     state->opened = state->now = low;
     state->opened_block = block;
+    state->at = block; /* `after` is nothing, and so are single blocks */
     state->end = t->at + t->length;
     state->inside = state->after = state->join1 = state->join2 = state->singles = nothing;
     for (uint32_t i = t->first; i < t->end; i++)
@@ -143,25 +144,19 @@ static void enter(const struct walk *w, uint32_t j)
         lower_by(&state->singles, state->join2, 2 * w->each);
     }
     state->now = j;
+    state->at = t->at;
     state->end = t->at + t->length;
 }
 
-struct espi_source espi_sparse_strided(struct espi_sparse *s, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
-                                       const int64_t *path)
+void espi_sparse_enter(struct espi_sparse *s, uint32_t line, uint32_t stamp, uint32_t k, uint32_t u,
+                       const int64_t *path)
 {
     struct espi_line_state *state = &s->line_state[line];
     const struct walk w = {s, &s->lines[line], state, u, path, s->costs.bucket_each};
     if (state->stamp != stamp) {
         state->stamp = stamp;
         open(&w, k);
-    } else if (k == state->end) {
+    } else {
         enter(&w, state->now + 1);
     }
-    uint32_t inside = k - s->stretches[state->now].at;
-    struct espi_source best = state->inside;
-    if (inside == 0)
-        lower_by(&best, state->after, 0);
-    lower_by(&best, state->singles, w.each * inside);
-    best.cost += s->costs.bucket;
-    return best;
 }
