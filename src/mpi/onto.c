@@ -24,6 +24,11 @@
 #include "stats/stats.h"
 
 enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
+/* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but for one in
+   SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed. */
+enum { FIRST_LOOK = 8, SAMPLE = 16 };
+/* Of the uses of pairs that a thread does not remember, one in so many is counted: programs may use thousands in turn. */
+enum { UNKNOWN_SAMPLE = 4 };
 
 struct slot {
     struct espi_onto_key key;
@@ -41,9 +46,10 @@ struct layouts {
     UT_hash_handle hh;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots and plans */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, pairs_seen and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
+static unsigned pairs_seen;
 static struct layouts *plans;
 static unsigned plans_made;
 static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
@@ -58,8 +64,10 @@ static struct slot *slot_of(const struct espi_onto_key *key) /* under the lock *
 {
     uint64_t h = mix(mix(mix(mix(0, key->from), key->onto), (uint64_t)key->from_count), (uint64_t)key->onto_count);
     struct slot *s = &slots[h % SLOTS];
-    if (memcmp(&s->key, key, sizeof *key) != 0)
-        *s = (struct slot){.key = *key, .look = 1};
+    if (memcmp(&s->key, key, sizeof *key) != 0) {
+        bool at_once = espi_settings.datatypes == ESPI_MODE_ALWAYS || pairs_seen++ % SAMPLE == 0;
+        *s = (struct slot){.key = *key, .look = at_once ? 1 : FIRST_LOOK};
+    }
     return s;
 }
 
@@ -272,12 +280,16 @@ const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const st
     unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
     struct espi_onto_key key = {life_of(from->type), life_of(onto->type), from->count, onto->count};
     uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 + (uint64_t)key.from_count;
-    struct espi_onto_known *place = &espi_mine(thread)->onto.known[(h ^ h >> 8) % 8];
+    struct espi_onto_cache *cache = &espi_mine(thread)->onto;
+    struct espi_onto_known *place = &cache->known[(h ^ h >> 8) % 8];
 
     if (key.from == 0 || key.onto == 0)
         return NULL;
-    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
+    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0) {
+        if (espi_settings.datatypes == ESPI_MODE_AUTO && ++cache->unknown % UNKNOWN_SAMPLE != 0)
+            return NULL;
         return slow(place, now, &key, 1, from, onto);
+    }
     if (place->wait == 0)
         return place->plan;
     return ++place->waited < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);

@@ -44,6 +44,7 @@ struct espi_onto_cache {
         const struct espi_onto_plan *plan; /* NULL: not to be copied */
         uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
     } known[8];
+    unsigned unknown; /* uses of pairs that were not among them */
 };
 
 /* The plan for one use of a pair; NULL: leave it to MPI. At least one type is not predefined. */
