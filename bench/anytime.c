@@ -1,7 +1,8 @@
 /*
  * Beyond the budget: how tree and proved lower bound approach each other as the budget grows, for maps that the exact
  * method does not finish. No MPI, one core. Usage: anytime [N] [LARGEST_BUDGET_MS]; default 100000 and 10000.
- * Columns: kind, n, budget in ms, processor time in ms, cost of the plain list, of the tree, lower bound, tree / bound.
+ * Columns: kind, n, budget in ms, processor time in ms, cost of the plain list, of the tree, lower bound, tree /
+ * bound.
  */
 #include <inttypes.h>
 #include <stdio.h>

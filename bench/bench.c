@@ -48,8 +48,9 @@ int bench_native(struct bench_calls *out)
     *(void **)&out->alltoallw = dlsym(handle, "PMPI_Alltoallw");
     *(void **)&out->sendrecv = dlsym(handle, "PMPI_Sendrecv");
     *(void **)&out->gather = dlsym(handle, "PMPI_Gather");
-    if (!out->send || !out->recv || !out->pack || !out->unpack || !out->pack_size || !out->type_size || !out->commit ||
-        !out->type_free || !out->barrier || !out->bcast || !out->alltoallw || !out->sendrecv || !out->gather)
+    if (!out->send || !out->recv || !out->pack || !out->unpack || !out->pack_size || !out->type_size ||
+        !out->commit || !out->type_free || !out->barrier || !out->bcast || !out->alltoallw || !out->sendrecv ||
+        !out->gather)
         return -1;
     return 0;
 }

@@ -1,6 +1,7 @@
 /*
- * What the benchmark programs share: a clock, medians, and MPI's own functions fetched past any preloaded library, so that
- * one process can compare a call that Espalier sees with the same call made natively, in turns, on the same types.
+ * What the benchmark programs share: a clock, medians, and MPI's own functions fetched past any preloaded library, so
+ * that one process can compare a call that Espalier sees with the same call made natively, in turns, on the same
+ * types.
  */
 #ifndef ESPI_BENCH_H
 #define ESPI_BENCH_H
@@ -8,7 +9,8 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* MPI calls of one origin: as the program writes them (and a preload library sees them), or the library's own PMPI_X. */
+/* MPI calls of one origin: as the program writes them (and a preload library sees them), or the library's own
+   PMPI_X. */
 struct bench_calls {
     int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
     int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);

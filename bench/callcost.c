@@ -1,10 +1,11 @@
 /*
- * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made natively (the
- * MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
+ * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made
+ * natively (the MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
  *
  *   callcost [--calls N] [--blocks N] [--trips N]
  *
- * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per call:
+ * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
+ * call:
  * native median, seen median, median of the paired differences, ratio. With two ranks or more also the ping-pong of
  * ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
  */
@@ -24,8 +25,8 @@ static void say(const char *what, const char *each, double *native, double *seen
     size_t n = (size_t)blocks;
     double before = bench_quantile(native, n, 0.5), after = bench_quantile(seen, n, 0.5);
 
-    printf("%-24s native %8.2f ns  seen %8.2f ns  added %6.2f ns (quartiles %.2f .. %.2f) per %s  ratio %.4f\n", what, before,
-           after, bench_quantile(added, n, 0.5) * share, bench_quantile(added, n, 0.25) * share,
+    printf("%-24s native %8.2f ns  seen %8.2f ns  added %6.2f ns (quartiles %.2f .. %.2f) per %s  ratio %.4f\n", what,
+           before, after, bench_quantile(added, n, 0.5) * share, bench_quantile(added, n, 0.25) * share,
            bench_quantile(added, n, 0.75) * share, each, after / before);
 }
 
@@ -112,8 +113,8 @@ int main(int argc, char **argv)
         bench_die("no memory, or no PMPI_Pack_size");
 
     if (rank == 0) {
-        printf("# espalier %s; blocks %d, calls per block %d\n", bench_intercepted() ? "preloaded" : "NOT preloaded", blocks,
-               calls);
+        printf("# espalier %s; blocks %d, calls per block %d\n", bench_intercepted() ? "preloaded" : "NOT preloaded",
+               blocks, calls);
         for (int i = 0; i < blocks; i++) {
             a[i] = pack_size_block(native_pack_size);
             b[i] = pack_size_block(MPI_Pack_size);

@@ -1,11 +1,12 @@
 /*
- * What Espalier adds to making a datatype: MPI_Type_commit, the first use and MPI_Type_free of an index list of n blocks,
- * natively (the MPI library's own functions, past any preload) and as the program's calls, in turns in one process.
+ * What Espalier adds to making a datatype: MPI_Type_commit, the first use and MPI_Type_free of an index list of n
+ * blocks, natively (the MPI library's own functions, past any preload) and as the program's calls, in turns in one
+ * process.
  *
  *   commit [--rounds N]
  *
- * "known": the same layout again and again, as a program that builds its types in every time step. "once": another layout
- * every time. Prints medians in nanoseconds, and the median of the paired differences.
+ * "known": the same layout again and again, as a program that builds its types in every time step. "once": another
+ * layout every time. Prints medians in nanoseconds, and the median of the paired differences.
  */
 #include "bench/bench.h"
 
@@ -76,10 +77,12 @@ static void run(const struct bench_calls *native, int n, int known, int *len, in
             added[step][i] = times[SEEN][step][i] - times[NATIVE][step][i];
     }
     for (step = 0; step < STEPS; step++) {
-        double before = bench_quantile(times[NATIVE][step], many, 0.5), after = bench_quantile(times[SEEN][step], many, 0.5);
+        double before = bench_quantile(times[NATIVE][step], many, 0.5),
+               after = bench_quantile(times[SEEN][step], many, 0.5);
 
         printf("n=%-5d %-6s %-10s native %9.0f ns  seen %9.0f ns  added %8.0f ns  ratio %.2f\n", n,
-               known ? "known" : "once", steps[step], before, after, bench_quantile(added[step], many, 0.5), after / before);
+               known ? "known" : "once", steps[step], before, after, bench_quantile(added[step], many, 0.5),
+               after / before);
         free(added[step]);
         free(times[NATIVE][step]);
         free(times[SEEN][step]);

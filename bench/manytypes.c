@@ -11,9 +11,9 @@
  *        steps   a tenth of the types, made, packed, exchanged and freed anew in each of 10 time steps
  * KIND   block (MPI_Type_create_indexed_block), indexed (MPI_Type_indexed, lengths 1 and 2), struct (two base types)
  *
- * Layout t is a window, from position t on, of one long irregular list, so that nothing but MPI's work is timed. With 1 rank
- * nothing waits. Prints one line: case/kind, seconds (wall) and processor seconds of the part with the types, processor
- * seconds of the process before it (MPI_Init above all), and the most memory that was resident, in KiB.
+ * Layout t is a window, from position t on, of one long irregular list, so that nothing but MPI's work is timed. With
+ * 1 rank nothing waits. Prints one line: case/kind, seconds (wall) and processor seconds of the part with the types,
+ * processor seconds of the process before it (MPI_Init above all), and the most memory that was resident, in KiB.
  *
  * `scripts/bench-pairs manytypes` runs every case natively and under Espalier in turns, and prints ratios.
  */

@@ -1,7 +1,7 @@
 /*
  * Data that a process sends to itself, from one layout to another: the same call natively (`mpi`) and as the program
- * makes it, under Espalier (`espalier`), and a plain loop in C that knows both layouts (`hand`). All take turns in one
- * process, on one rank.
+ * makes it, under Espalier (`espalier`), and a plain loop in C that knows both layouts (`hand`). All take turns in
+ * one process, on one rank.
  *
  *   onto [--millis MS] [--call NAME]        under `espalier run`; MPI_COMM_SELF is used
  *
@@ -93,7 +93,8 @@ static struct pair column(int n)
 
 static struct pair list(void)
 {
-    struct pair p = {"irregular to dense", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, BLOCK * BLOCKS, BLOCKS, irregular_by_hand};
+    struct pair p = {"irregular to dense", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, BLOCK * BLOCKS, BLOCKS,
+                     irregular_by_hand};
     int at = 0;
     for (int i = 0; i < BLOCKS; i++) {
         irregular[i] = at;
@@ -141,8 +142,8 @@ static void run(const struct pair *p, int call, int way)
     if (way == HAND)
         p->hand(p->n);
     else if (call == 0)
-        calls[way].sendrecv(from, p->send_count, p->send, 0, 1, onto, p->receive_count, p->receive, 0, 1, MPI_COMM_SELF,
-                            MPI_STATUS_IGNORE);
+        calls[way].sendrecv(from, p->send_count, p->send, 0, 1, onto, p->receive_count, p->receive, 0, 1,
+                            MPI_COMM_SELF, MPI_STATUS_IGNORE);
     else if (call == 1)
         calls[way].alltoallw(from, &p->send_count, &zero, &p->send, onto, &p->receive_count, &zero, &p->receive,
                              MPI_COMM_SELF);
@@ -211,8 +212,8 @@ int main(int argc, char **argv)
         bench_die("no memory");
     for (size_t i = 0; i < bytes / sizeof *from; i++)
         from[i] = (double)i;
-    struct pair pairs[] = {transpose(16, "transpose 16"), transpose(128, "transpose 128"), transpose(1000, "transpose 1000"),
-                           column(1000), list(), particles(PARTICLES), face(100)};
+    struct pair pairs[] = {transpose(16, "transpose 16"), transpose(128, "transpose 128"),
+                           transpose(1000, "transpose 1000"), column(1000), list(), particles(PARTICLES), face(100)};
     printf("call\tlayouts\tmpi_us\tespalier_us\thand_us\tmpi/espalier\thand/espalier\n");
     for (int call = 0; call < 3; call++)
         for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)

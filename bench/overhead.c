@@ -1,10 +1,11 @@
 /*
- * What Espalier adds to calls that it leaves alone or only looks at, the library's own functions and the program's calls in
- * turns in one process (2 ranks):
- *   - local calls on a predefined type (MPI_Type_size and MPI_Pack_size of MPI_INT), and an 8-byte ping-pong of MPI_INT:
+ * What Espalier adds to calls that it leaves alone or only looks at, the library's own functions and the program's
+ * calls in turns in one process (2 ranks):
+ *   - local calls on a predefined type (MPI_Type_size and MPI_Pack_size of MPI_INT), and an 8-byte ping-pong of
+ *     MPI_INT:
  *     nanoseconds;
- *   - the commit of a layout known already (an irregular list of n blocks, made, committed and freed again and again), and
- *     the whole life of such a type that is packed once: microseconds.
+ *   - the commit of a layout known already (an irregular list of n blocks, made, committed and freed again and
+ *     again), and the whole life of such a type that is packed once: microseconds.
  *
  *   overhead [--blocks N]
  *
@@ -49,9 +50,9 @@ static void compare(const char *name, double scale, const char *unit, work run, 
     for (way = 0; way < WAYS; way++)
         med[way] = scale * bench_quantile(times[way], (size_t)blocks, 0.5);
     if (rank == 0)
-        printf("%-34s %10.2f %10.2f %10.2f   %7.2f to %-7.2f %s\n", name, med[NATIVE], med[SEEN], med[SEEN] - med[NATIVE],
-               scale * bench_quantile(more, (size_t)blocks, 0.25), scale * bench_quantile(more, (size_t)blocks, 0.75),
-               unit);
+        printf("%-34s %10.2f %10.2f %10.2f   %7.2f to %-7.2f %s\n", name, med[NATIVE], med[SEEN],
+               med[SEEN] - med[NATIVE], scale * bench_quantile(more, (size_t)blocks, 0.25),
+               scale * bench_quantile(more, (size_t)blocks, 0.75), unit);
     fflush(stdout);
     free(times[NATIVE]);
     free(times[SEEN]);

@@ -1,12 +1,14 @@
 /*
- * Ping-pong between ranks 0 and 1, and pack and unpack on rank 0, of noncontiguous types: natively (the MPI library's own
- * functions, past any preload), as the program's own calls (which Espalier sees when preloaded), packed by hand, and as
- * contiguous bytes. All four take turns in one process on the same types, so the ratios do not depend on the day.
+ * Ping-pong between ranks 0 and 1, and pack and unpack on rank 0, of noncontiguous types: natively (the MPI library's
+ * own functions, past any preload), as the program's own calls (which Espalier sees when preloaded), packed by hand,
+ * and as contiguous bytes. All four take turns in one process on the same types, so the ratios do not depend on the
+ * day.
  *
  *   pingpong [--case NAME,..] [--n N] [--blocks N] [--millis MS] [--warm MS] [--seed S]
  *
- * Prints one line per case and operation: medians in microseconds (half a round trip for pingpong), native/seen as `speedup`
- * with its quartiles over paired blocks, and the bytes of one message. The data received are compared with what was sent.
+ * Prints one line per case and operation: medians in microseconds (half a round trip for pingpong), native/seen as
+ * `speedup` with its quartiles over paired blocks, and the bytes of one message. The data received are compared with
+ * what was sent.
  */
 #include "bench/bench.h"
 
@@ -113,8 +115,8 @@ static void irregular(struct layout *l, int blocks)
     MPI_Type_create_indexed_block(blocks, 3, l->displacements, MPI_DOUBLE, &l->type);
 }
 
-/* Copies a packed item into its places (out = 1) or out of them, as a person would write it for layouts like these: the
- * first block, then blocks of one constant length. */
+/* Copies a packed item into its places (out = 1) or out of them, as a person would write it for layouts like these:
+ * the first block, then blocks of one constant length. */
 static inline void copy_rest(const struct layout *l, char *places, char *packed, int out, size_t bytes)
 {
     int i;
@@ -246,9 +248,9 @@ static void report(const struct layout *l, const char *what, double *times[WAYS]
         ratios[i] = times[NATIVE][i] / times[SEEN][i];
     for (way = 0; way < WAYS; way++)
         med[way] = 1e6 * bench_quantile(times[way], n, 0.5) / divisor;
-    printf("%-15s %-9s %8d %10.3f %10.3f %8.2f %6.2f-%-6.2f %10.3f %10.3f\n", l->name, what, l->bytes, med[NATIVE], med[SEEN],
-           med[NATIVE] / med[SEEN], bench_quantile(ratios, n, 0.25), bench_quantile(ratios, n, 0.75), med[HAND],
-           med[CONTIGUOUS]);
+    printf("%-15s %-9s %8d %10.3f %10.3f %8.2f %6.2f-%-6.2f %10.3f %10.3f\n", l->name, what, l->bytes, med[NATIVE],
+           med[SEEN], med[NATIVE] / med[SEEN], bench_quantile(ratios, n, 0.25), bench_quantile(ratios, n, 0.75),
+           med[HAND], med[CONTIGUOUS]);
     fflush(stdout);
     free(ratios);
 }
@@ -398,8 +400,8 @@ int main(int argc, char **argv)
     if (rank == 0) {
         printf("#@intercepted=%s\n", bench_intercepted() ? "yes" : "no");
         printf("#@n=%d\n#@seed=%lu\n#@blocks=%d\n", options.n, options.seed, options.blocks);
-        printf("%-15s %-9s %8s %10s %10s %8s %-13s %10s %10s\n", "#case", "operation", "bytes", "native_us", "seen_us", "speedup",
-               "   quartiles", "by_hand_us", "contig_us");
+        printf("%-15s %-9s %8s %10s %10s %8s %-13s %10s %10s\n", "#case", "operation", "bytes", "native_us",
+               "seen_us", "speedup", "   quartiles", "by_hand_us", "contig_us");
     }
     cases = malloc(strlen(options.cases) + 1);
     if (cases == NULL)

@@ -1,7 +1,8 @@
 /*
  * MPI_SUM on derived datatypes of doubles, against what programs can do without Espalier: the same elements as
  * count x MPI_DOUBLE in a contiguous buffer (`base`); packed, reduced and unpacked by the program with MPI_Pack and
- * MPI_Unpack (`hand`); and a user-defined operation on the derived type (`userop`). All ways take turns in one process.
+ * MPI_Unpack (`hand`); and a user-defined operation on the derived type (`userop`). All ways take turns in one
+ * process.
  *
  *   reduce [--millis MS] [--blocks N]        under `espalier run`; one rank or more
  *
@@ -155,9 +156,10 @@ static void measure(struct layout l, int local)
         free(times[way]);
     }
     if (rank == 0)
-        printf("%-12s %-9s %8d %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", local ? "Reduce_local" : "Allreduce",
-               l.name, l.elements, median[BASE], median[DERIVED], median[HAND], median[USEROP],
-               median[DERIVED] / median[BASE], median[DERIVED] / median[HAND], median[USEROP] / median[DERIVED]);
+        printf("%-12s %-9s %8d %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n",
+               local ? "Reduce_local" : "Allreduce", l.name, l.elements, median[BASE], median[DERIVED], median[HAND],
+               median[USEROP], median[DERIVED] / median[BASE], median[DERIVED] / median[HAND],
+               median[USEROP] / median[DERIVED]);
     MPI_Type_free(&l.type);
     free(b.in), free(b.out), free(b.packed_in), free(b.packed_out);
 }
@@ -180,8 +182,8 @@ int main(int argc, char **argv)
         bench_die("MPI_SUM on a derived type needs Espalier: start this program under `espalier run`");
     MPI_Op_create(add_user, 1, &user_sum);
     if (rank == 0)
-        printf("# %d ranks; microseconds\n%-12s %-9s %8s %10s %10s %10s %10s %10s %10s %10s\n", size, "call", "layout",
-               "elements", "base", "derived", "hand", "userop", "der/base", "der/hand", "user/der");
+        printf("# %d ranks; microseconds\n%-12s %-9s %8s %10s %10s %10s %10s %10s %10s %10s\n", size, "call",
+               "layout", "elements", "base", "derived", "hand", "userop", "der/base", "der/hand", "user/der");
     for (int local = 1; local >= 0; local--)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             measure(dense(sizes[i]), local);

@@ -1,6 +1,7 @@
 /*
- * Sends the first row and the first column of an n x n matrix of int from rank 0 to rank 1 and back, and packs it, with
- * the same 2n - 1 elements described to MPI in three ways. An ordinary MPI program: it knows nothing of Espalier.
+ * Sends the first row and the first column of an n x n matrix of int from rank 0 to rank 1 and back, and packs it,
+ * with the same 2n - 1 elements described to MPI in three ways. An ordinary MPI program: it knows nothing of
+ * Espalier.
  *
  *   mpicc -O2 rowcol.c -o rowcol
  *   mpiexec -n 2 ./rowcol [n]

@@ -1,7 +1,7 @@
 /*
- * Adds up the upper trapezoids of one m x n matrix per rank, in place of a reduction over whole matrices: the type has
- * row i from column i on, so MPI_Reduce with MPI_SUM leaves the elements below the diagonal as they are. An ordinary
- * MPI program that knows nothing of Espalier; MPICH alone refuses MPI_SUM on a derived type.
+ * Adds up the upper trapezoids of one m x n matrix per rank, in place of a reduction over whole matrices: the type
+ * has row i from column i on, so MPI_Reduce with MPI_SUM leaves the elements below the diagonal as they are. An
+ * ordinary MPI program that knows nothing of Espalier; MPICH alone refuses MPI_SUM on a derived type.
  *
  *   trapezoid [M N]
  */

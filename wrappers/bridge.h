@@ -46,8 +46,8 @@ struct espi_stub {
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
 };
 
-/* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. The stub
-   calls it once per process, before any wrapped call is passed on, and never unloads the core. */
+/* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. The
+   stub calls it once per process, before any wrapped call is passed on, and never unloads the core. */
 typedef const struct espi_core *(*espi_core_start_fn)(const struct espi_stub *stub);
 #define ESPI_CORE_START "espi_core_start"
 

@@ -41,7 +41,8 @@ static void say_about(const char *before, const char *name, const char *after)
     espi_say(text);
 }
 
-/* Two MPI libraries may be loaded. The program's calls go to the first in scope: is that the one we were built for? */
+/* Two MPI libraries may be loaded. The program's calls go to the first in scope: is that the one we were built
+   for? */
 static bool same_library(void *mpi)
 {
     typedef int (*version_fn)(char *, int *);

@@ -1,14 +1,14 @@
 /*
  * The exported functions: MPI_X and PMPI_X for each row of api.def that is not LEAVE.
  *
- * Why PMPI_X too: Fortran layers call it directly (see the stacking table in the notes on design). Why no aliases: each
- * of the two passes calls on to the next definition of its own name, which is what would have been called without us,
- * whatever other tools stand before or behind.
+ * Why PMPI_X too: Fortran layers call it directly (see the stacking table in the notes on design). Why no aliases:
+ * each of the two passes calls on to the next definition of its own name, which is what would have been called
+ * without us, whatever other tools stand before or behind.
  *
  * A call that is made while the same thread is inside one (by the core, another tool, a callback, MPI itself) goes
- * straight on. `frame` tells: the stack grows downwards, so a nested call has a lower address. A call from above means
- * that the outer one was left without return (longjmp or an exception out of an error handler), so this one counts as
- * an outermost call again.
+ * straight on. `frame` tells: the stack grows downwards, so a nested call has a lower address. A call from above
+ * means that the outer one was left without return (longjmp or an exception out of an error handler), so this one
+ * counts as an outermost call again.
  */
 #include "stub.h"
 
@@ -24,33 +24,33 @@ _Atomic(const espi_handler *) espi_handlers;
 _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
-#define ESPI_ENTRY(prefix, profiling, name, n)                                                                         \
-    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                               \
-    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                                \
-    {                                                                                                                  \
-        espi_word args[n];                                                                                             \
-        struct espi_thread *here = &espi_here;                                                                         \
-        const espi_handler *handlers = atomic_load_explicit(&espi_handlers, memory_order_acquire);                     \
-        espi_next next = atomic_load_explicit(&espi_nexts[profiling][ESPI_FN_##name], memory_order_acquire);           \
-        if (__builtin_expect(!handlers, 0))                                                                            \
-            handlers = espi_start();                                                                                   \
-        if (__builtin_expect(!next, 0))                                                                                \
-            next = espi_find_next(profiling, ESPI_FN_##name);                                                          \
-        uintptr_t frame = (uintptr_t)args;                                                                             \
-        if (here->frame && frame < here->frame)                                                                        \
-            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                            \
-        espi_handler handler = handlers[ESPI_FN_##name];                                                               \
-        here->frame = frame;                                                                                           \
-        espi_word result;                                                                                              \
-        if (__builtin_expect(handler != 0, 1)) {                                                                       \
-            const espi_word given[n] = {ESPI_ARGS_##n};                                                                \
-            __builtin_memcpy(args, given, sizeof args);                                                                \
-            result = handler(here, ESPI_FN_##name, args, next);                                                        \
-        } else {                                                                                                       \
-            result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
-        }                                                                                                              \
-        here->frame = 0;                                                                                               \
-        return result;                                                                                                 \
+#define ESPI_ENTRY(prefix, profiling, name, n)                                                                       \
+    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
+    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                              \
+    {                                                                                                                \
+        espi_word args[n];                                                                                           \
+        struct espi_thread *here = &espi_here;                                                                       \
+        const espi_handler *handlers = atomic_load_explicit(&espi_handlers, memory_order_acquire);                   \
+        espi_next next = atomic_load_explicit(&espi_nexts[profiling][ESPI_FN_##name], memory_order_acquire);         \
+        if (__builtin_expect(!handlers, 0))                                                                          \
+            handlers = espi_start();                                                                                 \
+        if (__builtin_expect(!next, 0))                                                                              \
+            next = espi_find_next(profiling, ESPI_FN_##name);                                                        \
+        uintptr_t frame = (uintptr_t)args;                                                                           \
+        if (here->frame && frame < here->frame)                                                                      \
+            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        espi_handler handler = handlers[ESPI_FN_##name];                                                             \
+        here->frame = frame;                                                                                         \
+        espi_word result;                                                                                            \
+        if (__builtin_expect(handler != 0, 1)) {                                                                     \
+            const espi_word given[n] = {ESPI_ARGS_##n};                                                              \
+            __builtin_memcpy(args, given, sizeof args);                                                              \
+            result = handler(here, ESPI_FN_##name, args, next);                                                      \
+        } else {                                                                                                     \
+            result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                        \
+        }                                                                                                            \
+        here->frame = 0;                                                                                             \
+        return result;                                                                                               \
     }
 
 #define ESPI_EXPORTED_LIFE(name, n) ESPI_ENTRY(MPI_, 0, name, n) ESPI_ENTRY(PMPI_, 1, name, n)

@@ -12,18 +12,21 @@ static int received(const MPI_Status *status, MPI_Datatype type, MPI_Count *coun
     return rc;
 }
 
-static int isend(const void *buf, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
+static int isend(const void *buf, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                 MPI_Request *request)
 {
     (void)buf, (void)count, (void)type, (void)peer, (void)tag, (void)comm, (void)request;
     return MPI_ERR_COUNT;
 }
 
-static int irecv(void *buf, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
+static int irecv(void *buf, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                 MPI_Request *request)
 {
     return isend(buf, count, type, peer, tag, comm, request);
 }
 
-static int recv_large(void *buf, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status)
+static int recv_large(void *buf, MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                      MPI_Status *status)
 {
     (void)status;
     return isend(buf, count, type, peer, tag, comm, NULL);
@@ -36,13 +39,15 @@ static int sendrecv(const void *from, MPI_Count n, MPI_Datatype type, int to, in
     return isend(from, n, type, to, tag, comm, NULL);
 }
 
-static int pack(const void *buf, MPI_Count count, MPI_Datatype type, void *to, MPI_Count bytes, MPI_Count *at, MPI_Comm comm)
+static int pack(const void *buf, MPI_Count count, MPI_Datatype type, void *to, MPI_Count bytes, MPI_Count *at,
+                MPI_Comm comm)
 {
     (void)buf, (void)count, (void)type, (void)to, (void)bytes, (void)at, (void)comm;
     return MPI_ERR_COUNT;
 }
 
-static int unpack(const void *from, MPI_Count bytes, MPI_Count *at, void *buf, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
+static int unpack(const void *from, MPI_Count bytes, MPI_Count *at, void *buf, MPI_Count count, MPI_Datatype type,
+                  MPI_Comm comm)
 {
     return pack(from, count, type, buf, bytes, at, comm);
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* strtod and printf follow the program's locale, and switching that would need memory and touch the thread. So the decimal
-   point is translated: strtod sees the one it expects, and whatever stands between printf's digits becomes a point. */
+/* strtod and printf follow the program's locale, and switching that would need memory and touch the thread. So the
+   decimal point is translated: strtod sees the one it expects, and whatever stands between printf's digits becomes a
+   point. */
 
 static const char *locale_point(char *buf, size_t size)
 {

@@ -1,5 +1,5 @@
-/* Buffers that are needed again and again: a few are kept, so that the pages of a large one are not faulted in at each
-   use. Thread-safe. */
+/* Buffers that are needed again and again: a few are kept, so that the pages of a large one are not faulted in at
+   each use. Thread-safe. */
 #ifndef ESPI_BASE_SCRATCH_H
 #define ESPI_BASE_SCRATCH_H
 

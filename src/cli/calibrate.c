@@ -13,16 +13,16 @@ enum { OPTION_OUTPUT, OPTION_PAIRS };
 static const struct cli_spec spec = {
     .command = "calibrate",
     .operands = "",
-    .summary = "Measures the constants of the communication model between the ranks it is started on, for ranks of one "
-               "node and of different nodes: mpiexec -n 4 espalier calibrate -o cluster.model",
+    .summary = "Measures the constants of the communication model between the ranks it is started on, for ranks of "
+               "one node and of different nodes: mpiexec -n 4 espalier calibrate -o cluster.model",
     .options =
         (const struct cli_option[]){
             {"-o", "FILE", "write them to FILE, for ESPALIER_MODEL, as well as to standard output"},
             {"--pairs", "N", "measure up to N pairs of ranks for each of the two (default 4)"},
             {NULL, NULL, NULL},
         },
-    .notes = "Takes some seconds on a machine that nothing else uses. The output is a model file; its comments say what\n"
-             "was measured, and how well the model meets it.",
+    .notes = "Takes some seconds on a machine that nothing else uses. The output is a model file; its comments say\n"
+             "what was measured, and how well the model meets it.",
 };
 
 /* Under a launcher one rank's words are enough. */

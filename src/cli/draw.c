@@ -239,8 +239,9 @@ static espi_status add_node(struct drawing *d, const struct espi_node *node, con
     if (node->child != NULL && d->picture->n >= BOXES - OPEN) {
         return add_more(d, at, CLI_DRAW_NONE, 0, whole - own);
     }
-    return node->child == NULL ? ESPI_OK
-                               : add_node(d, node->child, onto != NULL ? onto->child : NULL, at, CLI_DRAW_NONE, &previous);
+    return node->child == NULL
+               ? ESPI_OK
+               : add_node(d, node->child, onto != NULL ? onto->child : NULL, at, CLI_DRAW_NONE, &previous);
 }
 
 espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node *tree, const struct espi_node *onto,

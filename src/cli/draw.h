@@ -4,10 +4,10 @@
 
 #include "layout/layout.h"
 
-/* The folded tree with kind, parameters and cost of each node, the cost of the tree below it, and displacements at the
-   parts of a struc. Long arrays, many parts and trees of very many nodes are shortened. ESPI_ERR_IO when the stream
-   reports an error. With `onto` the two are the sides of a shared tree (espi_transpack), and each box has the strides and
-   displacements of both. Graphviz: a node that is used again has several edges. */
+/* The folded tree with kind, parameters and cost of each node, the cost of the tree below it, and displacements at
+   the parts of a struc. Long arrays, many parts and trees of very many nodes are shortened. ESPI_ERR_IO when the
+   stream reports an error. With `onto` the two are the sides of a shared tree (espi_transpack), and each box has the
+   strides and displacements of both. Graphviz: a node that is used again has several edges. */
 espi_status cli_draw_dot(FILE *out, const struct espi_node *tree, const struct espi_node *onto,
                          const struct espi_costs *costs);
 /* A complete SVG document in UTF-8; where a node is used again stands a small box with its number. */

@@ -35,7 +35,8 @@ static const struct cli_spec spec = {
             {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own "
                                "block while they wait (default 0)"},
             {"--model", "FILE", "take these four from a model file (espalier calibrate), in seconds, instead"},
-            {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has it), or node"},
+            {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has it), or "
+                                 "node"},
             {"--root", "R", "a rank, or best (the default): choose it too"},
             {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the default); "
                                        "also unordered, two-size"},

@@ -18,7 +18,8 @@ int cli_read_model(const char *file, const char *level, struct espi_commtree_mod
     espi_status status = espi_modelfile_parse(text.data, text.len, &models, &error);
     free(text.data);
     if (status != ESPI_OK)
-        return error.line > 0 ? cli_fail("%s:%d: %s", shown, error.line, error.what) : cli_fail("%s: %s", shown, error.what);
+        return error.line > 0 ? cli_fail("%s:%d: %s", shown, error.line, error.what)
+                              : cli_fail("%s: %s", shown, error.what);
     if (level == NULL)
         wanted = models.have[ESPI_LEVEL_NET] ? ESPI_LEVEL_NET : ESPI_LEVEL_NODE;
     else if (!espi_level_parse(level, &wanted))

@@ -100,8 +100,10 @@ static const json_t *counterpart(const json_t *list, const json_t *entry)
     static const char *const same[] = {"ranks", "nodes", "root"};
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *other = json_array_get(list, i);
-        double a = (double)stat_number(entry, "bytes", NULL, NULL), b = (double)stat_number(other, "bytes", NULL, NULL);
-        bool alike = strcmp(stat_text(entry, "call", "?"), stat_text(other, "call", "!")) == 0 && a <= 2 * b && b <= 2 * a;
+        double a = (double)stat_number(entry, "bytes", NULL, NULL),
+               b = (double)stat_number(other, "bytes", NULL, NULL);
+        bool alike = strcmp(stat_text(entry, "call", "?"), stat_text(other, "call", "!")) == 0 && a <= 2 * b &&
+                     b <= 2 * a;
         for (size_t k = 0; k < sizeof same / sizeof *same; k++)
             alike = alike && stat_number(entry, same[k], NULL, NULL) == stat_number(other, same[k], NULL, NULL);
         if (alike)

@@ -154,8 +154,8 @@ static int print_onto(const struct request *request, const struct espi_transpack
     }
     if (request->format != FORMAT_JSON) {
         struct espi_costs pair = espi_transpack_costs(&request->options.costs);
-        espi_status status = (request->format == FORMAT_DOT ? cli_draw_dot : cli_draw_svg)(stdout, result->from, result->onto,
-                                                                                           &pair);
+        espi_status status = (request->format == FORMAT_DOT ? cli_draw_dot : cli_draw_svg)(stdout, result->from,
+                                                                                           result->onto, &pair);
         return status == ESPI_OK || status == ESPI_ERR_IO ? CLI_OK : cli_fail("%s", espi_status_text(status));
     }
     espi_json_begin(&json, NULL, '{', false);

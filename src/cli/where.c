@@ -13,8 +13,8 @@ static bool holds(const char *folder, const char *name, int how)
     return access(path, how) == 0;
 }
 
-/* The folder that holds `name`: `installed` of where Espalier was configured to be, or of another root it was put below;
-   or `built` beside this program, where it was built. false: `buf` holds `installed`. */
+/* The folder that holds `name`: `installed` of where Espalier was configured to be, or of another root it was put
+   below; or `built` beside this program, where it was built. false: `buf` holds `installed`. */
 static bool find(const char *installed, const char *built, const char *name, int how, char *buf, size_t size)
 {
     char self[PATH_MAX];

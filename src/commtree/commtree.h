@@ -168,8 +168,8 @@ bool espi_commtree_dist_parse(const char *name, enum espi_commtree_dist *dist);
 espi_status espi_commtree_dist_fill(enum espi_commtree_dist dist, int p, int64_t b, int64_t rho, uint64_t seed,
                                     int64_t *size);
 
-/* Pictures of a tree; bytes as labels of the edges, which run from parent to child. SVG: the messages of the operation,
-   ranks from left to right, time downwards. ERR_IO. */
+/* Pictures of a tree; bytes as labels of the edges, which run from parent to child. SVG: the messages of the
+   operation, ranks from left to right, time downwards. ERR_IO. */
 espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree, const int64_t *size);
 espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
                                     const struct espi_commtree_model *model, enum espi_commtree_op op);

@@ -77,7 +77,8 @@ static espi_status read_line(const char *text, size_t len, int number, struct ta
         constant++;
     if (constant == CONSTANTS || (dot && scope == ESPI_LEVELS)) {
         snprintf(error->what, sizeof error->what,
-                 "expected alpha, beta, gamma or latency, alone or after node. or net., found '%.*s'", shown(len), text);
+                 "expected alpha, beta, gamma or latency, alone or after node. or net., found '%.*s'", shown(len),
+                 text);
         return ESPI_ERR_SYNTAX;
     }
     double *slot = &table->value[scope][constant];
@@ -95,7 +96,8 @@ static espi_status read_line(const char *text, size_t len, int number, struct ta
     return ESPI_OK;
 }
 
-static espi_status fill(const struct table *table, struct espi_level_models *models, struct espi_modelfile_error *error)
+static espi_status fill(const struct table *table, struct espi_level_models *models,
+                        struct espi_modelfile_error *error)
 {
     bool any = false;
     for (int l = 0; l < ESPI_LEVELS; l++) {
@@ -156,8 +158,8 @@ size_t espi_modelfile_write(const struct espi_level_models *models, char *buf, s
         const double v[CONSTANTS] = {m->alpha, m->beta, m->gamma, m->latency};
         for (int c = 0; models->have[l] && c < CONSTANTS; c++) {
             char text[40];
-            at += (size_t)snprintf(at < size ? buf + at : NULL, at < size ? size - at : 0, "%s.%s = %s\n", level_names[l],
-                                   constant_names[c], espi_number_format(text, sizeof text, v[c], 5));
+            at += (size_t)snprintf(at < size ? buf + at : NULL, at < size ? size - at : 0, "%s.%s = %s\n",
+                                   level_names[l], constant_names[c], espi_number_format(text, sizeof text, v[c], 5));
         }
     }
     return at;

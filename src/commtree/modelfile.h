@@ -1,9 +1,10 @@
-/* The constants of the communication model per level, and the file that holds them (ESPALIER_MODEL, espalier calibrate,
-   espalier gather --model).
+/* The constants of the communication model per level, and the file that holds them (ESPALIER_MODEL, espalier
+   calibrate, espalier gather --model).
 
-   Lines `name = value`, in seconds and seconds per byte; # begins a comment. Names are alpha, beta, gamma and latency,
-   for one level as node.alpha or net.alpha, plain for all levels that do not name their own. A level counts as given when
-   its alpha and beta are; gamma and latency are then 0 unless given. Anything else is refused with its line. */
+   Lines `name = value`, in seconds and seconds per byte; # begins a comment. Names are alpha, beta, gamma and
+   latency, for one level as node.alpha or net.alpha, plain for all levels that do not name their own. A level counts
+   as given when its alpha and beta are; gamma and latency are then 0 unless given. Anything else is refused with its
+   line. */
 #ifndef ESPI_COMMTREE_MODELFILE_H
 #define ESPI_COMMTREE_MODELFILE_H
 

@@ -83,7 +83,8 @@ struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, con
     model.beta = below > 0 && above > 0 ? above / below : 0;
     if (model.beta <= 0 && n > 0) /* at least something that is not less than the truth */
         model.beta = time[n - 1] / (double)size[n - 1];
-    /* The constructions need gamma <= beta to be fast, and a copy that costs more than a message is not hidden anyway. */
+    /* The constructions need gamma <= beta to be fast, and a copy that costs more than a message is not hidden
+       anyway. */
     if (model.gamma > model.beta)
         model.gamma = model.beta;
     return model;

@@ -6,7 +6,8 @@
 
 #include "commtree/commtree.h"
 
-/* The lower quartile of n > 0 values, which are sorted by this: what a quiet machine takes, and not the luckiest of all. */
+/* The lower quartile of n > 0 values, which are sorted by this: what a quiet machine takes, and not the luckiest of
+   all. */
 double espi_lower_quartile(double *value, int n);
 
 /* Straight line time = start + slope * size through n >= 2 points of different sizes, so that the sum of squared
@@ -18,14 +19,14 @@ struct espi_line {
 };
 struct espi_line espi_fit_line(int n, const int64_t *size, const double *time);
 
-/* Two such lines, one up to some size and one beyond, where libraries change from eager messages to others: the split, with
-   at least three points on each side, that leaves the least error. Returns the index of the first point of the second line;
-   n, and one line, when there are fewer than six points. */
+/* Two such lines, one up to some size and one beyond, where libraries change from eager messages to others: the
+   split, with at least three points on each side, that leaves the least error. Returns the index of the first point
+   of the second line; n, and one line, when there are fewer than six points. */
 int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct espi_line line[2]);
 
-/* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The part
-   that messages cannot overlap is alpha, the rest of one_way is latency. A one_way above the time of a larger message
-   counts as that. beta: so that the relative errors of
+/* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The
+   part that messages cannot overlap is alpha, the rest of one_way is latency. A one_way above the time of a larger
+   message counts as that. beta: so that the relative errors of
    one_way + beta * size at n >= 1 sizes are least in the sense of squares. gamma: seconds per byte of a copy. */
 struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, const int64_t *size, const double *time,
                                           double gamma);

@@ -18,7 +18,8 @@ void espi_budget_start(int64_t grant_ms)
     atomic_store(&gained, 0);
 }
 
-/* Time since the start in which the process had a processor: time in which others had it is none that could be shared.
+/* Time since the start in which the process had a processor: time in which others had it is none that could be
+   shared.
    Threads can not make it more than the time that passed. */
 static uint64_t elapsed(void)
 {

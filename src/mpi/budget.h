@@ -1,19 +1,20 @@
 /*
  * When a layout has earned Espalier's work (setting auto).
  *
- * The rule. What planning costs is estimated before it is done; what the program has spent so far on the type natively
- * is estimated from its uses (a fixed part per call and a part per byte).
- *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extent: three cheap questions
- *    to MPI) is looked up. Only when types of this kind have earned planning together, it is decoded, and its layout is
- *    looked up among those known; a layout not planned before is noted, and planned when it comes a second time. A kind
- *    whose decodes take more time than they save is not decoded again. While layouts with better types are met again, all
- *    first uses belong to the sample.
- *  - From the eighth use on: planned when the time spent on this handle reaches a quarter of the estimated cost of planning.
- *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the processor time since the start and half of what better
- *    types are measured to have saved. A type that finds the budget used up is looked at again when its uses have
- *    doubled.
- * So a type that is committed, used a few times and freed is never reconstructed, unless the very same layout was used
- * before and its kind has earned it.
+ * The rule. What planning costs is estimated before it is done; what the program has spent so far on the type
+ * natively is estimated from its uses (a fixed part per call and a part per byte).
+ *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extent: three cheap
+ *    questions to MPI) is looked up. Only when types of this kind have earned planning together, it is decoded, and
+ *    its layout is looked up among those known; a layout not planned before is noted, and planned when it comes a
+ *    second time. A kind whose decodes take more time than they save is not decoded again. While layouts with better
+ *    types are met again, all first uses belong to the sample.
+ *  - From the eighth use on: planned when the time spent on this handle reaches a quarter of the estimated cost of
+ *    planning.
+ *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the processor time since the start and
+ *    half of what better types are measured to have saved. A type that finds the budget used up is looked at again
+ *    when its uses have doubled.
+ * So a type that is committed, used a few times and freed is never reconstructed, unless the very same layout was
+ * used before and its kind has earned it.
  */
 #ifndef ESPI_MPI_BUDGET_H
 #define ESPI_MPI_BUDGET_H
@@ -27,8 +28,8 @@ static inline uint64_t espi_budget_spent(uint64_t uses, uint64_t bytes)
     return 150 * uses + bytes / 2;
 }
 
-/* Estimated nanoseconds of planning a type whose constructor has `numbers` counts and displacements and one element of
-   which has `size` bytes. */
+/* Estimated nanoseconds of planning a type whose constructor has `numbers` counts and displacements and one element
+   of which has `size` bytes. */
 static inline uint64_t espi_budget_estimate(uint64_t numbers, uint64_t size)
 {
     return 1000000 + 300 * numbers + 60 * (size < 32768 ? size : 32768);

@@ -1,5 +1,5 @@
-/* espalier-calibrate: what `espalier calibrate` becomes on each rank. Measures messages between pairs of ranks, per level,
-   and writes the constants of the communication model with what they were taken from.
+/* espalier-calibrate: what `espalier calibrate` becomes on each rank. Measures messages between pairs of ranks, per
+   level, and writes the constants of the communication model with what they were taken from.
 
    Arguments, checked by the command: FILE (empty: none) and the number of pairs for each level. */
 #include <dlfcn.h>
@@ -22,8 +22,8 @@ enum { MOST_PAIRS = 64, MOST_HOSTS = 16, COPY = 1 << 20, COPY_ROUNDS = 40 };
 
 static const struct espi_link_effort effort = {
     .least = 25, .most = 250, .settled = 0.01, .seconds = 1, .all_seconds = 30, .sizes = 13,
-    .size = {1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21,
-             1 << 22},
+    .size = {1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20,
+             1 << 21, 1 << 22},
 };
 
 /* Of a pair, then in the middle of all pairs. */
@@ -135,8 +135,8 @@ static void write_head(struct espi_buffer *out, const struct espi_places *places
 
 static void write_line(struct espi_buffer *out, const struct espi_line *line, int64_t from, int64_t to)
 {
-    espi_buffer_format(out, "#   %7" PRId64 " to %7" PRId64 " bytes: %.3f us + %.4f ns per byte, within %.0f %%\n", from, to,
-                       line->start * 1e6, line->slope * 1e9, 100 * line->error);
+    espi_buffer_format(out, "#   %7" PRId64 " to %7" PRId64 " bytes: %.3f us + %.4f ns per byte, within %.0f %%\n",
+                       from, to, line->start * 1e6, line->slope * 1e9, 100 * line->error);
 }
 
 static void write_level(struct espi_buffer *out, enum espi_level level, const struct espi_places *places, int n,
@@ -162,16 +162,17 @@ static void write_level(struct espi_buffer *out, enum espi_level level, const st
     espi_buffer_text(out, "#     bytes      measured us         model us   model/measured\n");
     for (int i = 0; i < t->sizes; i++) {
         double predicted = model->alpha + model->latency + model->beta * (double)effort.size[i];
-        espi_buffer_format(out, "#   %7" PRId64 " %16.3f %16.3f %16.2f\n", effort.size[i], t->time[i] * 1e6, predicted * 1e6,
-                           t->time[i] > 0 ? predicted / t->time[i] : 0);
+        espi_buffer_format(out, "#   %7" PRId64 " %16.3f %16.3f %16.2f\n", effort.size[i], t->time[i] * 1e6,
+                           predicted * 1e6, t->time[i] > 0 ? predicted / t->time[i] : 0);
     }
     int k = espi_fit_two_lines(t->sizes, effort.size, t->time, line);
     espi_buffer_text(out, "#   straight lines through the measured times, small and large messages apart:\n");
     write_line(out, &line[0], effort.size[0], effort.size[k - 1]);
     if (k < t->sizes)
         write_line(out, &line[1], effort.size[k], effort.size[t->sizes - 1]);
-    espi_buffer_text(out, "#   alpha: the gap in a burst; latency: the rest of one way; beta: least squares of the relative\n"
-                          "#   errors at all sizes above; times: lower quartiles of rounds, the middle of the pairs\n");
+    espi_buffer_text(
+        out, "#   alpha: the gap in a burst; latency: the rest of one way; beta: least squares of the relative\n"
+             "#   errors at all sizes above; times: lower quartiles of rounds, the middle of the pairs\n");
     struct espi_level_models one;
     memset(&one, 0, sizeof one);
     one.have[level] = true;
@@ -182,7 +183,8 @@ static void write_level(struct espi_buffer *out, enum espi_level level, const st
 
 /* ---- the file ---- */
 
-/* A file beside the wanted one, renamed in the end, so that it appears as a whole; a device is written to directly. */
+/* A file beside the wanted one, renamed in the end, so that it appears as a whole; a device is written to
+   directly. */
 static int open_output(const char *name, char *fresh, size_t room)
 {
     struct stat status;
@@ -208,7 +210,8 @@ static int finish(int file, const char *name, const char *fresh, const struct es
         return failed("the output cannot be written", strerror(errno));
     if (file < 0)
         return 0;
-    if (!espi_write_quietly(file, text->data, text->len) || close(file) != 0 || (fresh[0] && rename(fresh, name) != 0)) {
+    if (!espi_write_quietly(file, text->data, text->len) || close(file) != 0 ||
+        (fresh[0] && rename(fresh, name) != 0)) {
         int error = errno;
         if (fresh[0])
             unlink(fresh);

@@ -27,8 +27,8 @@ struct lease_entry {
     UT_hash_handle hh;
 };
 
-/* Hangs on the program's communicator. A communicator is used by one thread at a time for collective calls, so only the
-   list of all of them needs a lock. */
+/* Hangs on the program's communicator. A communicator is used by one thread at a time for collective calls, so only
+   the list of all of them needs a lock. */
 struct comm_state {
     struct comm_state *next, *prev;
     struct espi_lease_comm comm;
@@ -96,8 +96,9 @@ void espi_collectives_start(void)
 
 void espi_collectives_stop(void)
 {
-    /* Communicators that live on keep an attribute that is never looked at again; what it points to stays. Freeing the
-       private ones is left to MPI's end with them: ranks need not hold the same communicators in the same order. */
+    /* Communicators that live on keep an attribute that is never looked at again; what it points to stays. Freeing
+       the private ones is left to MPI's end with them: ranks need not hold the same communicators in the same
+       order. */
     struct lease_entry *entry, *other;
     pthread_mutex_lock(&lock);
     if (keyval != MPI_KEYVAL_INVALID)
@@ -169,8 +170,8 @@ static struct lease_entry *lease_of(struct comm_state *state, enum espi_lease_fa
     return entry;
 }
 
-/* Each level of the model is asked for once, on the first communicator that uses it: a program may make thousands, and
-   measured times have the last word on each of them anyway. Rank 0's memory decides for all. */
+/* Each level of the model is asked for once, on the first communicator that uses it: a program may make thousands,
+   and measured times have the last word on each of them anyway. Rank 0's memory decides for all. */
 static void find_model(struct comm_state *state)
 {
     static struct espi_model known; /* under the lock */
@@ -236,7 +237,8 @@ static bool look_at_type(struct espi_thread *thread, MPI_Datatype type, int64_t 
 {
     MPI_Count bytes, lb, span;
     const struct espi_elements *view;
-    if (espi_real.Type_size_c(type, &bytes) != MPI_SUCCESS || espi_real.Type_get_extent_c(type, &lb, &span) != MPI_SUCCESS)
+    if (espi_real.Type_size_c(type, &bytes) != MPI_SUCCESS ||
+        espi_real.Type_get_extent_c(type, &lb, &span) != MPI_SUCCESS)
         return false;
     *size = bytes;
     *extent = span;
@@ -255,7 +257,8 @@ static bool null_buffer(const void *buf, int64_t bytes, bool dense)
     return !buf && bytes > 0 && dense;
 }
 
-static bool read_block(struct espi_thread *thread, struct espi_block *block, void *buf, int64_t count, MPI_Datatype type)
+static bool read_block(struct espi_thread *thread, struct espi_block *block, void *buf, int64_t count,
+                       MPI_Datatype type)
 {
     int64_t size, extent;
     if (count < 0 || type == MPI_DATATYPE_NULL || !look_at_type(thread, type, &size, &extent, &block->dense) ||
@@ -306,8 +309,8 @@ static int64_t count_arg(const struct call *c, int position)
     return c->row->large ? (int64_t)c->args[position] : (int64_t)(int)c->args[position];
 }
 
-/* False: an argument that MPI refuses. All four functions have the sending side first, then the receiving side, root and
-   communicator. */
+/* False: an argument that MPI refuses. All four functions have the sending side first, then the receiving side, root
+   and communicator. */
 static bool read_call(struct espi_thread *thread, struct call *c)
 {
     bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
@@ -363,7 +366,8 @@ static int run_tree(const struct call *c, const struct espi_lease *lease, const 
 
 /* A call of a lease that is not simply passed on. */
 static __attribute__((noinline)) espi_word leased_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
-                                                       espi_next next, struct comm_state *state, struct lease_entry *entry)
+                                                       espi_next next, struct comm_state *state,
+                                                       struct lease_entry *entry)
 {
     struct espi_mine *mine = espi_mine(thread);
     struct espi_lease *lease = &entry->lease;
@@ -371,12 +375,14 @@ static __attribute__((noinline)) espi_word leased_call(struct espi_thread *threa
     struct call c = {.row = &espi_rows[fn], .args = args, .family = lease->family, .root = lease->root,
                      .rank = mine->comm.rank, .size = mine->comm.peers};
     c.comm = (MPI_Comm)args[(int)c.row->comm];
-    /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree from
-       then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the error. */
+    /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree
+       from then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the
+       error. */
     bool refused = !read_call(thread, &c);
     if (refused) {
         c.own = (struct espi_block){.buf = &refused, .type = MPI_BYTE, .dense = true, .in_place = c.rank == c.root};
-        c.blocks = (struct espi_blocks){.buf = (char *)&refused, .type = MPI_BYTE, .extent = 1, .size = 1, .dense = true};
+        c.blocks = (struct espi_blocks){.buf = (char *)&refused, .type = MPI_BYTE, .extent = 1, .size = 1,
+                                        .dense = true};
     }
     if (state->use == UNKNOWN && lease->calls >= 1)
         open_private(state, c.comm);

@@ -23,9 +23,9 @@ static struct known *known_comms;
 static int keyval = MPI_KEYVAL_INVALID;
 static atomic_uint epoch = 1; /* raised when a communicator ends: caches of threads are then stale */
 static atomic_bool have_world;
-/* Under MPI_THREAD_MULTIPLE a delete callback can be called from inside MPI's progress (a request held the last reference),
-   where MPICH 4.0.2 gives up its lock around it and another thread then corrupts UCX. So no attributes there: what is
-   known of a communicator ends with the wrapped MPI_Comm_free or MPI_Comm_disconnect. */
+/* Under MPI_THREAD_MULTIPLE a delete callback can be called from inside MPI's progress (a request held the last
+   reference), where MPICH 4.0.2 gives up its lock around it and another thread then corrupts UCX. So no attributes
+   there: what is known of a communicator ends with the wrapped MPI_Comm_free or MPI_Comm_disconnect. */
 static atomic_bool attributes;
 
 void espi_comm_ends(MPI_Comm comm)

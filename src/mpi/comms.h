@@ -15,16 +15,16 @@ struct espi_comm_facts {
     int tag_ub;  /* the largest tag */
 };
 
-/* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not that
-   of a living communicator, or memory is short. Sets an attribute on the communicator, whose delete callback ends what
-   is known of it. Thread-safe. */
+/* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not
+   that of a living communicator, or memory is short. Sets an attribute on the communicator, whose delete callback
+   ends what is known of it. Thread-safe. */
 bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
 
-/* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in the
-   name of the function that asks about it. */
+/* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in
+   the name of the function that asks about it. */
 void espi_comms_start(bool world);
-/* Before the communicator is freed: forgets it. Without this the delete callback of an attribute ends it, but not under
-   MPI_THREAD_MULTIPLE. */
+/* Before the communicator is freed: forgets it. Without this the delete callback of an attribute ends it, but not
+   under MPI_THREAD_MULTIPLE. */
 void espi_comm_ends(MPI_Comm comm);
 /* Forgets everything; while MPI still works. */
 void espi_comms_stop(void);

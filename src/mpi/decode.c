@@ -1,7 +1,8 @@
 /*
  * MPI datatype to type tree. The walk asks MPI for envelope and contents (large-count form: it also answers for types
- * that were made by the int form), builds the node of the combiner over the child's node, and frees what MPI returned.
- * Array constructors only ever look at a child's extent, so explicit bounds inside need no node of their own.
+ * that were made by the int form), builds the node of the combiner over the child's node, and frees what MPI
+ * returned. Array constructors only ever look at a child's extent, so explicit bounds inside need no node of their
+ * own.
  */
 #include "mpi/decode.h"
 
@@ -130,8 +131,8 @@ static espi_status read_blocks(struct espi_decoding *d, const struct espi_conten
     return ESPI_OK;
 }
 
-static espi_status list(struct espi_decoding *d, const struct blocks *b, int64_t length, const struct espi_child *child,
-                        const struct espi_node **out)
+static espi_status list(struct espi_decoding *d, const struct blocks *b, int64_t length,
+                        const struct espi_child *child, const struct espi_node **out)
 {
     const struct espi_node *one;
     espi_status status;

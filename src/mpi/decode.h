@@ -9,8 +9,8 @@
 /*
  * ---- base types (decode_base.c) ----
  * Predefined datatypes stand for the base types of the layout vocabulary. Types made by MPI_Type_create_f90_real,
- * _complex and _integer are predefined, too, but have no fixed handle: each becomes a base type of this process when it
- * is first met. Thread-safe.
+ * _complex and _integer are predefined, too, but have no fixed handle: each becomes a base type of this process when
+ * it is first met. Thread-safe.
  */
 
 /* True for handles that MPICH itself calls predefined (named types and pair types), told by their bits alone. */
@@ -38,11 +38,11 @@ struct espi_decoded {
 
 /*
  * The type map of `type` in the order of the standard, as a tree that follows the constructors. Blocks of no
- * elements vanish, an empty type map is struc(0, <>, <>). Explicit bounds stand in lb and extent only; inside, they have
- * become displacements and strides. `type` must be a valid handle. Handles that MPI returns on the way are freed again.
- * ESPI_ERR_UNSUPPORTED: a combiner that is not known, a base type without a name, MPI_LB or MPI_UB inside, a nesting
- * deeper than 256, or a result whose size or true bounds are not those that MPI reports. ESPI_ERR_LIMIT: more than
- * `limit` array elements (displacements and the like) were met; 0 is no limit.
+ * elements vanish, an empty type map is struc(0, <>, <>). Explicit bounds stand in lb and extent only; inside, they
+ * have become displacements and strides. `type` must be a valid handle. Handles that MPI returns on the way are freed
+ * again. ESPI_ERR_UNSUPPORTED: a combiner that is not known, a base type without a name, MPI_LB or MPI_UB inside, a
+ * nesting deeper than 256, or a result whose size or true bounds are not those that MPI reports. ESPI_ERR_LIMIT: more
+ * than `limit` array elements (displacements and the like) were met; 0 is no limit.
  */
 espi_status espi_decode(struct espi_arena *arena, MPI_Datatype type, size_t limit, struct espi_decoded *out);
 

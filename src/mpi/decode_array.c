@@ -1,6 +1,6 @@
 /*
- * MPI_Type_create_subarray and _darray to trees: from the fastest dimension outwards, each dimension turns the tree of
- * one element into the tree of what this process has along that dimension, in increasing order of the index.
+ * MPI_Type_create_subarray and _darray to trees: from the fastest dimension outwards, each dimension turns the tree
+ * of one element into the tree of what this process has along that dimension, in increasing order of the index.
  */
 #include "mpi/decode_internal.h"
 
@@ -25,8 +25,8 @@ static espi_status advance(struct along *a, int64_t index)
                : ESPI_OK;
 }
 
-espi_status espi_decode_subarray(struct espi_decoding *d, const struct espi_contents *c, const struct espi_child *child,
-                                 const struct espi_node **out)
+espi_status espi_decode_subarray(struct espi_decoding *d, const struct espi_contents *c,
+                                 const struct espi_child *child, const struct espi_node **out)
 {
     struct along a = {child->extent, child->node, 0};
     int64_t n = c->ints[0], i, order = c->large ? c->ints[1] : c->ints[1 + 3 * n], base = c->large ? 0 : 1;
@@ -51,7 +51,8 @@ espi_status espi_decode_subarray(struct espi_decoding *d, const struct espi_cont
 }
 
 /* Blocks of `k` elements dealt out to `procs` processes: what process `me` has of `size` elements. */
-static espi_status cyclic(struct espi_decoding *d, struct along *a, int64_t size, int64_t k, int64_t procs, int64_t me)
+static espi_status cyclic(struct espi_decoding *d, struct along *a, int64_t size, int64_t k, int64_t procs,
+                          int64_t me)
 {
     int64_t round, first, full, rest, stride, last;
     const struct espi_node *one, *tail, **sub;

@@ -48,8 +48,8 @@ espi_status espi_decode_shift(struct espi_decoding *d, int64_t disp, const struc
                               const struct espi_node **out);
 
 /* decode_array.c */
-espi_status espi_decode_subarray(struct espi_decoding *d, const struct espi_contents *c, const struct espi_child *child,
-                                 const struct espi_node **out);
+espi_status espi_decode_subarray(struct espi_decoding *d, const struct espi_contents *c,
+                                 const struct espi_child *child, const struct espi_node **out);
 espi_status espi_decode_darray(struct espi_decoding *d, const struct espi_contents *c, const struct espi_child *child,
                                const struct espi_node **out);
 

@@ -15,7 +15,8 @@
 #include "mpi/real.h"
 #include "mpi/types.h"
 
-static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag, bool receiving)
+static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag,
+                         bool receiving)
 {
     if (peer < 0)
         return true;
@@ -127,8 +128,8 @@ static void forget(struct espi_derived *d)
     d->substituted = false;
 }
 
-/* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a null
-   buffer, unless it is MPI_BOTTOM and the type holds addresses. */
+/* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a
+   null buffer, unless it is MPI_BOTTOM and the type holds addresses. */
 static bool side_is_good(const espi_word *args, const struct espi_typed *typed, int64_t count)
 {
     MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];

@@ -44,27 +44,27 @@ static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_mine
 }
 
 /* Specialized by the number of words, so that the call costs no second switch. */
-#define ESPI_HANDLER(n)                                                                                                \
-    static espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)          \
-    {                                                                                                                  \
-        if (__builtin_expect(!atomic_load_explicit(&espi_running, memory_order_acquire), 0) && !espi_start_late())     \
-            return ESPI_CALL(next, n, args);                                                                           \
-        struct espi_mine *mine = espi_mine(thread);                                                                    \
-        if (__builtin_expect(!mine, 0))                                                                                \
-            return ESPI_CALL(next, n, args);                                                                           \
-        espi_count_call(mine->stats, fn);                                                                              \
-        const struct espi_row *row = &espi_rows[fn];                                                                   \
-        if (__builtin_expect(nothing_to_do(mine, row, args), 1))                                                       \
-            return ESPI_CALL(next, n, args);                                                                           \
-        espi_word changed[n];                                                                                          \
-        __builtin_memcpy(changed, args, sizeof changed);                                                               \
-        struct espi_derived derived = {thread, mine, row, args, changed, {0}, false};                                  \
-        espi_derived_begin(&derived);                                                                                  \
-        espi_word result = ESPI_CALL(next, n, changed);                                                                \
-        if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_derived_repeat(&derived, (int)result))             \
-            result = ESPI_CALL(next, n, args);                                                                         \
-        espi_derived_end(&derived);                                                                                    \
-        return result;                                                                                                 \
+#define ESPI_HANDLER(n)                                                                                              \
+    static espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)        \
+    {                                                                                                                \
+        if (__builtin_expect(!atomic_load_explicit(&espi_running, memory_order_acquire), 0) && !espi_start_late())   \
+            return ESPI_CALL(next, n, args);                                                                         \
+        struct espi_mine *mine = espi_mine(thread);                                                                  \
+        if (__builtin_expect(!mine, 0))                                                                              \
+            return ESPI_CALL(next, n, args);                                                                         \
+        espi_count_call(mine->stats, fn);                                                                            \
+        const struct espi_row *row = &espi_rows[fn];                                                                 \
+        if (__builtin_expect(nothing_to_do(mine, row, args), 1))                                                     \
+            return ESPI_CALL(next, n, args);                                                                         \
+        espi_word changed[n];                                                                                        \
+        __builtin_memcpy(changed, args, sizeof changed);                                                             \
+        struct espi_derived derived = {thread, mine, row, args, changed, {0}, false};                                \
+        espi_derived_begin(&derived);                                                                                \
+        espi_word result = ESPI_CALL(next, n, changed);                                                              \
+        if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_derived_repeat(&derived, (int)result))           \
+            result = ESPI_CALL(next, n, args);                                                                       \
+        espi_derived_end(&derived);                                                                                  \
+        return result;                                                                                               \
     }
 
 ESPI_HANDLER(4)
@@ -187,7 +187,7 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 #define ESPI_HANDLER_LEAVE(name, n, kind) 0
 
 const espi_handler espi_core_handlers[ESPI_FN_COUNT] = {
-#define ESPI_API(name, args, large, treatment, kind, ...)                                                              \
+#define ESPI_API(name, args, large, treatment, kind, ...)                                                            \
     [ESPI_FN_##name] = ESPI_HANDLER_##treatment(name, args, kind),
 #include "api.def"
 #undef ESPI_API

@@ -7,7 +7,8 @@
 
 #include "bridge.h"
 
-enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
+enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_COUNT, ESPI_API_LIFE,
+                          ESPI_API_GUARD, ESPI_API_LEAVE };
 
 enum espi_api_kind {
     ESPI_P2P = 1 << 0,

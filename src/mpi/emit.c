@@ -1,7 +1,8 @@
 /*
- * Type tree to MPI datatype, bottom up. Every datatype made is noted in one list, which is freed at the end but for the
- * result: MPI keeps what the result refers to. All arguments given to MPI here are in its domain (the constructors of
- * the tree have checked counts and overflow), because an MPI error would run the program's error handler.
+ * Type tree to MPI datatype, bottom up. Every datatype made is noted in one list, which is freed at the end but for
+ * the result: MPI keeps what the result refers to. All arguments given to MPI here are in its domain (the
+ * constructors of the tree have checked counts and overflow), because an MPI error would run the program's error
+ * handler.
  */
 #include "mpi/emit.h"
 
@@ -138,7 +139,8 @@ static espi_status emit_idx(struct emission *e, const struct espi_node *node, MP
         code = espi_real.Type_create_hindexed_block((int)node->count, (int)p.length, (const MPI_Aint *)node->disp,
                                                     p.type, out);
     else
-        code = espi_real.Type_create_hindexed_block_c(node->count, p.length, (const MPI_Count *)node->disp, p.type, out);
+        code = espi_real.Type_create_hindexed_block_c(node->count, p.length, (const MPI_Count *)node->disp, p.type,
+                                                      out);
     return note(e, code, out);
 }
 
@@ -156,8 +158,8 @@ static int hindexed(struct emission *e, int64_t n, const int64_t *len, const int
     return espi_real.Type_create_hindexed_c(n, (const MPI_Count *)len, (const MPI_Count *)disp, type, out);
 }
 
-static int structure(struct emission *e, int64_t n, const int64_t *len, const int64_t *disp, const MPI_Datatype *types,
-                     MPI_Datatype *out)
+static int structure(struct emission *e, int64_t n, const int64_t *len, const int64_t *disp,
+                     const MPI_Datatype *types, MPI_Datatype *out)
 {
     int *ints = small(n) ? espi_arena_alloc(&e->scratch, (size_t)n * sizeof *ints) : NULL;
     int64_t i;
@@ -170,7 +172,8 @@ static int structure(struct emission *e, int64_t n, const int64_t *len, const in
 }
 
 /* Buckets whose stride no extent can stand for (zero or negative): each a vector of its own. */
-static espi_status emit_vectors(struct emission *e, const struct espi_node *node, MPI_Datatype child, MPI_Datatype *out)
+static espi_status emit_vectors(struct emission *e, const struct espi_node *node, MPI_Datatype child,
+                                MPI_Datatype *out)
 {
     size_t n = (size_t)node->count, i, k;
     MPI_Datatype *types = espi_arena_alloc(&e->scratch, n * sizeof *types);
@@ -189,7 +192,8 @@ static espi_status emit_vectors(struct emission *e, const struct espi_node *node
         }
         status = room(e);
         if (status == ESPI_OK)
-            status = note(e, espi_real.Type_create_hvector_c(node->len[i], 1, node->stride, child, &types[i]), &types[i]);
+            status = note(e, espi_real.Type_create_hvector_c(node->len[i], 1, node->stride, child, &types[i]),
+                          &types[i]);
         if (status != ESPI_OK)
             return status;
     }

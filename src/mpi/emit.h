@@ -14,8 +14,8 @@ struct espi_emitted {
 /*
  * Builds `tree` with the bounds lb and lb + extent: vec as contiguous or hvector, idx as hindexed_block, idxbuc as
  * hindexed, struc as struct, dense children as block lengths, one resize at the end where the bounds differ; equal
- * sub-trees once. Entries keep their order, so the signature is that of the tree. Counts that do not fit an int use the
- * large-count constructors. All intermediate datatypes are freed. ESPI_ERR_LIMIT: more than `max_types` would be
+ * sub-trees once. Entries keep their order, so the signature is that of the tree. Counts that do not fit an int use
+ * the large-count constructors. All intermediate datatypes are freed. ESPI_ERR_LIMIT: more than `max_types` would be
  * needed; ESPI_ERR_UNSUPPORTED: a base type without a handle, or an empty type map.
  */
 espi_status espi_emit(const struct espi_node *tree, int64_t lb, int64_t extent, size_t max_types,

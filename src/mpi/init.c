@@ -1,7 +1,7 @@
 /*
  * From MPI_Init to the end of MPI. MPI_Finalize is not wrapped: the end is the delete callback of an attribute on
- * MPI_COMM_SELF, which MPI calls first thing in it, whatever language called. Without MPI_COMM_WORLD (sessions only) the end
- * is the last MPI_Session_finalize.
+ * MPI_COMM_SELF, which MPI calls first thing in it, whatever language called. Without MPI_COMM_WORLD (sessions only)
+ * the end is the last MPI_Session_finalize.
  */
 #include "mpi/init.h"
 
@@ -89,7 +89,8 @@ static void begin_world(void)
     uint64_t begun = espi_stats_now();
     pthread_mutex_lock(&lock);
     if (!world_begun && !world_ended) {
-        /* Order: MPI deletes the attributes of MPI_COMM_SELF last set first; the program's own, set later, end before. */
+        /* Order: MPI deletes the attributes of MPI_COMM_SELF last set first; the program's own, set later, end
+           before. */
         if (watch_the_end()) {
             world_begun = true;
             espi_world_open(&espi_settings);
@@ -105,7 +106,8 @@ static void begin_world(void)
 static bool mpi_is_usable(void)
 {
     int begun = 0, ended = 0;
-    return espi_real.Initialized(&begun) == MPI_SUCCESS && begun && espi_real.Finalized(&ended) == MPI_SUCCESS && !ended;
+    return espi_real.Initialized(&begun) == MPI_SUCCESS && begun && espi_real.Finalized(&ended) == MPI_SUCCESS &&
+           !ended;
 }
 
 bool espi_start_late(void)

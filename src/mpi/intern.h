@@ -1,4 +1,5 @@
-/* Arrays that outlive the call they are given to: MPI may read them until a nonblocking operation is complete (intern.c). */
+/* Arrays that outlive the call they are given to: MPI may read them until a nonblocking operation is complete
+   (intern.c). */
 #ifndef ESPI_MPI_INTERN_H
 #define ESPI_MPI_INTERN_H
 

@@ -1,8 +1,9 @@
 /*
  * The decision for one layout. Setting always: the least-cost tree as it stands, where it costs fewer words. Setting
- * auto: the program's own type, the least-cost tree and its chunked forms are built and measured; for each purpose the
- * fastest is kept if it is clearly faster than the program's own in what the purpose is about and slower in nothing of it.
- * Types too large for the scratch memory are judged by a slice of the layout, from its start, that is built in the same ways.
+ * auto: the program's own type, the least-cost tree and its chunked forms are built and measured; for each purpose
+ * the fastest is kept if it is clearly faster than the program's own in what the purpose is about and slower in
+ * nothing of it. Types too large for the scratch memory are judged by a slice of the layout, from its start, that is
+ * built in the same ways.
  */
 #include "mpi/judge.h"
 
@@ -19,7 +20,8 @@
 
 #define SCRATCH ((size_t)64 << 20)
 
-enum { TYPES_MOST = 20000, CANDIDATES = 8, TEXT = 400, SHORTEN = 12, CHECK_ENTRIES = 1 << 22, SLICE_BYTES = 256 << 10 };
+enum { TYPES_MOST = 20000, CANDIDATES = 8, TEXT = 400, SHORTEN = 12 };
+enum { CHECK_ENTRIES = 1 << 22, SLICE_BYTES = 256 << 10 };
 
 /* How candidate number i >= 1 is built from the least-cost tree (base) or from the program's own. */
 static const struct recipe {
@@ -82,7 +84,8 @@ static bool passes_check(const struct espi_plan_request *r, MPI_Datatype type)
     if (r->layout->tree->entries <= CHECK_ENTRIES) {
         status = espi_decode(&arena, type, 0, &back);
         good = status == ESPI_OK && espi_flatten(back.tree, 0, CHECK_ENTRIES, &mine) == ESPI_OK &&
-               espi_flatten(r->layout->tree, 0, CHECK_ENTRIES, &theirs) == ESPI_OK && espi_typemap_equal(&mine, &theirs);
+               espi_flatten(r->layout->tree, 0, CHECK_ENTRIES, &theirs) == ESPI_OK &&
+               espi_typemap_equal(&mine, &theirs);
         espi_typemap_release(&mine);
         espi_typemap_release(&theirs);
         espi_arena_release(&arena);
@@ -137,8 +140,8 @@ static void judge_by_cost(struct judging *g)
 }
 
 /* The tree of a recipe; NULL when it is not one of its own. */
-static const struct espi_node *follow(struct espi_arena *arena, const struct recipe *how, const struct espi_node *best,
-                                      const struct espi_node *own)
+static const struct espi_node *follow(struct espi_arena *arena, const struct recipe *how,
+                                      const struct espi_node *best, const struct espi_node *own)
 {
     const struct espi_node *from = how->original ? own : best, *tree = from;
 
@@ -179,8 +182,8 @@ static void gather(struct judging *g, struct candidates *c, const struct espi_de
     }
 }
 
-/* The winner for a purpose; 0: the program's own. At least 8 % less time than that (less may be noise, and is lost again in
-   the handling of the call), and no more in any operation concerned. */
+/* The winner for a purpose; 0: the program's own. At least 8 % less time than that (less may be noise, and is lost
+   again in the handling of the call), and no more in any operation concerned. */
 static int winner(const struct candidates *c, enum espi_purpose purpose)
 {
     int first = purpose == ESPI_WHOLE ? ESPI_MEASURE_PACK : ESPI_MEASURE_PARTIAL;
@@ -208,7 +211,8 @@ static int winner(const struct candidates *c, enum espi_purpose purpose)
     return best;
 }
 
-/* What a typical use of `count` items of the program's type saves by candidate `i`. A message to oneself is sent and received. */
+/* What a typical use of `count` items of the program's type saves by candidate `i`. A message to oneself is sent and
+   received. */
 static uint64_t gain_of(const struct candidates *c, int i, enum espi_purpose purpose)
 {
     int first = purpose == ESPI_WHOLE ? ESPI_MEASURE_PACK : ESPI_MEASURE_PARTIAL;
@@ -222,7 +226,8 @@ static uint64_t gain_of(const struct candidates *c, int i, enum espi_purpose pur
 
 static struct espi_type_times times_of(const struct espi_candidate *c)
 {
-    return (struct espi_type_times){c->ns[ESPI_MEASURE_PACK], c->ns[ESPI_MEASURE_UNPACK], c->ns[ESPI_MEASURE_PARTIAL]};
+    return (struct espi_type_times){c->ns[ESPI_MEASURE_PACK], c->ns[ESPI_MEASURE_UNPACK],
+                                    c->ns[ESPI_MEASURE_PARTIAL]};
 }
 
 static void free_candidates(struct candidates *c, int from)

@@ -5,12 +5,14 @@
 #include "mpi/plan.h"
 
 struct espi_judgement {
-    MPI_Datatype better[ESPI_PURPOSES]; /* owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: none */
-    size_t types;                       /* MPI types they are made of */
-    uint64_t gain_ns;                   /* what a typical use saves; 0: not measured */
+    /* Owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: none. */
+    MPI_Datatype better[ESPI_PURPOSES];
+    size_t types;     /* MPI types they are made of */
+    uint64_t gain_ns; /* what a typical use saves; 0: not measured */
 };
 
-/* Fills `j` whatever happens, describes the layout in `record` and counts the reason when nothing better was found. */
+/* Fills `j` whatever happens, describes the layout in `record` and counts the reason when nothing better was
+   found. */
 void espi_judge(const struct espi_plan_request *request, struct espi_stats_type *record, struct espi_judgement *j);
 
 #endif

@@ -50,7 +50,8 @@ static struct kind *slot(uint64_t key)
     return k;
 }
 
-void espi_kind_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes)
+void espi_kind_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,
+                   uint64_t *all_bytes)
 {
     struct kind *k;
 

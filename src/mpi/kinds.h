@@ -1,7 +1,8 @@
 /*
- * Kinds of types: what can be told apart by three cheap questions to MPI, without reading a constructor's arguments. A
- * program that makes the same type again and again shows by its kind.
- * The table is small and shared by all threads; entries that meet in one slot replace each other, which only delays planning.
+ * Kinds of types: what can be told apart by three cheap questions to MPI, without reading a constructor's arguments.
+ * A program that makes the same type again and again shows by its kind.
+ * The table is small and shared by all threads; entries that meet in one slot replace each other, which only delays
+ * planning.
  */
 #ifndef ESPI_MPI_KINDS_H
 #define ESPI_MPI_KINDS_H
@@ -22,11 +23,14 @@ struct espi_kind_facts {
 bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts);
 
 /* Adds new types and uses to a kind; gives its totals. */
-void espi_kind_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses, uint64_t *all_bytes);
+void espi_kind_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,
+                   uint64_t *all_bytes);
 
-/* Whether another decode of a fresh type of this kind is worth trying: not after ESPI_KIND_TRIES_NS that led to nothing. */
+/* Whether another decode of a fresh type of this kind is worth trying: not after ESPI_KIND_TRIES_NS that led to
+   nothing. */
 bool espi_kind_hopeful(uint64_t key);
-/* Such a decode took so long; each use of the type will save `gain_ns` (0: no known layout, or it has no better type). */
+/* Such a decode took so long; each use of the type will save `gain_ns` (0: no known layout, or it has no better
+   type). */
 void espi_kind_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns);
 
 /* Notes that a layout was seen; true when it had been noted before. */

@@ -9,8 +9,8 @@
 
 enum { SHORTEST_LEASE = 8, LONGEST_LEASE = 1024, UNSTEADY_MANY = 4, UNSTEADY_REST = 64, UNSTEADY_LONG = 4096 };
 
-/* How much better a tree must be in the model to be tried: with few ranks little is to be won and the model says little;
-   where ranks share memory it knows nothing of copies and processors. */
+/* How much better a tree must be in the model to be tried: with few ranks little is to be won and the model says
+   little; where ranks share memory it knows nothing of copies and processors. */
 enum { FEW = 64 };
 #define MARGIN 0.95
 #define MARGIN_FEW 0.85
@@ -19,7 +19,9 @@ enum { FEW = 64 };
 /* What the root sends first. */
 struct decision {
     int64_t length;
-    int32_t method, slack, fresh, children, quiet, skip; /* fresh: a tree follows; children: entries of its child array */
+    int32_t method, slack;
+    int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
+    int32_t quiet, skip;
 };
 
 static double *at(double *table, int method)
@@ -35,7 +37,8 @@ static bool is_gather(const struct espi_lease *lease)
 /* ---- the root's side ---- */
 
 static bool build(const struct espi_lease *lease, const struct espi_lease_comm *comm,
-                  const struct espi_commtree_model *model, const int64_t *sizes, int method, struct espi_commtree *tree)
+                  const struct espi_commtree_model *model, const int64_t *sizes, int method,
+                  struct espi_commtree *tree)
 {
     struct espi_commtree_problem problem = {comm->size, sizes, lease->root, *model, (size_t)64 << 20};
     if (comm->composed && method == ESPI_COMMTREE_OPTIMAL)
@@ -79,8 +82,8 @@ static bool is_new(struct espi_lease *lease, double time)
     return true;
 }
 
-/* The methods to try: the library, then trees, the most promising first. Of trees of equal time, mostly the same tree, one
-   is tried. */
+/* The methods to try: the library, then trees, the most promising first. Of trees of equal time, mostly the same
+   tree, one is tried. */
 static void choose_candidates(struct espi_lease *lease, const struct espi_lease_comm *comm,
                               const struct espi_settings *settings, const int64_t *sizes)
 {
@@ -108,7 +111,8 @@ static void choose_candidates(struct espi_lease *lease, const struct espi_lease_
             lease->order[lease->methods++] = m;
     }
     for (int i = 2; i < lease->methods; i++)
-        for (int k = i; k > 1 && *at(lease->predicted, lease->order[k]) < *at(lease->predicted, lease->order[k - 1]); k--) {
+        for (int k = i; k > 1 && *at(lease->predicted, lease->order[k]) < *at(lease->predicted, lease->order[k - 1]);
+             k--) {
             int other = lease->order[k];
             lease->order[k] = lease->order[k - 1];
             lease->order[k - 1] = other;
@@ -133,8 +137,8 @@ static void log_decision(const struct espi_lease *lease, const struct espi_lease
     text[0] = 0;
     for (int m = ESPI_METHOD_LIBRARY; m < ESPI_COMMTREE_KINDS && n < sizeof text; m++)
         if (lease->predicted[1 + m] >= 0)
-            n += (size_t)snprintf(text + n, sizeof text - n, " %s %.1f/%.1f", name_of(m), lease->predicted[1 + m] * 1e6,
-                                  lease->measured[1 + m] * 1e6);
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s %.1f/%.1f", name_of(m),
+                                  lease->predicted[1 + m] * 1e6, lease->measured[1 + m] * 1e6);
     espi_log(ESPI_LOG_DEBUG, "MPI_%s, root %d of %d, call %lld: %s for %lld calls%s; us predicted/measured:%s",
              families[lease->family], lease->root, comm->size, (long long)lease->calls, name_of(decision->method),
              (long long)decision->length, lease->judge.state == ESPI_JUDGE_CONTEST ? " (trial)"
@@ -159,9 +163,10 @@ static bool is_forced(const struct espi_lease *lease)
 }
 
 /* Fills the decision, and the tree where a fresh one is needed. `seconds`: of n calls of the lease that ended. */
-static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm, const struct espi_commtree_model *model,
-                   const struct espi_settings *settings, const int64_t *sizes, const double *seconds, int n,
-                   struct decision *decision, struct espi_commtree *tree)
+static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
+                   const struct espi_commtree_model *model, const struct espi_settings *settings,
+                   const int64_t *sizes, const double *seconds, int n, struct decision *decision,
+                   struct espi_commtree *tree)
 {
     bool first = !lease->planned, changed = lease->changed;
     size_t bytes = (size_t)comm->size * sizeof *sizes;
@@ -266,8 +271,8 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
     return n;
 }
 
-/* Every rank makes the same calls here, whatever happens to it. A rank that is short of memory for its plan says so in
-   the vote at the end, and then all use the library. */
+/* Every rank makes the same calls here, whatever happens to it. A rank that is short of memory for its plan says so
+   in the vote at the end, and then all use the library. */
 static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
                   const struct espi_settings *settings, const int64_t *sizes)
 {

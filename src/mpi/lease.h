@@ -1,15 +1,17 @@
 /*
  * Leases: for how many calls a communication tree, or the library, is agreed upon (DESIGN: collectives).
  *
- * Only the root of a gather or scatter knows all counts, and a rank that chose alone would hang the rest. So all ranks count
- * the calls on a (communicator, kind of call, root). The first goes to the library. At the second, and whenever
- * a lease has ended, all ranks tell the root how long calls took, and the root tells them what holds for the next calls.
+ * Only the root of a gather or scatter knows all counts, and a rank that chose alone would hang the rest. So all
+ * ranks count the calls on a (communicator, kind of call, root). The first goes to the library. At the second, and
+ * whenever a lease has ended, all ranks tell the root how long calls took, and the root tells them what holds for the
+ * next calls.
  * Within a lease there is no message but those of the tree.
  *
- * What the root decides: the model names the methods that may be worth it; treejudge.h decides among them and the library by
- * what calls took. For that every rank keeps the times of a few calls of a lease, of the same calls on all ranks: the time
- * of a call is the longest of all ranks. Where trees cannot win, or have lost, leases are long and nothing is measured. When
- * counts change the tree is made anew; when they become another problem, the contest begins again.
+ * What the root decides: the model names the methods that may be worth it; treejudge.h decides among them and the
+ * library by what calls took. For that every rank keeps the times of a few calls of a lease, of the same calls on all
+ * ranks: the time of a call is the longest of all ranks. Where trees cannot win, or have lost, leases are long and
+ * nothing is measured. When counts change the tree is made anew; when they become another problem, the contest begins
+ * again.
  */
 #ifndef ESPI_MPI_LEASE_H
 #define ESPI_MPI_LEASE_H
@@ -57,17 +59,19 @@ struct espi_lease_comm {
     bool one_node; /* all its ranks share memory */
     char *tree; /* espi_lease_tree_bytes(size) bytes, so that no rank can fail between two messages */
     const struct espi_commtree_levels *levels; /* where some ranks share a node and others do not; else NULL */
-    bool composed; /* the optimal tree knows the levels: nodes are ranges, and ranks few enough to build it in a millisecond */
+    /* The optimal tree knows the levels: nodes are ranges, and ranks few enough to build it in a millisecond. */
+    bool composed;
 };
 size_t espi_lease_tree_bytes(int size);
 
 /*
- * Before each call, on all ranks of the communicator: says by which method this call goes. `sizes` (p sizes in bytes) is
- * read at the root only. Collective over comm->own where a lease begins. Never fails: at worst the library.
+ * Before each call, on all ranks of the communicator: says by which method this call goes. `sizes` (p sizes in bytes)
+ * is read at the root only. Collective over comm->own where a lease begins. Never fails: at worst the library.
  */
 int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
                      const struct espi_settings *settings, const int64_t *sizes);
-/* In the middle of a lease in which all go to the library and nothing is looked at: counts the call. False: use the above. */
+/* In the middle of a lease in which all go to the library and nothing is looked at: counts the call. False: use the
+   above. */
 static inline bool espi_lease_pass(struct espi_lease *lease)
 {
     if (!lease->quiet || lease->remaining == 0 || lease->method != ESPI_METHOD_LIBRARY)

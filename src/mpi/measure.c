@@ -95,7 +95,8 @@ static bool run(const struct bench *b, MPI_Datatype type, enum espi_operation op
     }
 }
 
-/* Fills the data with something that has no period a layout could have, and keeps how the first candidate packs it. */
+/* Fills the data with something that has no period a layout could have, and keeps how the first candidate packs
+   it. */
 static bool prepare(const struct bench *b, MPI_Datatype original)
 {
     uint64_t x = 88172645463325252u;
@@ -119,7 +120,8 @@ static bool same_bytes(const struct bench *b, MPI_Datatype original, MPI_Datatyp
     int at = 0;
 
     memset(b->packed, 0, (size_t)b->bytes); /* what the candidate before has unpacked must not pass for this one's */
-    if (!run(b, original, ESPI_MEASURE_UNPACK) || !run(b, type, ESPI_MEASURE_PACK) || memcmp(b->packed, b->reference, (size_t)b->bytes) != 0)
+    if (!run(b, original, ESPI_MEASURE_UNPACK) || !run(b, type, ESPI_MEASURE_PACK) ||
+        memcmp(b->packed, b->reference, (size_t)b->bytes) != 0)
         return false;
     if (!run(b, type, ESPI_MEASURE_UNPACK))
         return false;
@@ -144,7 +146,9 @@ static uint64_t cpu_now(void)
 {
     struct timespec t;
 
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static bool far_behind(const struct espi_candidate *c, const uint64_t best[ESPI_OPERATIONS])

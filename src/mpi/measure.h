@@ -19,16 +19,16 @@ struct espi_candidate {
 };
 
 /*
- * Packs, unpacks and sends to self (the type on both sides, so that MPI goes through it in parts) `count` items of each
- * of the n candidates, in turns. The first candidate is the program's own type; the bytes that the others
- * produce are compared with its. At most `scratch` bytes of memory, about `budget_ns` of time (a first round of all is
- * always made). ESPI_ERR_LIMIT: the buffers would be larger. Calls from several threads at once must be excluded.
+ * Packs, unpacks and sends to self (the type on both sides, so that MPI goes through it in parts) `count` items of
+ * each of the n candidates, in turns. The first candidate is the program's own type; the bytes that the others
+ * produce are compared with its. At most `scratch` bytes of memory, about `budget_ns` of time (a first round of all
+ * is always made). ESPI_ERR_LIMIT: the buffers would be larger. Calls from several threads at once must be excluded.
  */
 espi_status espi_measure(struct espi_candidate *candidates, int n, int count, size_t scratch, uint64_t budget_ns);
 
 /* Before the program can call MPI from other threads. Where it may do so later (MPI_THREAD_MULTIPLE), or without
-   MPI_COMM_SELF, nothing is sent: MPICH 4.0.2 on UCX dies when several threads make progress at certain moments, and it
-   must not be our calls that bring it to such a moment. ESPI_MEASURE_PARTIAL is then modelled (model.h). */
+   MPI_COMM_SELF, nothing is sent: MPICH 4.0.2 on UCX dies when several threads make progress at certain moments, and
+   it must not be our calls that bring it to such a moment. ESPI_MEASURE_PARTIAL is then modelled (model.h). */
 void espi_measure_start(void);
 
 /* Nothing is measured any more. */

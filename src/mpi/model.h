@@ -5,9 +5,10 @@
 #include "layout/layout.h"
 
 /*
- * Nanoseconds that packing (or unpacking) `count` items costs in parts of a message, above what it costs as a whole. The
- * model: data of more than one part (16 KiB) is cut at every part's end; a node that is cut goes through its children one
- * by one, ESPI_MODEL_STEP_NS each, and at each level at most one node per cut is cut; all others run as a whole.
+ * Nanoseconds that packing (or unpacking) `count` items costs in parts of a message, above what it costs as a whole.
+ * The model: data of more than one part (16 KiB) is cut at every part's end; a node that is cut goes through its
+ * children one by one, ESPI_MODEL_STEP_NS each, and at each level at most one node per cut is cut; all others run as
+ * a whole.
  */
 uint64_t espi_model_partial(const struct espi_node *tree, int64_t count);
 

@@ -2,9 +2,9 @@
  * Pairs of layouts and their plans.
  *
  * Three tables. A thread's own few pairs that are decided. Slots of pairs by the lives of
- * their types (a number that no other type of the process ever gets), which count uses until the pair is decided. And the
- * plans by layout, which nothing but the end of MPI frees: a call may run one at any time, and there are at most PLANS_MOST.
- * `lock` is never held over an MPI call; `planning` is, but only ever tried.
+ * their types (a number that no other type of the process ever gets), which count uses until the pair is decided. And
+ * the plans by layout, which nothing but the end of MPI frees: a call may run one at any time, and there are at most
+ * PLANS_MOST. `lock` is never held over an MPI call; `planning` is, but only ever tried.
  */
 #include "mpi/onto.h"
 
@@ -24,10 +24,11 @@
 #include "stats/stats.h"
 
 enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
-/* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but for one in
-   SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed. */
+/* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but
+   for one in SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed. */
 enum { FIRST_LOOK = 8, SAMPLE = 16 };
-/* Of the uses of pairs that a thread does not remember, one in so many is counted: programs may use thousands in turn. */
+/* Of the uses of pairs that a thread does not remember, one in so many is counted: programs may use thousands in
+   turn. */
 enum { UNKNOWN_SAMPLE = 4 };
 
 struct slot {
@@ -71,7 +72,8 @@ static struct slot *slot_of(const struct espi_onto_key *key) /* under the lock *
     return s;
 }
 
-static struct layouts *find(uint64_t key, const struct espi_node *from, const struct espi_node *onto) /* under the lock */
+/* Under the lock. */
+static struct layouts *find(uint64_t key, const struct espi_node *from, const struct espi_node *onto)
 {
     struct layouts *l;
     HASH_FIND(hh, plans, &key, sizeof key, l);
@@ -135,11 +137,12 @@ static const struct espi_onto_plan *keep(uint64_t key, struct espi_arena *arena,
 }
 
 /* Under `planning`. Finds or makes the plan; `*decided` false: not yet. */
-static const struct espi_onto_plan *consider(const struct espi_onto_side *from, const struct espi_onto_side *onto, bool fresh,
-                                             uint64_t kind, bool *decided)
+static const struct espi_onto_plan *consider(const struct espi_onto_side *from, const struct espi_onto_side *onto,
+                                             bool fresh, uint64_t kind, bool *decided)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
-    struct espi_onto_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes, .check = espi_settings.check};
+    struct espi_onto_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes,
+                                  .check = espi_settings.check};
     const struct espi_onto_plan *plan = NULL;
     struct layouts *known;
     uint64_t key, begun = espi_stats_now();
@@ -161,7 +164,8 @@ static const struct espi_onto_plan *consider(const struct espi_onto_side *from, 
     pthread_mutex_unlock(&lock);
     if (r.mode == ESPI_MODE_AUTO && fresh) {
         bool seen = known != NULL || espi_layout_seen(key);
-        espi_kind_tried(kind, begun, known != NULL && known->plan->copy != NULL ? (uint64_t)known->plan->bytes / 8 + 1 : 0);
+        espi_kind_tried(kind, begun,
+                        known != NULL && known->plan->copy != NULL ? (uint64_t)known->plan->bytes / 8 + 1 : 0);
         if (!seen) {
             *decided = false;
             goto done;
@@ -204,7 +208,8 @@ static void look(struct slot *s, const struct espi_onto_side *from, const struct
         s->decided = true;
         return;
     }
-    if (!kind_of(from, &a) || !kind_of(onto, &b) || (uint64_t)a.size * (uint64_t)from->count != (uint64_t)b.size * (uint64_t)onto->count) {
+    if (!kind_of(from, &a) || !kind_of(onto, &b) ||
+        (uint64_t)a.size * (uint64_t)from->count != (uint64_t)b.size * (uint64_t)onto->count) {
         s->decided = true;
         return;
     }
@@ -234,7 +239,9 @@ static uint64_t life_of(MPI_Datatype type)
     if (espi_type_is_predefined(type))
         return (uint32_t)type;
     slot = espi_slot_of(type);
-    return slot == NULL ? 0 : (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
+    if (slot == NULL)
+        return 0;
+    return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
 }
 
 static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_onto_known *place, unsigned now,
@@ -279,7 +286,8 @@ const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const st
 {
     unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
     struct espi_onto_key key = {life_of(from->type), life_of(onto->type), from->count, onto->count};
-    uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 + (uint64_t)key.from_count;
+    uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 +
+                 (uint64_t)key.from_count;
     struct espi_onto_cache *cache = &espi_mine(thread)->onto;
     struct espi_onto_known *place = &cache->known[(h ^ h >> 8) % 8];
 

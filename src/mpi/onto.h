@@ -1,10 +1,10 @@
 /*
  * Data that a rank gives itself: copied from layout to layout in one go, in the place of MPI's packing and unpacking.
  *
- * A pair is (type, count) on either side. It is planned when its use has earned it (budget.h), as a compiled copy program
- * over a tree that both layouts share; setting auto keeps the program only if it is clearly faster than MPI's own copy in a
- * measurement, setting always wherever the signatures are equal. Plans are kept for the life of the process, for equal
- * layouts under any handles, up to a limit.
+ * A pair is (type, count) on either side. It is planned when its use has earned it (budget.h), as a compiled copy
+ * program over a tree that both layouts share; setting auto keeps the program only if it is clearly faster than MPI's
+ * own copy in a measurement, setting always wherever the signatures are equal. Plans are kept for the life of the
+ * process, for equal layouts under any handles, up to a limit.
  */
 #ifndef ESPI_MPI_ONTO_H
 #define ESPI_MPI_ONTO_H
@@ -75,15 +75,15 @@ struct espi_onto_block {
     const struct espi_onto_plan *plan;
 };
 
-/* Fills block->plan from the rest. False: leave it to MPI, which also reports what is wrong (types unknown, counts negative,
-   null buffers, layouts that lie among each other). */
+/* Fills block->plan from the rest. False: leave it to MPI, which also reports what is wrong (types unknown, counts
+   negative, null buffers, layouts that lie among each other). */
 bool espi_onto_look(struct espi_thread *thread, struct espi_onto_block *block);
 void espi_onto_carry_out(struct espi_thread *thread, const struct espi_onto_block *block);
 
 /* ---- calls (onto_call.c) ---- */
 
-/* The handler of functions with a block of this kind (api.def: ESPI_OWN): carries the block out and leaves the rest, if there is
-   any, to `substitute`. */
+/* The handler of functions with a block of this kind (api.def: ESPI_OWN): carries the block out and leaves the rest,
+   if there is any, to `substitute`. */
 espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                          espi_handler substitute);
 

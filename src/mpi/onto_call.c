@@ -1,15 +1,15 @@
 /*
  * Calls in which a rank gives itself data.
  *
- * On a communicator of one rank the nine blocking collectives that move data are nothing but a copy. On larger ones the
- * block that a rank has for itself is taken out of MPI_Alltoallv and MPI_Alltoallw (its two counts become 0), and of
- * rooted calls at the root (MPI_IN_PLACE), and is copied after the call; what a rank does with its own block is no
+ * On a communicator of one rank the nine blocking collectives that move data are nothing but a copy. On larger ones
+ * the block that a rank has for itself is taken out of MPI_Alltoallv and MPI_Alltoallw (its two counts become 0), and
+ * of rooted calls at the root (MPI_IN_PLACE), and is copied after the call; what a rank does with its own block is no
  * business of the others'.
  *
- * MPI_Sendrecv to oneself is a message, which may be meant for a receive posted before, as messages sent before may be
- * meant for its receive. So the message is sent, and called back: MPI promises that a message that could be cancelled
- * has not been and will not be received, so no receive was waiting for it. That none of its own receive's messages
- * was pending is asked before. Only then the copy stands for both. MPICH can call back messages on
+ * MPI_Sendrecv to oneself is a message, which may be meant for a receive posted before, as messages sent before may
+ * be meant for its receive. So the message is sent, and called back: MPI promises that a message that could be
+ * cancelled has not been and will not be received, so no receive was waiting for it. That none of its own receive's
+ * messages was pending is asked before. Only then the copy stands for both. MPICH can call back messages on
  * communicators of one rank, at the price of a few nanoseconds, and not on others, where the call is left alone.
  */
 #include <stdlib.h>
@@ -81,7 +81,8 @@ static bool read_side(struct espi_thread *thread, const struct espi_row *row, co
 /* ---- collectives ---- */
 
 /* What of the call a rank does for itself alone. */
-static bool is_apart(enum espi_fn fn, const struct espi_comm_facts *comm, const struct espi_row *row, const espi_word *args)
+static bool is_apart(enum espi_fn fn, const struct espi_comm_facts *comm, const struct espi_row *row,
+                     const espi_word *args)
 {
     if (row->root >= 0)
         return (int)args[(int)row->root] == comm->rank;
@@ -111,7 +112,8 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     void *counts[2] = {NULL, NULL}, *from, *onto;
     espi_word changed[ESPI_MAX_ARGS], result;
 
-    if (!is_apart(fn, &comm, row, args) || !read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
+    if (!is_apart(fn, &comm, row, args) ||
+        !read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block.receive) ||
         args[(int)row->typed[0].buffer] == args[(int)row->typed[1].buffer])
         return substitute(thread, fn, args, next);
@@ -155,8 +157,8 @@ static bool call_back(MPI_Request *request)
 {
     int complete = 0, cancelled = 0;
     MPI_Status status;
-    return espi_real.Cancel(request) == MPI_SUCCESS && espi_real.Test(request, &complete, &status) == MPI_SUCCESS && complete &&
-           espi_real.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled;
+    return espi_real.Cancel(request) == MPI_SUCCESS && espi_real.Test(request, &complete, &status) == MPI_SUCCESS &&
+           complete && espi_real.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
 /* Whether this MPI can, found out once. Not where several threads may be inside MPI: see measure.h. */
@@ -246,7 +248,8 @@ espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word 
                          espi_handler substitute)
 {
     const struct espi_row *row = &espi_rows[fn];
-    if (!has_derived(row, args) || (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
+    if (!has_derived(row, args) ||
+        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
         espi_settings.datatypes == ESPI_MODE_OFF)
         return substitute(thread, fn, args, next);
     bool message = fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c;

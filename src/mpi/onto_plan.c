@@ -42,8 +42,8 @@ static espi_status open_bench(struct bench *b, const struct espi_node *from, con
 {
     int64_t from_span, onto_span;
     if (__builtin_sub_overflow(from->true_ub, from->true_lb, &from_span) ||
-        __builtin_sub_overflow(onto->true_ub, onto->true_lb, &onto_span) || from_span > SCRATCH || onto_span > SCRATCH ||
-        from_span + 2 * onto_span > SCRATCH)
+        __builtin_sub_overflow(onto->true_ub, onto->true_lb, &onto_span) || from_span > SCRATCH ||
+        onto_span > SCRATCH || from_span + 2 * onto_span > SCRATCH)
         return ESPI_ERR_LIMIT;
     b->from_span = (size_t)from_span;
     b->onto_span = (size_t)onto_span;
@@ -65,7 +65,8 @@ static bool native(const struct bench *b, const struct espi_onto_request *r, MPI
            MPI_SUCCESS;
 }
 
-static bool same_bytes(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy, MPI_Comm self)
+static bool same_bytes(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy,
+                       MPI_Comm self)
 {
     uint64_t x = 88172645463325252u;
     for (size_t i = 0; i < b->from_span; i++) {
@@ -82,8 +83,8 @@ static bool same_bytes(const struct bench *b, const struct espi_onto_request *r,
     return memcmp(b->reference, b->onto_memory, b->onto_span) == 0;
 }
 
-static uint64_t sample(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy, MPI_Comm self,
-                       int repeat)
+static uint64_t sample(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy,
+                       MPI_Comm self, int repeat)
 {
     uint64_t begun = espi_stats_now();
     for (int i = 0; i < repeat; i++) {
@@ -99,12 +100,15 @@ static uint64_t sample(const struct bench *b, const struct espi_onto_request *r,
 static uint64_t own_time(void)
 {
     struct timespec t;
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Both in turns; the least of several rounds counts. `gain`: nanoseconds less than MPI's copy, an eighth of it left out. */
-static bool faster(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy, MPI_Comm self,
-                   uint64_t *gain)
+/* Both in turns; the least of several rounds counts. `gain`: nanoseconds less than MPI's copy, an eighth of it left
+   out. */
+static bool faster(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy,
+                   MPI_Comm self, uint64_t *gain)
 {
     uint64_t best[2] = {0, 0}, begun = own_time();
     for (int round = 0; round < ROUNDS_MOST; round++) {

@@ -1,8 +1,8 @@
 /*
  * A plan: what was decided for one layout (tree and bounds), for all datatypes that have it.
  *
- * Two purposes, because MPICH runs a type in two ways: as a whole (MPI_Pack, MPI_Unpack, messages of one part) and in parts
- * (longer messages). Each has its own best emission, which may be the program's type itself.
+ * Two purposes, because MPICH runs a type in two ways: as a whole (MPI_Pack, MPI_Unpack, messages of one part) and in
+ * parts (longer messages). Each has its own best emission, which may be the program's type itself.
  */
 #ifndef ESPI_MPI_PLAN_H
 #define ESPI_MPI_PLAN_H

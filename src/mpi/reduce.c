@@ -1,7 +1,7 @@
 /*
  * The handler of all reductions. A call with a predefined operation on a derived type of equal elements is carried
- * out as the same call on elements: dense layouts by other words in the arguments, layouts with gaps through contiguous
- * buffers (struct espi_staged). Everything else goes on untouched, so that MPI says what it thinks of it.
+ * out as the same call on elements: dense layouts by other words in the arguments, layouts with gaps through
+ * contiguous buffers (struct espi_staged). Everything else goes on untouched, so that MPI says what it thinks of it.
  */
 #include "mpi/reduce.h"
 
@@ -207,7 +207,8 @@ static bool is_in_place(const struct reduction *r)
 static espi_word reduce_dense(struct reduction *r)
 {
     espi_word start = (espi_word)r->view->start;
-    return call_on_elements(r, is_in_place(r) ? r->args[SENDBUF] : r->args[SENDBUF] + start, r->args[RECVBUF] + start);
+    return call_on_elements(r, is_in_place(r) ? r->args[SENDBUF] : r->args[SENDBUF] + start,
+                            r->args[RECVBUF] + start);
 }
 
 /* The buffers of this call. In place, the scattering calls have their input in the whole of the receive buffer and
@@ -280,12 +281,13 @@ static bool may_be_large(enum espi_reduction kind, const struct espi_row *row, c
 static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
 {
     MPI_Count lb, extent, size;
-    if (espi_real.Type_get_extent_c(type, &lb, &extent) || espi_real.Type_size_c(type, &size) || lb != 0 || extent <= 0)
+    if (espi_real.Type_get_extent_c(type, &lb, &extent) || espi_real.Type_size_c(type, &size) || lb != 0 ||
+        extent <= 0)
         return false;
     espi_base base = espi_base_of_handle(type);
     unsigned ops = base != ESPI_BASE_NONE ? espi_reduce_ops_of(espi_base_info(base)->name) : 0;
-    *view = (struct espi_elements){.base = type, .ops = ops, .each = 1, .unit = extent, .extent = extent, .padded = size != extent,
-                                   .run = true, .dense = true};
+    *view = (struct espi_elements){.base = type, .ops = ops, .each = 1, .unit = extent, .extent = extent,
+                                   .padded = size != extent, .run = true, .dense = true};
     return true;
 }
 
@@ -299,12 +301,21 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
         r->copies * r->view->each * r->view->unit <= piece_limit() || !espi_comm_look(&r->mine->comm, r->comm) ||
         r->mine->comm.inter || !espi_world_covers(r->comm))
         return false;
-    struct espi_large large = {.fn = plain_form(r->fn), .comm = r->comm, .op = (MPI_Op)r->args[OP],
+    struct espi_large large = {.fn = plain_form(r->fn),
+                               .comm = r->comm,
+                               .op = (MPI_Op)r->args[OP],
                                .root = r->row->root >= 0 ? (int)r->args[(int)r->row->root] : 0,
-                               .rank = r->mine->comm.rank, .size = r->mine->comm.peers, .base = r->view->base,
-                               .type = (MPI_Datatype)r->args[TYPE], .unit = r->view->unit,
-                               .elements = r->copies * r->view->each, .copies = r->copies, .out = (void *)r->args[RECVBUF],
-                               .in_place = is_in_place(r), .gaps = !dense, .padded = r->view->padded};
+                               .rank = r->mine->comm.rank,
+                               .size = r->mine->comm.peers,
+                               .base = r->view->base,
+                               .type = (MPI_Datatype)r->args[TYPE],
+                               .unit = r->view->unit,
+                               .elements = r->copies * r->view->each,
+                               .copies = r->copies,
+                               .out = (void *)r->args[RECVBUF],
+                               .in_place = is_in_place(r),
+                               .gaps = !dense,
+                               .padded = r->view->padded};
     int64_t *blocks = NULL;
     if (large.root < 0 || large.root >= large.size)
         return false;
@@ -337,8 +348,9 @@ static espi_word reduce_local(struct reduction *r)
     struct espi_staged staged = stage(r);
     int rc = MPI_ERR_NO_MEM;
     if (r->copies * r->view->each * r->view->unit > piece_limit()) {
-        struct espi_large large = {.fn = r->fn, .op = (MPI_Op)r->args[OP], .base = r->view->base, .type = (MPI_Datatype)r->args[TYPE],
-                                   .unit = r->view->unit, .elements = r->copies * r->view->each, .copies = r->copies,
+        struct espi_large large = {.fn = r->fn, .op = (MPI_Op)r->args[OP], .base = r->view->base,
+                                   .type = (MPI_Datatype)r->args[TYPE], .unit = r->view->unit,
+                                   .elements = r->copies * r->view->each, .copies = r->copies,
                                    .in = staged.in, .out = staged.out, .gaps = true, .padded = r->view->padded};
         rc = espi_reduce_local_in_pieces(&large);
     } else if (espi_staged_allocate(&staged)) {
@@ -355,8 +367,9 @@ static espi_word reduce_local(struct reduction *r)
 }
 
 /* What is not simply passed on: `bit` is the operation's. */
-static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
-                                                          espi_next next, enum espi_reduction kind, unsigned bit)
+static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *thread, enum espi_fn fn,
+                                                          espi_word *args, espi_next next, enum espi_reduction kind,
+                                                          unsigned bit)
 {
     MPI_Datatype type = (MPI_Datatype)args[TYPE];
     bool predefined = espi_type_is_predefined(type);
@@ -386,7 +399,8 @@ espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_wor
 {
     struct espi_mine *mine;
     unsigned bit;
-    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) || !(mine = espi_mine(thread)))
+    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
+        !(mine = espi_mine(thread)))
         return go_on(fn, args, next);
     espi_count_call(mine->stats, fn);
     enum espi_reduction kind = reduction_of(fn);

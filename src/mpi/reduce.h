@@ -4,8 +4,9 @@
  *
  * Every handled call becomes the same call with elements and their base type, on every rank and in the same place,
  * so a rank that passes count x base type itself meets one that passes a derived type of equal signature. A dense
- * layout is passed as it stands; one with gaps is packed before and unpacked after. What a call does depends on its own
- * arguments alone, but for one thing: very large blocking calls agree on a way with bounded memory (reduce_pieces.c).
+ * layout is passed as it stands; one with gaps is packed before and unpacked after. What a call does depends on its
+ * own arguments alone, but for one thing: very large blocking calls agree on a way with bounded memory
+ * (reduce_pieces.c).
  */
 #ifndef ESPI_MPI_REDUCE_H
 #define ESPI_MPI_REDUCE_H
@@ -41,8 +42,8 @@ struct espi_elements {
     int64_t start;  /* bytes */
 };
 
-/* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid until
-   the type is freed; looked at once (types.c keeps it). */
+/* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid
+   until the type is freed; looked at once (types.c keeps it). */
 const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Datatype type);
 /* Looks at a valid type; view->base is MPI_DATATYPE_NULL where its elements differ. */
 void espi_elements_look(MPI_Datatype type, struct espi_elements *view);
@@ -58,7 +59,8 @@ int espi_elements_unpack(const struct espi_elements *view, const void *elements,
 /* ---- reduce.c ---- */
 
 /* What a reduction is, whatever its form (blocking, nonblocking, persistent, _c). */
-enum espi_reduction { ESPI_RED_REDUCE, ESPI_RED_ALL, ESPI_RED_EXSCAN, ESPI_RED_BLOCK, ESPI_RED_SCATTER, ESPI_RED_LOCAL };
+enum espi_reduction { ESPI_RED_REDUCE, ESPI_RED_ALL, ESPI_RED_EXSCAN, ESPI_RED_BLOCK, ESPI_RED_SCATTER,
+                      ESPI_RED_LOCAL };
 
 /* Handlers (bridge.h): all reductions; MPI_Start, Startall; the calls that complete persistent requests. */
 espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
@@ -101,8 +103,8 @@ struct espi_large {
 };
 
 /*
- * True when the call was carried out here, with *rc as its result: all ranks agreed to do it in pieces. False: it is to
- * be made as it stands. To be called by all ranks of a covered communicator (world.h) alike, that is for more than
+ * True when the call was carried out here, with *rc as its result: all ranks agreed to do it in pieces. False: it is
+ * to be made as it stands. To be called by all ranks of a covered communicator (world.h) alike, that is for more than
  * ESPALIER_REDUCE_PIECE_KB of elements.
  */
 bool espi_reduce_in_pieces(const struct espi_large *call, int *rc);

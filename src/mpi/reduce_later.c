@@ -148,8 +148,8 @@ int espi_reduce_later(struct espi_staged *staged, MPI_Request *request)
         goto no_memory;
     *later = (struct later){.staged = *staged, .inner = *request, .busy = ATOMIC_FLAG_INIT};
     later->staged.type = MPI_DATATYPE_NULL;
-    /* Our own reference: the program may free its type before the operation is complete. Not MPI_Type_dup, which would
-       run the program's attribute callbacks. */
+    /* Our own reference: the program may free its type before the operation is complete. Not MPI_Type_dup, which
+       would run the program's attribute callbacks. */
     if ((rc = espi_real.Type_contiguous(1, staged->type, &later->staged.type)) ||
         (rc = espi_real.Type_commit(&later->staged.type)) ||
         (rc = espi_real.x_Grequest_start(query, release, cancel, poll, wait_for, later, &later->outer)))

@@ -171,7 +171,8 @@ espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi
     espi_reduce_later_sweep();
     int class = MPI_SUCCESS;
     if (rc && array && espi_real.Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS) {
-        bool counted = fn == ESPI_FN_Waitsome || fn == ESPI_FN_Testsome || fn == ESPI_FN_Waitall || fn == ESPI_FN_Testall;
+        bool counted = fn == ESPI_FN_Waitsome || fn == ESPI_FN_Testsome || fn == ESPI_FN_Waitall ||
+                       fn == ESPI_FN_Testall;
         return counted ? after_failure(requests, (int)args[0], rc) : rc;
     }
     switch (fn) {

@@ -2,12 +2,14 @@
  * Very large reductions with gaps, in pieces, so that the buffers stay bounded.
  *
  * All ranks must cut alike, also one that passes count x base type itself and needs no buffer at all. The number of
- * elements is the same on all ranks by the standard's matching rules; so above a limit on their bytes every rank, whatever
- * it passes, first takes part in one small agreement: does anybody have gaps? If nobody has, the call goes on untouched.
- * This is done only where every rank of the communicator is known to run Espalier, and only by blocking calls.
+ * elements is the same on all ranks by the standard's matching rules; so above a limit on their bytes every rank,
+ * whatever it passes, first takes part in one small agreement: does anybody have gaps? If nobody has, the call goes
+ * on untouched. This is done only where every rank of the communicator is known to run Espalier, and only by blocking
+ * calls.
  *
- * Two pieces are under way at a time: while MPI reduces one, the next is packed and the one before is unpacked. A piece is
- * a range of elements; for a layout with gaps it is a slice of the type tree (layout/slice.c), emitted as a datatype.
+ * Two pieces are under way at a time: while MPI reduces one, the next is packed and the one before is unpacked. A
+ * piece is a range of elements; for a layout with gaps it is a slice of the type tree (layout/slice.c), emitted as a
+ * datatype.
  */
 #include <stdlib.h>
 
@@ -123,8 +125,8 @@ static int finish(const struct cut *cut, struct piece *piece)
     return rc;
 }
 
-/* One block of elements in pieces, two at a time. A result never overwrites input that is still to be packed: it goes to
-   where the input stood, or (Reduce_scatter in place) before it. */
+/* One block of elements in pieces, two at a time. A result never overwrites input that is still to be packed: it goes
+   to where the input stood, or (Reduce_scatter in place) before it. */
 static int run_block(struct cut *cut, int64_t from, int64_t to, int64_t count, int root)
 {
     int rc = MPI_SUCCESS, turn = 0, last;

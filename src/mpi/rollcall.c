@@ -3,13 +3,13 @@
  * Hydra speaks on the descriptor PMI_FD): one line of text for each question, one for each answer.
  *
  * Before the real MPI_Init every rank that has the core puts a key of its own. MPI_Init on more than one rank
- * contains a barrier of that store (ranks exchange their addresses through it), so when it has returned, every key that was
- * ever going to be there is there, and each rank that looks sees the same set: the verdicts agree without a word
- * between ranks. A key that is missing is answered at once.
+ * contains a barrier of that store (ranks exchange their addresses through it), so when it has returned, every key
+ * that was ever going to be there is there, and each rank that looks sees the same set: the verdicts agree without a
+ * word between ranks. A key that is missing is answered at once.
  *
  * MPI's own client opens the conversation anew with "init" afterwards; Hydra answers that as often as it is asked.
- * Between our question and its answer the descriptor is ours: before MPI_Init nobody else uses it, and at the end of it this
- * thread is still inside. Nothing is ever left unread: an answer that does not come in time makes every
+ * Between our question and its answer the descriptor is ours: before MPI_Init nobody else uses it, and at the end of
+ * it this thread is still inside. Nothing is ever left unread: an answer that does not come in time makes every
  * later question unanswered too (`broken`), and the verdict false.
  */
 #include "mpi/rollcall.h"

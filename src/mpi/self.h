@@ -4,16 +4,17 @@
 
 #include <mpi.h>
 
-/* A private communicator of this process alone whose errors return; MPI_COMM_NULL when it can not be made, and without
-   MPI_COMM_SELF (sessions only). Made by the first call, which is that of espi_measure_start in MPI_Init where
-   types are treated: later, the program may have an MPI_Comm_idup on its way, or use MPI_COMM_SELF in another thread.
+/* A private communicator of this process alone whose errors return; MPI_COMM_NULL when it can not be made, and
+   without MPI_COMM_SELF (sessions only). Made by the first call, which is that of espi_measure_start in MPI_Init
+   where types are treated: later, the program may have an MPI_Comm_idup on its way, or use MPI_COMM_SELF in another
+   thread.
    Thread-safe. */
 MPI_Comm espi_self_comm(void);
 /* Frees it, while MPI still works. */
 void espi_self_stop(void);
 
-/* Copies typed data within the process: `from_count` x `from_type` at `from` (which may be MPI_BOTTOM) to `to`, of equal
-   signature. Returns an MPI error code. Thread-safe. */
+/* Copies typed data within the process: `from_count` x `from_type` at `from` (which may be MPI_BOTTOM) to `to`, of
+   equal signature. Returns an MPI error code. Thread-safe. */
 int espi_self_copy(const void *from, MPI_Count from_count, MPI_Datatype from_type, void *to, MPI_Count to_count,
                    MPI_Datatype to_type);
 

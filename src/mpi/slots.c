@@ -8,14 +8,16 @@ static atomic_uint chunks_end; /* chunks from here on are not there */
 struct espi_type_slot *espi_slot_room(MPI_Datatype type)
 {
     uint32_t number = espi_slot_number(type), which = number / ESPI_SLOTS_EACH;
-    struct espi_type_slot *chunk = atomic_load_explicit(&espi_type_chunks[which], memory_order_acquire), *other = NULL;
+    struct espi_type_slot *chunk = atomic_load_explicit(&espi_type_chunks[which], memory_order_acquire),
+                          *other = NULL;
 
     if (__builtin_expect(chunk == NULL, 0)) {
         unsigned end = atomic_load(&chunks_end);
 
         /* Not from the heap: memory in its midst, held for good, changes how fast malloc is for MPI; and a slot here
            stands in one line of the cache. */
-        chunk = mmap(NULL, ESPI_SLOTS_EACH * sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        chunk = mmap(NULL, ESPI_SLOTS_EACH * sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                     0);
         if (chunk == MAP_FAILED)
             return NULL;
         if (!atomic_compare_exchange_strong(&espi_type_chunks[which], &other, chunk)) {

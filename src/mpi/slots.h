@@ -1,13 +1,13 @@
 /*
  * What is known of each datatype handle, found by the handle's bits.
  *
- * MPICH numbers its datatypes: 26 bits of the handle and the kind of object. They index a table of two levels, so looking a
- * handle up takes two loads, no lock and no hashing, a commit touches one cache line, and memory grows with
+ * MPICH numbers its datatypes: 26 bits of the handle and the kind of object. They index a table of two levels, so
+ * looking a handle up takes two loads, no lock and no hashing, a commit touches one cache line, and memory grows with
  * the number of types that live at the same time (64 bytes each).
  *
- * A slot has lives: MPICH gives the handle of a freed type to a new one. A life begins when the type is committed and ends
- * before MPI_Type_free; the stub sees both in every language. What would be wrong for another type (a plan, a view of its
- * elements) ends by an attribute of the datatype, too, whose delete callback names the life (types.c).
+ * A slot has lives: MPICH gives the handle of a freed type to a new one. A life begins when the type is committed and
+ * ends before MPI_Type_free; the stub sees both in every language. What would be wrong for another type (a plan, a
+ * view of its elements) ends by an attribute of the datatype, too, whose delete callback names the life (types.c).
  */
 #ifndef ESPI_MPI_SLOTS_H
 #define ESPI_MPI_SLOTS_H
@@ -28,7 +28,7 @@ struct espi_type_detail;
 struct espi_type_slot {
     _Alignas(64) _Atomic uint64_t uses;
     _Atomic uint64_t items;
-    _Atomic uint64_t look;           /* number of uses at which to look whether planning is due; ESPI_NEVER: no more */
+    _Atomic uint64_t look; /* number of uses at which to look whether planning is due; ESPI_NEVER: no more */
     _Atomic(struct espi_plan *) plan;
     _Atomic(struct espi_elements *) elements; /* for reductions; NULL: not yet looked at */
     struct espi_type_detail *detail; /* of types.c, NULL before the first look */

@@ -37,7 +37,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 /* ---- the name ---- */
 
-/* What the environment says about transports and algorithms of the library; the order of the variables does not matter. */
+/* What the environment says about transports and algorithms of the library; the order of the variables does not
+   matter. */
 static uint64_t hash_transports(void)
 {
     static const char *const prefix[] = {"UCX_", "FI_", "MPIR_CVAR_", "MPICH_", "PSM2_", "PSM3_", "HFI_"};
@@ -165,7 +166,8 @@ void espi_model_cache_write(const struct espi_model_cache *cache, const struct e
     espi_model_cache_read(cache, &known);
     models = model->levels;
     for (int l = 0; l < ESPI_LEVELS; l++) {
-        models.have[l] = models.have[l] && model->source[l] != ESPI_MODEL_ASSUMED && model->source[l] != ESPI_MODEL_FILE;
+        models.have[l] = models.have[l] && model->source[l] != ESPI_MODEL_ASSUMED &&
+                         model->source[l] != ESPI_MODEL_FILE;
         if (!models.have[l] && known.have[l]) {
             models.have[l] = true;
             models.level[l] = known.level[l];

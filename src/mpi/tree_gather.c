@@ -55,8 +55,8 @@ static int receive_late(const struct espi_subtree *sub, MPI_Comm comm, void **me
 
 /* ---- ranks with children ---- */
 
-/* One stretch of memory with all pieces, the sizes in front where they are given. `memory` has room for them before the
-   pieces, which may already lie there one behind the other. */
+/* One stretch of memory with all pieces, the sizes in front where they are given. `memory` has room for them before
+   the pieces, which may already lie there one behind the other. */
 static char *join(struct piece *pieces, int n, char *memory, const int64_t *sizes, int64_t table, int64_t *bytes,
                   void **joined)
 {
@@ -81,7 +81,8 @@ static char *join(struct piece *pieces, int n, char *memory, const int64_t *size
     return memory;
 }
 
-/* What has come from a child: its place among the pieces, and the sizes of its blocks where they are not as planned. */
+/* What has come from a child: its place among the pieces, and the sizes of its blocks where they are not as
+   planned. */
 static int take_piece(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_subtree *sub,
                       const MPI_Status *status, struct piece *piece, int64_t *sizes, bool *planned)
 {
@@ -110,8 +111,9 @@ static int take_piece(const struct espi_treeplan *plan, MPI_Comm comm, const str
     return rc;
 }
 
-/* What a rank with children needs for one call. Pieces stand in the order of the ranks: children below this rank, its own
-   block, children above it. Children of a subtree that is a range may be listed in any order, so places are found by rank. */
+/* What a rank with children needs for one call. Pieces stand in the order of the ranks: children below this rank, its
+   own block, children above it. Children of a subtree that is a range may be listed in any order, so places are found
+   by rank. */
 struct inner {
     struct piece *pieces;
     MPI_Request *requests;
@@ -125,8 +127,9 @@ static bool inner_make(const struct espi_treeplan *plan, const struct espi_block
 {
     int n = plan->children + 1;
     int64_t table = (int64_t)plan->n * (int64_t)sizeof(int64_t), room = table;
-    *in = (struct inner){.pieces = malloc((size_t)n * (sizeof(struct piece) + sizeof(MPI_Request) + sizeof(MPI_Status) +
-                                                       sizeof(int)) + (size_t)table)};
+    *in = (struct inner){
+        .pieces = malloc((size_t)n * (sizeof(struct piece) + sizeof(MPI_Request) + sizeof(MPI_Status) + sizeof(int)) +
+                         (size_t)table)};
     if (!in->pieces)
         return false;
     in->sizes = (int64_t *)(in->pieces + n);
@@ -197,9 +200,11 @@ static int gather_inner(const struct espi_treeplan *plan, MPI_Comm comm, const s
         rc = rc ? rc : bad;
     }
     if (!rc) {
-        char *message = join(in.pieces, plan->children + 1, in.memory, planned ? NULL : in.sizes, table, &bytes, &joined);
-        rc = message ? send_up(plan, comm, message, bytes, MPI_PACKED, bytes, planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED)
-                     : MPI_ERR_NO_MEM;
+        char *message = join(in.pieces, plan->children + 1, in.memory, planned ? NULL : in.sizes, table, &bytes,
+                             &joined);
+        rc = message
+                 ? send_up(plan, comm, message, bytes, MPI_PACKED, bytes, planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED)
+                 : MPI_ERR_NO_MEM;
         if (!message)
             espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
     } else {
@@ -235,10 +240,12 @@ static int start_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const 
         int from = 0;
         while (from < sub->n - 1 && espi_blocks_bytes(blocks, ranks[from]) == 0)
             from++;
-        return espi_tree_irecv(espi_blocks_at(blocks, ranks[from]), room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm, request);
+        return espi_tree_irecv(espi_blocks_at(blocks, ranks[from]), room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm,
+                               request);
     }
     a->memory = espi_scratch_get((size_t)room);
-    return a->memory ? espi_tree_irecv(a->memory, room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm, request) : MPI_ERR_NO_MEM;
+    return a->memory ? espi_tree_irecv(a->memory, room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm, request)
+                     : MPI_ERR_NO_MEM;
 }
 
 static int fill(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks, int rank,
@@ -270,8 +277,8 @@ static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank)
         espi_tree_drop(rank, comm);
         return MPI_ERR_TRUNCATE;
     }
-    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type, rank, ESPI_TAG_DATA,
-                          comm, MPI_STATUS_IGNORE);
+    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type, rank,
+                          ESPI_TAG_DATA, comm, MPI_STATUS_IGNORE);
 }
 
 static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
@@ -351,7 +358,8 @@ static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const st
 {
     int n = plan->children, started = 0, rc = MPI_SUCCESS, last = MPI_SUCCESS;
     bool unpack = false;
-    struct arrival *arrivals = malloc((size_t)(n + 1) * (sizeof *arrivals + sizeof(MPI_Request) + sizeof(MPI_Status)));
+    struct arrival *arrivals = malloc((size_t)(n + 1) *
+                                      (sizeof *arrivals + sizeof(MPI_Request) + sizeof(MPI_Status)));
     MPI_Status *statuses = (MPI_Status *)(arrivals + n + 1);
     MPI_Request *requests = (MPI_Request *)(statuses + n + 1);
     if (!arrivals)
@@ -364,8 +372,8 @@ static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const st
     if (!rc && !own->in_place)
         rc = espi_tree_copy(own->buf, own->count, own->type, espi_blocks_at(blocks, plan->rank),
                             espi_blocks_count(blocks, plan->rank), blocks->type,
-                            own->dense && blocks->dense && own->bytes <= espi_blocks_bytes(blocks, plan->rank), own->bytes,
-                            plan->rank, comm);
+                            own->dense && blocks->dense && own->bytes <= espi_blocks_bytes(blocks, plan->rank),
+                            own->bytes, plan->rank, comm);
     /* All messages of this call are taken, whatever failed: they must not meet the next. */
     if (started > 0)
         last = unpack ? await_and_fill(plan, comm, blocks, arrivals, requests, started)

@@ -13,7 +13,8 @@ int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer,
     return espi_real.Isend_c(buf, count, type, peer, tag, comm, request);
 }
 
-int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request)
+int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Request *request)
 {
     if (count <= INT_MAX)
         return espi_real.Irecv(buf, (int)count, type, peer, tag, comm, request);
@@ -54,7 +55,8 @@ int64_t espi_tree_received(const MPI_Status *status)
     return espi_real.Get_elements_x(status, MPI_PACKED, &bytes) == MPI_SUCCESS ? (int64_t)bytes : 0;
 }
 
-int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes, MPI_Comm comm)
+int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes,
+                   MPI_Comm comm)
 {
     if (bytes == 0)
         return MPI_SUCCESS;
@@ -87,8 +89,8 @@ int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, 
     return espi_real.Unpack_c(from, bytes, &at, buf, count, type, comm);
 }
 
-int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t room,
-                   int rank, MPI_Comm comm)
+int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
+                   int64_t room, int rank, MPI_Comm comm)
 {
     if (bytes > room)
         return MPI_ERR_TRUNCATE;

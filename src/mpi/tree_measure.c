@@ -66,7 +66,8 @@ static bool clock_goes_on(struct clock *clock)
     return true;
 }
 
-/* Rank a tells rank b before each round whether there is one. The tiny message is no part of the round: b answers it. */
+/* Rank a tells rank b before each round whether there is one. The tiny message is no part of the round: b answers
+   it. */
 static bool agree(MPI_Comm comm, bool first, int peer, bool more)
 {
     char word = more;
@@ -175,7 +176,8 @@ static bool is_used(int n, int (*pair)[2], int rank)
     return false;
 }
 
-/* A free partner of `rank`: on its node one that is far from it in the numbering, on another node one half way round. */
+/* A free partner of `rank`: on its node one that is far from it in the numbering, on another node one half way
+   round. */
 static int partner(const struct espi_places *places, enum espi_level level, int n, int (*pair)[2], int rank)
 {
     int p = places->size, start = level == ESPI_LEVEL_NODE ? p - 1 : p / 2;

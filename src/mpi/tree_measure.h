@@ -28,7 +28,8 @@ struct espi_link_times {
     double time[ESPI_LINK_SIZES]; /* one way */
 };
 
-/* Ranks a and b of comm measure; called by these two. Only rank a fills `times`; `memory` has room for the largest size.
+/* Ranks a and b of comm measure; called by these two. Only rank a fills `times`; `memory` has room for the largest
+   size.
    Whatever is disturbed, both make the same calls. */
 void espi_link_measure(MPI_Comm comm, int rank, int a, int b, const struct espi_link_effort *effort, char *memory,
                        struct espi_link_times *times);
@@ -36,7 +37,8 @@ void espi_link_measure(MPI_Comm comm, int rank, int a, int b, const struct espi_
 /* Seconds per byte of a local copy of some 10 kB to 1 MB, in `memory` of `bytes` bytes (two halves). */
 double espi_copy_measure(char *memory, int64_t bytes, int rounds);
 
-/* Disjoint as far as there are enough ranks, spread over the communicator: pairs on the same node or on different ones.
+/* Disjoint as far as there are enough ranks, spread over the communicator: pairs on the same node or on different
+   ones.
    Returns how many, at most `most`. The same on all ranks. */
 int espi_link_pairs(const struct espi_places *places, enum espi_level level, int most, int (*pair)[2]);
 

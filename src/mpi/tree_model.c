@@ -64,8 +64,8 @@ static int later(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Collective: the pairs one after the other, all others waiting quietly. False when memory was short somewhere. Of the
-   pairs' models the one in the middle (by what a message of 16 KiB takes) holds. */
+/* Collective: the pairs one after the other, all others waiting quietly. False when memory was short somewhere. Of
+   the pairs' models the one in the middle (by what a message of 16 KiB takes) holds. */
 static bool measure_level(MPI_Comm own, const struct espi_places *places, enum espi_level level,
                           const struct espi_link_effort *how, struct espi_commtree_model *model)
 {

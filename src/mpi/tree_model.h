@@ -18,10 +18,12 @@ struct espi_places {
     int *node;   /* size entries: 0 .. nodes-1, numbered by first appearance; not owned */
 };
 
-/* The lowest rank of `world` on the same node: names the node in all communicators of these ranks; and how many `ranks` it
-   has. Collective. Nodes are what the library shares memory in (MPI_COMM_TYPE_SHARED), not what is called a host. */
+/* The lowest rank of `world` on the same node: names the node in all communicators of these ranks; and how many
+   `ranks` it has. Collective. Nodes are what the library shares memory in (MPI_COMM_TYPE_SHARED), not what is called
+   a host. */
 int espi_node_of(MPI_Comm world, int *ranks);
-/* Fills `places` from every rank's node; `node` has room for all ranks of `own`, and is kept by the result. Collective. */
+/* Fills `places` from every rank's node; `node` has room for all ranks of `own`, and is kept by the result.
+   Collective. */
 void espi_places_of(MPI_Comm own, int mine, int *node, struct espi_places *places);
 
 /* ---- the model (tree_model.c) ---- */
@@ -37,12 +39,13 @@ struct espi_model {
 };
 
 /* Adds the levels that the communicator `own` uses and rank 0's `model` does not have yet: from the file that
-   ESPALIER_MODEL names, from the cache, or from a measurement of some milliseconds between some of its ranks. Collective;
-   the result is equal on all ranks. */
+   ESPALIER_MODEL names, from the cache, or from a measurement of some milliseconds between some of its ranks.
+   Collective; the result is equal on all ranks. */
 void espi_model_complete(MPI_Comm own, const struct espi_places *places, const struct espi_settings *settings,
                          struct espi_model *model);
 
-/* One pair of constants for the whole communicator: those of the node where all ranks share one, else of the network. */
+/* One pair of constants for the whole communicator: those of the node where all ranks share one, else of the
+   network. */
 struct espi_commtree_model espi_model_flat(const struct espi_model *model, const struct espi_places *places);
 /* Ranks of several nodes, some sharing one, in ranges: two-level trees (commtree.h) can be made. */
 bool espi_model_two_level(const struct espi_places *places);

@@ -28,8 +28,8 @@ void espi_places_of(MPI_Comm own, int mine, int *node, struct espi_places *place
     espi_real.Allgather(&mine, 1, MPI_INT, node, 1, MPI_INT, own);
     for (int i = 1; i < size; i++)
         runs += node[i] != node[i - 1], sorted = sorted && node[i] >= node[i - 1];
-    /* In place, so that no rank can be short of memory and disagree with the others: numbers go in as -1 - number. Ranks of
-       a node mostly are neighbours. */
+    /* In place, so that no rank can be short of memory and disagree with the others: numbers go in as -1 - number.
+       Ranks of a node mostly are neighbours. */
     for (int i = 0; i < size; i++) {
         int name = node[i];
         if (name < 0)

@@ -33,8 +33,8 @@ static const char *reason(const struct espi_lease *lease, const struct espi_sett
     return tried == trees ? "no tree was measured clearly faster" : "being measured, beside the trees";
 }
 
-void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease, const struct espi_places *places,
-                       const struct espi_settings *settings, const int64_t *sizes)
+void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease,
+                       const struct espi_places *places, const struct espi_settings *settings, const int64_t *sizes)
 {
     struct espi_collective_facts facts = {.call = (enum espi_stats_call)lease->family, .ranks = places->size,
                                           .nodes = places->nodes, .root = lease->root, .method = 1 + lease->method};

@@ -42,7 +42,8 @@ static int sending_finish(struct sending *s, int rc)
     return rc;
 }
 
-static int send(struct sending *s, const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm)
+static int send(struct sending *s, const void *buf, int64_t count, MPI_Datatype type, int peer, int tag,
+                MPI_Comm comm)
 {
     int rc = espi_tree_isend(buf, count, type, peer, tag, comm, &s->requests[s->n]);
     if (!rc)
@@ -66,8 +67,8 @@ static int send_subtree(const struct espi_treeplan *plan, MPI_Comm comm, const s
     int64_t bytes = 0, at = 0;
     int rc = MPI_SUCCESS, from = 0;
     if (sub->n == 1)
-        return send(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type, sub->rank,
-                    ESPI_TAG_DATA, comm);
+        return send(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
+                    sub->rank, ESPI_TAG_DATA, comm);
     for (int i = 0; i < sub->n; i++)
         bytes += sizes[i];
     if (!as_planned(plan, sub, sizes) &&
@@ -114,7 +115,8 @@ static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const s
         rc = send_subtree(plan, comm, blocks, &plan->child[k], sizes + plan->child[k].first, &s);
     for (; r < plan->p && !rc; r += !rc)
         if (is_other(plan, blocks, r, &at))
-            rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DATA, comm);
+            rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DATA,
+                      comm);
     if (!rc && !own->in_place)
         rc = espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
                             own->buf, own->count, own->type,
@@ -186,16 +188,18 @@ static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const 
         for (int i = 0; i < sub->n; i++)
             bytes += below[i];
         if (sub->n > 1 && !as_planned(plan, sub, below))
-            rc = send(&s, below, (int64_t)sub->n * (int64_t)sizeof *below, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE, comm);
+            rc = send(&s, below, (int64_t)sub->n * (int64_t)sizeof *below, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE,
+                      comm);
         if (!rc)
-            rc = send(&s, memory + offsets[sub->first - plan->first], bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+            rc = send(&s, memory + offsets[sub->first - plan->first], bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA,
+                      comm);
         if (!rc)
             rc = sent(&s, sub, bytes);
     }
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)
-            rc = espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type, own->dense, own->bytes,
-                                plan->rank, comm);
+            rc = espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type, own->dense,
+                                own->bytes, plan->rank, comm);
     for (; k >= 0; k--)
         espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
     last = sending_finish(&s, MPI_SUCCESS);
@@ -214,7 +218,7 @@ int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const str
         return scatter_inner(plan, comm, own);
     if (!plan->member && own->bytes == 0)
         return MPI_SUCCESS;
-    int rc = espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, MPI_ANY_TAG, comm,
-                            &status);
+    int rc = espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, MPI_ANY_TAG,
+                            comm, &status);
     return rc || status.MPI_TAG == ESPI_TAG_DATA ? rc : MPI_ERR_OTHER;
 }

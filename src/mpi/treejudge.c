@@ -5,8 +5,8 @@
 enum { TRIAL = 6, WARM = 2, WARM_FIRST = 3, ROUNDS = 4, SHORTEST = 8, LONGEST = 1024, LONGEST_QUIET = 4096 };
 enum { FIRST_INTERVAL = 64, LAST_INTERVAL = 16384, FIRST_PATIENCE = 4096, LAST_PATIENCE = 1 << 20, MOST_EMPTY = 3 };
 
-/* Ratios of medians that are enough: where calls take all the same time, and where they do not. In between it falls with the
-   spread (half of all calls lie within it). */
+/* Ratios of medians that are enough: where calls take all the same time, and where they do not. In between it falls
+   with the spread (half of all calls lie within it). */
 #define CLEAR 0.98
 #define CLEAR_IF_NOISY 0.92
 
@@ -43,8 +43,8 @@ static bool is_below(const double *a, int na, const double *b, int nb)
     return excess > 0 && excess * excess >= 9.0 * na * nb * (na + nb + 1) / 12;
 }
 
-enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held, const struct espi_judge_times *challenger,
-                                         int rounds, bool agreed)
+enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
+                                         const struct espi_judge_times *challenger, int rounds, bool agreed)
 {
     double a[ESPI_JUDGE_KEPT], b[ESPI_JUDGE_KEPT];
     int na = held->n, nb = challenger->n;
@@ -126,8 +126,9 @@ static struct espi_judge_lease give_up(struct espi_treejudge *judge)
     return hold_library(judge);
 }
 
-/* Calls by the tree after which a trial of the library costs no more than a twenty-fifth of them; twice as many each time that
-   the tree was confirmed. The first come soon: what a trial in one go says need not hold among a program's other calls. */
+/* Calls by the tree after which a trial of the library costs no more than a twenty-fifth of them; twice as many each
+   time that the tree was confirmed. The first come soon: what a trial in one go says need not hold among a program's
+   other calls. */
 static void set_interval(struct espi_treejudge *judge, int64_t least)
 {
     double library = judge->latest[0], tree = judge->latest[judge->held];

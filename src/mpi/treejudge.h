@@ -1,13 +1,14 @@
 /*
- * Which of several methods for one collective call is used, from what calls took: the root's side of leases (lease.h),
- * without a message and without MPI. Candidate 0 is the library; the others are trees, the most promising first.
+ * Which of several methods for one collective call is used, from what calls took: the root's side of leases
+ * (lease.h), without a message and without MPI. Candidate 0 is the library; the others are trees, the most promising
+ * first.
  *
- * - Contest: the method in use (at first the library) and a challenger take turns in short leases; the first calls after a
- *   switch are warm-up (connections between new pairs of ranks are made at the first message) and are not counted. A
- *   challenger is taken only when it is faster beyond doubt, see espi_treejudge_verdict.
- * - A tree holds for leases that double. Now and then, and when it has become slower than the library was, the library gets a
- *   short lease: where it was faster, the next lease goes back to it. These leases are so rare that a library
- *   many times slower costs no more than 4 %, and less and less.
+ * - Contest: the method in use (at first the library) and a challenger take turns in short leases; the first calls
+ *   after a switch are warm-up (connections between new pairs of ranks are made at the first message) and are not
+ *   counted. A challenger is taken only when it is faster beyond doubt, see espi_treejudge_verdict.
+ * - A tree holds for leases that double. Now and then, and when it has become slower than the library was, the
+ *   library gets a short lease: where it was faster, the next lease goes back to it. These leases are so rare that a
+ *   library many times slower costs no more than 4 %, and less and less.
  * - The library holds for leases in which nothing is measured. Trees that lost are tried again much later, if at all.
  */
 #ifndef ESPI_MPI_TREEJUDGE_H
@@ -49,15 +50,17 @@ struct espi_judge_lease {
 
 /* A new problem with n candidates, the library among them; 1: nothing to choose from. */
 void espi_treejudge_start(struct espi_treejudge *judge, int n);
-/* Takes the times of the lease that ended, in seconds (n 0: they say nothing, or this is the first), and says what holds next. */
+/* Takes the times of the lease that ended, in seconds (n 0: they say nothing, or this is the first), and says what
+   holds next. */
 struct espi_judge_lease espi_treejudge_next(struct espi_treejudge *judge, const double *seconds, int n);
 /* No contest is under way. */
 bool espi_treejudge_settled(const struct espi_treejudge *judge);
 
-/* Whether the times of a challenger are clearly below those of what is held, after `rounds` rounds; `agreed`: each round's median
-   was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more than the spread. */
-enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held, const struct espi_judge_times *challenger,
-                                         int rounds, bool agreed);
+/* Whether the times of a challenger are clearly below those of what is held, after `rounds` rounds; `agreed`: each
+   round's median was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more
+   than the spread. */
+enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
+                                         const struct espi_judge_times *challenger, int rounds, bool agreed);
 /* Of n >= 1 times, n <= ESPI_JUDGE_KEPT. */
 double espi_treejudge_median(const double *seconds, int n);
 

@@ -115,7 +115,8 @@ char *espi_blocks_at(const struct espi_blocks *blocks, int rank)
 {
     int64_t displ = blocks->each * rank;
     if (blocks->displs)
-        displ = blocks->large ? (int64_t)((const MPI_Aint *)blocks->displs)[rank] : ((const int *)blocks->displs)[rank];
+        displ = blocks->large ? (int64_t)((const MPI_Aint *)blocks->displs)[rank]
+                              : ((const int *)blocks->displs)[rank];
     return blocks->buf + displ * blocks->extent;
 }
 

@@ -2,19 +2,20 @@
  * One rank's part in a gather or scatter along a communication tree, and how it is carried out.
  *
  * Subtrees are ranges of the ranks that take part, so the blocks of a subtree travel as one piece in the order of the
- * ranks. A tree is correct for any counts, not only those it was planned for, and for counts that do not agree: no receive
- * of it can be cut off (MPI_Wait reports that through MPI_COMM_WORLD, whatever the program's communicator says).
+ * ranks. A tree is correct for any counts, not only those it was planned for, and for counts that do not agree: no
+ * receive of it can be cut off (MPI_Wait reports that through MPI_COMM_WORLD, whatever the program's communicator
+ * says).
  * - The root knows all counts of the call, every other rank its own.
- * - Gather: a piece in which every block has its planned size travels alone (ESPI_TAG_DATA), and so does a single block
- *   for which there is room. A piece of several blocks in which one is not as planned has the sizes in front
- *   (ESPI_TAG_SIZED). What may not fit, and any ESPI_TAG_SIZED to the root, which receives straight into the program's
- *   memory, is announced by an empty message (ESPI_TAG_ANNOUNCE) and received when its length is known. So the root sees
- *   which block is longer than its room, exactly as if it had received it from its owner.
+ * - Gather: a piece in which every block has its planned size travels alone (ESPI_TAG_DATA), and so does a single
+ *   block for which there is room. A piece of several blocks in which one is not as planned has the sizes in front
+ *   (ESPI_TAG_SIZED). What may not fit, and any ESPI_TAG_SIZED to the root, which receives straight into the
+ *   program's memory, is announced by an empty message (ESPI_TAG_ANNOUNCE) and received when its length is known. So
+ *   the root sees which block is longer than its room, exactly as if it had received it from its owner.
  * - Scatter: where the sizes in a subtree of several ranks are not the planned ones, the sizes go ahead of the data
  *   (ESPI_TAG_ANNOUNCE). Blocks too long are seen where they end, by a blocking receive or a comparison.
  * - Ranks that are not in the tree (they had no data when it was planned) exchange their data with the root directly.
- * - A rank that cannot do its part (memory) takes what is sent to it and sends empty messages on (ESPI_TAG_FAILED): those
- *   who miss data because of it get MPI_ERR_OTHER, and nothing of the call meets the next one.
+ * - A rank that cannot do its part (memory) takes what is sent to it and sends empty messages on (ESPI_TAG_FAILED):
+ *   those who miss data because of it get MPI_ERR_OTHER, and nothing of the call meets the next one.
  * Messages of one call never mix with those of the next: they travel on a private communicator, and between two ranks
  * in order.
  */
@@ -53,8 +54,8 @@ struct espi_treeplan {
     struct espi_subtree *child; /* in the order of a gather */
 };
 
-/* From a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for. ESPI_ERR_ARGUMENT where a subtree
-   is no range. The plan copies what it needs. */
+/* From a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for. ESPI_ERR_ARGUMENT where a
+   subtree is no range. The plan copies what it needs. */
 espi_status espi_treeplan_make(const struct espi_commtree *tree, const int64_t *size, int rank, int slack_percent,
                                struct espi_treeplan *plan);
 void espi_treeplan_release(struct espi_treeplan *plan);
@@ -88,8 +89,8 @@ struct espi_block {
     bool dense, in_place; /* in place: at the root, nothing is to be copied */
 };
 
-/* Carry out one call; collective over `comm`, all with the same tree. `blocks` matters at the root only. Return an MPI
-   error code; ranks without an error have done their part. */
+/* Carry out one call; collective over `comm`, all with the same tree. `blocks` matters at the root only. Return an
+   MPI error code; ranks without an error have done their part. */
 int espi_tree_gather(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                      const struct espi_blocks *blocks);
 int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
@@ -99,25 +100,28 @@ int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const str
 
 int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Request *request);
-int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request);
+int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                    MPI_Request *request);
 /* For what may be truncated: an error is reported to `comm`, that of an espi_tree_irecv to MPI_COMM_WORLD. */
 int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status);
 /* An empty message of that tag, and its completion. */
 int espi_tree_signal(int peer, int tag, MPI_Comm comm);
-/* Takes the next message of a peer, of any tag and length, and forgets it; returns its tag, -1 if there was an error. */
+/* Takes the next message of a peer, of any tag and length, and forgets it; returns its tag, -1 if there was an
+   error. */
 int espi_tree_drop(int peer, MPI_Comm comm);
 /* Length of the next message of a peer with that tag; waits for it. Negative: an error. */
 int64_t espi_tree_probe(int peer, int tag, MPI_Comm comm);
 /* Bytes of a message received as MPI_PACKED. */
 int64_t espi_tree_received(const MPI_Status *status);
 /* `count` x `type` at `buf` to or from `bytes` contiguous bytes. */
-int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes, MPI_Comm comm);
+int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes,
+                   MPI_Comm comm);
 int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
                      MPI_Comm comm);
 /* `bytes` contiguous bytes into a block of `room` bytes as a message would be received: MPI_ERR_TRUNCATE, and nothing
    written, where it is longer; a shorter one fills what it fills. `rank` is the caller's in `comm`. */
-int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t room,
-                   int rank, MPI_Comm comm);
+int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
+                   int64_t room, int rank, MPI_Comm comm);
 /* The root's own block, from `from` to `to`. */
 int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,
                    MPI_Datatype to_type, bool dense, int64_t bytes, int rank, MPI_Comm comm);

@@ -1,16 +1,17 @@
 /*
  * From handle to state to plan: the lives of types (slots.h), and when a type is looked at.
  *
- * Most of it is not done: a commit begins a life, a use counts (types.h), a free ends it, a few nanoseconds each. The first
- * use of a type is looked at only for a sample of the types, to learn which kinds of types are made again and again; for
- * all of them while layouts are met again that have better types (`heat`). Later uses are looked at when enough were made
- * to have earned planning.
+ * Most of it is not done: a commit begins a life, a use counts (types.h), a free ends it, a few nanoseconds each. The
+ * first use of a type is looked at only for a sample of the types, to learn which kinds of types are made again and
+ * again; for all of them while layouts are met again that have better types (`heat`). Later uses are looked at when
+ * enough were made to have earned planning.
  *
  * What must never serve another type with the same handle, a plan or a view of elements, is tied to the datatype by
- * an attribute, whose delete callback ends the life of the slot if nothing did before. Not so under MPI_THREAD_MULTIPLE:
- * MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a request pending ends inside
- * the progress engine, another thread then enters UCX a second time and the process dies. There lives end before
- * MPI_Type_free alone, and a commit always begins a new one.
+ * an attribute, whose delete callback ends the life of the slot if nothing did before. Not so under
+ * MPI_THREAD_MULTIPLE:
+ * MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a request pending ends
+ * inside the progress engine, another thread then enters UCX a second time and the process dies. There lives end
+ * before MPI_Type_free alone, and a commit always begins a new one.
  *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback.
  */
@@ -208,7 +209,8 @@ static void begin(struct espi_thread *thread, MPI_Datatype type)
             return; /* committed again */
         forget(s); /* whatever it was, this is another life of the handle */
     }
-    number = atomic_load_explicit(&lives, memory_order_relaxed); /* without a lock: no matter if two threads share one */
+    /* Without a lock: no matter if two threads share one. */
+    number = atomic_load_explicit(&lives, memory_order_relaxed);
     atomic_store_explicit(&lives, number + 1, memory_order_relaxed);
     atomic_store_explicit(&s->uses, 0, memory_order_relaxed);
     atomic_store_explicit(&s->items, 0, memory_order_relaxed);
@@ -285,7 +287,8 @@ static void settle(struct espi_type_slot *s, struct espi_plan *plan)
         atomic_store(&heat, HEAT);
 }
 
-/* Decodes and finds or makes the plan. `fresh`: the first use, where only known layouts and those seen before count. */
+/* Decodes and finds or makes the plan. `fresh`: the first use, where only known layouts and those seen before
+   count. */
 static void consider(struct espi_type_slot *s, int how, bool fresh, uint64_t uses, uint64_t items)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
@@ -335,8 +338,8 @@ static bool kind_earned(struct espi_type_slot *s, uint64_t estimate)
     uint64_t uses, bytes;
 
     tell_kind(s, &uses, &bytes);
-    return espi_budget_earned(uses, espi_budget_spent(uses, bytes), estimate) && espi_kind_hopeful(s->detail->kind.key) &&
-           espi_budget_open(espi_budget_decode(s->detail->kind.numbers));
+    return espi_budget_earned(uses, espi_budget_spent(uses, bytes), estimate) &&
+           espi_kind_hopeful(s->detail->kind.key) && espi_budget_open(espi_budget_decode(s->detail->kind.numbers));
 }
 
 /* Whether the type has earned planning by itself. If not, sets the number of uses that it takes. */
@@ -376,7 +379,8 @@ static struct espi_type_detail *detail_of(struct espi_type_slot *s, MPI_Datatype
     return d;
 }
 
-/* The slow path of a use: the first (perhaps), the eighth, and when the number of uses has doubled or is what planning takes. */
+/* The slow path of a use: the first (perhaps), the eighth, and when the number of uses has doubled or is what
+   planning takes. */
 static __attribute__((noinline)) void look(struct espi_type_slot *s, MPI_Datatype type)
 {
     uint64_t uses = atomic_load(&s->uses), items = atomic_load(&s->items), estimate;

@@ -1,7 +1,7 @@
 /*
  * The program's derived types and what is known of them: what dispatch.c and init.c call.
- * Every handle given here is a datatype handle by its bits and not a predefined one; it may still be garbage, freed or
- * not committed, and is then left alone. All functions are thread-safe (MPI_THREAD_MULTIPLE).
+ * Every handle given here is a datatype handle by its bits and not a predefined one; it may still be garbage, freed
+ * or not committed, and is then left alone. All functions are thread-safe (MPI_THREAD_MULTIPLE).
  */
 #ifndef ESPI_MPI_TYPES_H
 #define ESPI_MPI_TYPES_H
@@ -29,19 +29,20 @@ static inline bool espi_type_is_predefined(MPI_Datatype type)
 
 /* After MPI is initialized, once; again after espi_types_stop when MPI lives on in a session. */
 espi_status espi_types_start(const struct espi_settings *settings);
-/* While MPI still works: frees every substitute, and forgets every type. Afterwards espi_types_better gives back what it is given. */
+/* While MPI still works: frees every substitute, and forgets every type. Afterwards espi_types_better gives back what
+   it is given. */
 void espi_types_stop(void);
 
 /* The type to hand to MPI in the place of `type` for one use of `count` elements (> 0; over all ranks for an array of
-   counts; 1 where it is not known). `whole`: a local pack or unpack, which MPI does in one go; messages go in parts, and
-   another type may be best there. Gives back `type` itself when nothing better is known. */
+   counts; 1 where it is not known). `whole`: a local pack or unpack, which MPI does in one go; messages go in parts,
+   and another type may be best there. Gives back `type` itself when nothing better is known. */
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole);
 
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 
-/* To be called before something is remembered of a type by the life of its slot: from then on that life ends with the type,
-   however it is freed. False: nothing may be remembered. */
+/* To be called before something is remembered of a type by the life of its slot: from then on that life ends with the
+   type, however it is freed. False: nothing may be remembered. */
 bool espi_types_tie(MPI_Datatype type);
 
 /* The short way for a use that needs no look at anything: the type is known and is, for now, used as it is. */
@@ -71,8 +72,8 @@ static inline void espi_types_used(struct espi_stats_thread *stats, struct espi_
 /* After the call returned MPI_SUCCESS. */
 void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);
 void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type);
-/* Before MPI_Type_free: ends what is known of the handle, which another thread may get for a new type as soon as MPI has
-   freed it. */
+/* Before MPI_Type_free: ends what is known of the handle, which another thread may get for a new type as soon as MPI
+   has freed it. */
 void espi_types_ending(struct espi_thread *thread, MPI_Datatype type);
 
 #endif

@@ -68,8 +68,8 @@ void espi_world_open(struct espi_settings *settings)
     espi_world.node = espi_world.rank;
     if (espi_world.whole && espi_world.size > 1 && (settings->collectives != ESPI_MODE_OFF || settings->tree != 0))
         espi_world.node = espi_node_of(espi_world.comm, &on_node);
-    /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model given
-       by the user is heard. */
+    /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
+       given by the user is heard. */
     bool nothing_to_win = on_node == espi_world.size && on_node < FEW_ON_NODE && !settings->model[0];
     espi_world.trees = espi_world.whole && (settings->tree != 0 || settings->collectives == ESPI_MODE_ALWAYS ||
                                             (settings->collectives == ESPI_MODE_AUTO && !nothing_to_win));
@@ -139,8 +139,7 @@ MPI_Comm espi_world_private(MPI_Comm comm)
     tag = 1 + tag % 32766;
     if (ranks[0] == espi_world.rank) {
         for (int i = 1; i < size; i++)
-            if (espi_real.Recv(&other, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
-                !other)
+            if (espi_real.Recv(&other, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm, MPI_STATUS_IGNORE) || !other)
                 free_to = 0;
         for (int i = 1; i < size; i++)
             espi_real.Send(&free_to, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm);
@@ -163,8 +162,8 @@ MPI_Comm espi_world_private(MPI_Comm comm)
     return own;
 }
 
-/* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and is
-   done. A rank that has no report sends an empty one. */
+/* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and
+   is done. A rank that has no report sends an empty one. */
 static void merge_over_ranks(struct espi_report *report, bool *have)
 {
     for (int bit = 1; bit < espi_world.size; bit <<= 1) {

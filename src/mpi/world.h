@@ -10,7 +10,7 @@
 struct espi_world {
     bool open;     /* between espi_world_open and espi_world_close */
     int rank, size;
-    int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where whole and gathers may go along trees */
+    int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where whole and `trees` */
     bool trees;    /* gathers and scatters may go along trees */
     bool whole;    /* every rank has the core, and comm exists */
     MPI_Comm comm; /* private duplicate of MPI_COMM_WORLD; MPI_COMM_NULL when not whole */
@@ -20,16 +20,16 @@ extern struct espi_world espi_world;
 /* Before the real MPI_Init: tells the others that this rank has the core. `sessions`: MPI_COMM_WORLD may never be
    used here, so that nothing may be expected of this rank. */
 void espi_world_announce(bool sessions);
-/* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, makes the private
-   communicator and puts rank 0's settings into `settings`. Never waits for a rank that does not take part. */
+/* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, makes the
+   private communicator and puts rank 0's settings into `settings`. Never waits for a rank that does not take part. */
 void espi_world_open(struct espi_settings *settings);
 /* Whether every member of `comm` (a valid intracommunicator) is known to have the core: the answer is the same on all
    of them. Only then may anything collective be done that the program did not ask for. */
 bool espi_world_covers(MPI_Comm comm);
-/* A private communicator of the members of `comm`, errors returned; MPI_COMM_NULL, on all of them alike, when not all have
-   the core or one has seen MPI_Comm_idup. Collective over `comm`. (While an idup is pending,
-   MPICH 4.0.2 can hang in the making of another communicator, see tests/mpi/idup_pending.c, so none is made behind the
-   program's back.) */
+/* A private communicator of the members of `comm`, errors returned; MPI_COMM_NULL, on all of them alike, when not all
+   have the core or one has seen MPI_Comm_idup. Collective over `comm`. (While an idup is pending,
+   MPICH 4.0.2 can hang in the making of another communicator, see tests/mpi/idup_pending.c, so none is made behind
+   the program's back.) */
 MPI_Comm espi_world_private(MPI_Comm comm);
 /* The program has called MPI_Comm_idup or a kin of it. */
 void espi_world_saw_idup(void);

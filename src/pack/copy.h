@@ -7,9 +7,9 @@
 struct espi_copy; /* immutable; lives in the arena that it was compiled in */
 
 /*
- * Compiles two trees of one shape (struct espi_transpacking): from where the data lie, to where they go. The trees are
- * not needed afterwards, but their arrays of displacements and lengths are read by the program and must outlive it.
- * ESPI_ERR_ARGUMENT: the trees differ in shape or base types. ESPI_ERR_UNSUPPORTED: nested too deeply.
+ * Compiles two trees of one shape (struct espi_transpacking): from where the data lie, to where they go. The trees
+ * are not needed afterwards, but their arrays of displacements and lengths are read by the program and must outlive
+ * it. ESPI_ERR_ARGUMENT: the trees differ in shape or base types. ESPI_ERR_UNSUPPORTED: nested too deeply.
  */
 espi_status espi_copy_compile(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
                               const struct espi_copy **out);

@@ -1,7 +1,7 @@
 /*
- * From a shared tree to a program: dense runs become blocks, loops directly inside loops one nest, whose order is chosen
- * anew. That is allowed because the strides of both sides are affine in the loop counters and no place is written
- * twice: the finest steps where the data go stand innermost, the finest where they lie next to them.
+ * From a shared tree to a program: dense runs become blocks, loops directly inside loops one nest, whose order is
+ * chosen anew. That is allowed because the strides of both sides are affine in the loop counters and no place is
+ * written twice: the finest steps where the data go stand innermost, the finest where they lie next to them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,8 @@ static void finest_last(struct espi_copy *c, int at, bool by_onto)
 {
     int best = at;
     for (int i = at - 1; i >= 0; i--) {
-        int64_t mine = by_onto ? c->loop[i].onto : c->loop[i].from, its = by_onto ? c->loop[best].onto : c->loop[best].from;
+        int64_t mine = by_onto ? c->loop[i].onto : c->loop[i].from,
+                its = by_onto ? c->loop[best].onto : c->loop[best].from;
         if (distance(mine) < distance(its))
             best = i;
     }
@@ -136,8 +137,8 @@ static void join_loops(struct espi_copy *c)
     }
 }
 
-static espi_status repeat(struct compiler *p, const struct espi_copy_loop *loop, const struct espi_copy *child, int64_t bytes,
-                          const struct espi_copy **out)
+static espi_status repeat(struct compiler *p, const struct espi_copy_loop *loop, const struct espi_copy *child,
+                          int64_t bytes, const struct espi_copy **out)
 {
     struct espi_copy *c;
 
@@ -209,12 +210,14 @@ static espi_status buckets(struct compiler *p, const struct espi_node *from, con
     for (int64_t j = 0; j < from->count; j++)
         copies = plus(copies, from->len[j]);
     c->count = from->count;
-    c->loop[0] = (struct espi_copy_loop){0, strided ? from->stride2 : from->stride, strided ? onto->stride2 : onto->stride};
+    c->loop[0] = (struct espi_copy_loop){0, strided ? from->stride2 : from->stride,
+                                         strided ? onto->stride2 : onto->stride};
     c->disp_from = disp[0];
     c->disp_onto = disp[1];
     c->len = from->len;
     c->child = child;
-    c->pieces = c->loop[0].from == child->bytes && c->loop[0].onto == child->bytes ? c->count : times(copies, child->pieces);
+    c->pieces = c->loop[0].from == child->bytes && c->loop[0].onto == child->bytes ? c->count
+                                                                                   : times(copies, child->pieces);
     *out = c;
     return ESPI_OK;
 }

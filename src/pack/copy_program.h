@@ -37,6 +37,7 @@ void espi_copy_strip(int64_t bytes, const struct espi_copy_loop *loop, const cha
 void espi_copy_grid(int64_t bytes, const struct espi_copy_loop *outer, const struct espi_copy_loop *inner,
                     const char *source, char *target);
 /* n blocks at pairs of displacements. */
-void espi_copy_list(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto, const char *source, char *target);
+void espi_copy_list(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto, const char *source,
+                    char *target);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Running a program. A loop over something that is not a block can be run turn by turn, or many turns of each of its parts
- * together: then the loop stands innermost, where it costs next to nothing (`run_turns`).
+ * Running a program. A loop over something that is not a block can be run turn by turn, or many turns of each of its
+ * parts together: then the loop stands innermost, where it costs next to nothing (`run_turns`).
  */
 #include <string.h>
 

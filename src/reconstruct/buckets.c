@@ -4,9 +4,9 @@
  *
  * For given s1 and s2 one pass is enough. While blocks follow at s2, the number of the bucket that the present block
  * is in may be any of j0 .. j0 + floor(t / r), where j0 is the bucket that the stretch began with, t the steps since
- * then, and r = s1 / s2 when that is a whole number >= 1: only at every r-th step can a new bucket begin inside a stretch.
- * Where a stretch ends, the next block must begin a bucket, which its place tells: j = (p_k - p_0) / s1; so there is
- * one way to go on, and the fewest buckets for a prefix is j0 + 1.
+ * then, and r = s1 / s2 when that is a whole number >= 1: only at every r-th step can a new bucket begin inside a
+ * stretch. Where a stretch ends, the next block must begin a bucket, which its place tells: j = (p_k - p_0) / s1; so
+ * there is one way to go on, and the fewest buckets for a prefix is j0 + 1.
  *
  * Few pairs (s1, s2) need trying. Let p_0 .. p_t be the first stretch, of stride d, and p' the next block.
  *   - All of the first blocks stand alone: s1 = d, s2 = p' - p_t.

@@ -2,8 +2,8 @@
  * From the tables of the dense solver to a tree. The tables hold costs only: how a cost came about is found again
  * here, which takes O(n d(n)) time per repetition node (d: number of divisors) and O(n^2) per struc.
  *
- * A sequence that starts at x != 0 (Lemma 5). A tree with only vec and bucket nodes on the way down from the root to an
- * item starts at 0; any other can be moved by x at no cost, in the displacements of the first idx, idxbuc or
+ * A sequence that starts at x != 0 (Lemma 5). A tree with only vec and bucket nodes on the way down from the root to
+ * an item starts at 0; any other can be moved by x at no cost, in the displacements of the first idx, idxbuc or
  * struc on that way. So the least cost is the minimum over trees that have such a node: A(n) with
  *   A(l) = min(least idx, idxbuc or struc over [0, l) with children of cost C, idx of one copy included,
  *              vec + A(q) for the blocks q of [0, l) that repeat at one stride).

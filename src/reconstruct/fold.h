@@ -11,8 +11,8 @@ struct espi_folded {
     size_t nodes;                 /* different nodes */
 };
 
-/* O(size of the tree) expected time, nodes that are shared already being visited once. New nodes live in `arena`; their
-   arrays of displacements and lengths are those of the tree that was given, which has to outlive them. */
+/* O(size of the tree) expected time, nodes that are shared already being visited once. New nodes live in `arena`;
+   their arrays of displacements and lengths are those of the tree that was given, which has to outlive them. */
 espi_status espi_fold(struct espi_arena *arena, const struct espi_node *tree, const struct espi_costs *costs,
                       struct espi_folded *out);
 

@@ -321,7 +321,8 @@ espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *inp
     if (status == ESPI_OK && espi_tree_in_set(input, options->set) && espi_cost(input, &options->costs) < out->cost) {
         status = espi_node_copy(arena, input, &out->tree); /* no entries and odd costs, or empty buckets */
         out->cost = espi_cost(input, &options->costs);
-        out->lower_bound = espi_tree_lower_bound(input, options); /* the exact one is for buckets that hold something */
+        /* The exact one is for buckets that hold something. */
+        out->lower_bound = espi_tree_lower_bound(input, options);
         out->exact = out->cost == out->lower_bound;
     }
     out->elapsed_ns = espi_reconstruct_clock() - start;

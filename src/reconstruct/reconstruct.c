@@ -128,9 +128,9 @@ done:
     return status;
 }
 
-/* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough for the
-   near-linear cases of any size. With what search() then does, a million entries of any kind stay within 3 s. Where the
-   dense method is next, only about as much as that takes. */
+/* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough for
+   the near-linear cases of any size. With what search() then does, a million entries of any kind stay within 3 s.
+   Where the dense method is next, only about as much as that takes. */
 static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *map,
                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {

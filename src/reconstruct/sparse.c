@@ -6,8 +6,9 @@
 
 #include "reconstruct/parts.h"
 
-void espi_sparse_start(struct espi_sparse *s, const struct espi_typemap *map, const struct espi_reconstruct_options *o,
-                       uint64_t work_limit, uint64_t ahead, bool drop_periods)
+void espi_sparse_start(struct espi_sparse *s, const struct espi_typemap *map,
+                       const struct espi_reconstruct_options *o, uint64_t work_limit, uint64_t ahead,
+                       bool drop_periods)
 {
     const struct espi_costs *c = &o->costs;
     memset(s, 0, sizeof *s);

@@ -106,9 +106,9 @@ static uint32_t match_left(const struct espi_sparse *s, uint32_t a, uint32_t b, 
     return sum;
 }
 
-/* Two different runs of one period that hold a and b: as soon as one period matches, all does up to the nearer ends of
-   the runs, where one goes on with its period and the other does not. Without this, the many pairs of like runs whose
-   match is too short for a square would all be read through. */
+/* Two different runs of one period that hold a and b: as soon as one period matches, all does up to the nearer ends
+   of the runs, where one goes on with its period and the other does not. Without this, the many pairs of like runs
+   whose match is too short for a square would all be read through. */
 static bool in_like_runs(const struct espi_sparse *s, uint32_t a, uint32_t b, const struct espi_period_run **x,
                          const struct espi_period_run **y)
 {

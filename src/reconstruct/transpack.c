@@ -1,11 +1,11 @@
 /*
- * The shared tree by reconstruction of one map of numbers. A pair (a, b) is written as f(a, b) = a + K b. f is linear,
- * so a tree over pairs is a tree over these numbers, and strides and displacements of the one are those of the other.
- * Reconstruction compares differences of displacements (and sums of two); with |a| <= A for every displacement and
- * difference in `from` and K > 4 A, such values are equal exactly when both parts of the pairs are: a nonzero
- * a - a' = K (b' - b) would have to be at least K, but |a - a'| <= 3 A. So the least cost over numbers is the least
- * cost over pairs, and each stride and displacement s of the tree is read back as the a with |a| <= A and s - a a
- * multiple of K. Strided buckets compare multiples of a stride as well: there A is taken n times as large.
+ * The shared tree by reconstruction of one map of numbers. A pair (a, b) is written as f(a, b) = a + K b. f is
+ * linear, so a tree over pairs is a tree over these numbers, and strides and displacements of the one are those of
+ * the other. Reconstruction compares differences of displacements (and sums of two); with |a| <= A for every
+ * displacement and difference in `from` and K > 4 A, such values are equal exactly when both parts of the pairs are:
+ * a nonzero a - a' = K (b' - b) would have to be at least K, but |a - a'| <= 3 A. So the least cost over numbers is
+ * the least cost over pairs, and each stride and displacement s of the tree is read back as the a with |a| <= A and s
+ * - a a multiple of K. Strided buckets compare multiples of a stride as well: there A is taken n times as large.
  */
 #include "reconstruct/transpack.h"
 
@@ -72,8 +72,9 @@ static espi_status measure(struct espi_pair_side *side, const struct espi_typema
     return ESPI_OK;
 }
 
-static espi_status encode(struct espi_pair_code *code, const struct espi_typemap *from, const struct espi_typemap *onto,
-                          bool from_first, enum espi_set set, struct espi_typemap *coded)
+static espi_status encode(struct espi_pair_code *code, const struct espi_typemap *from,
+                          const struct espi_typemap *onto, bool from_first, enum espi_set set,
+                          struct espi_typemap *coded)
 {
     int64_t wide, all;
     espi_status status = measure(&code->from, from, from_first);

@@ -24,8 +24,8 @@ struct espi_costs espi_transpack_costs(const struct espi_costs *costs);
  * A least-cost shared tree of two maps of equal signature (the same base types in the same order; else
  * ESPI_ERR_ARGUMENT). Exact wherever espi_reconstruct is and the pairs can be written as single numbers: with A the
  * largest distance in `from` and B that in `onto`, in units of their greatest common
- * divisors, 4 A B < 2^61 or so (two layouts of doubles within 4 GiB each; for the extended set 4 A B n); farther apart,
- * two lists as they are. Never worse than those lists.
+ * divisors, 4 A B < 2^61 or so (two layouts of doubles within 4 GiB each; for the extended set 4 A B n); farther
+ * apart, two lists as they are. Never worse than those lists.
  * ESPI_ERR_ARGUMENT also for costs outside 0 .. ESPI_COST_MAX - 2.
  */
 espi_status espi_transpack(struct espi_arena *arena, const struct espi_typemap *from, const struct espi_typemap *onto,

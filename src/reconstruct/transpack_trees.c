@@ -60,8 +60,8 @@ static int64_t coded(const struct espi_pair_code *code, int64_t from, int64_t on
     return from / code->from.unit + code->factor * (onto / code->onto.unit);
 }
 
-static espi_status coded_array(struct espi_arena *arena, const struct espi_pair_code *code, int64_t n, const int64_t *from,
-                               const int64_t *onto, const int64_t **out)
+static espi_status coded_array(struct espi_arena *arena, const struct espi_pair_code *code, int64_t n,
+                               const int64_t *from, const int64_t *onto, const int64_t **out)
 {
     int64_t *made = espi_arena_calloc(arena, (size_t)n, sizeof *made);
     if (made == NULL)
@@ -171,7 +171,8 @@ static espi_status least(struct espi_arena *arena, const struct espi_node *from,
 }
 
 static espi_status flattened(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
-                             const struct espi_reconstruct_options *options, size_t limit, struct espi_transpacking *out)
+                             const struct espi_reconstruct_options *options, size_t limit,
+                             struct espi_transpacking *out)
 {
     struct espi_typemap map[2] = {ESPI_TYPEMAP_INIT, ESPI_TYPEMAP_INIT};
     espi_status status = espi_flatten(from, 0, limit, &map[0]);

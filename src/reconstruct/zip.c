@@ -1,9 +1,10 @@
 /*
- * Both trees are taken apart from the root. Each is seen as `count` copies of a child, at constant steps or at a list of
- * displacements. Where the children have equally many entries, the copies correspond one to one and the children are
- * zipped. Else the side with the smaller child groups its copies by k, when k copies of it have as many entries as one of
- * the other's and all groups look alike; or both are grouped to their least common multiple; or the side with the larger child
- * is opened: its child's copies become its own. Each step makes a child smaller or the numbers of entries equal.
+ * Both trees are taken apart from the root. Each is seen as `count` copies of a child, at constant steps or at a list
+ * of displacements. Where the children have equally many entries, the copies correspond one to one and the children
+ * are zipped. Else the side with the smaller child groups its copies by k, when k copies of it have as many entries
+ * as one of the other's and all groups look alike; or both are grouped to their least common multiple; or the side
+ * with the larger child is opened: its child's copies become its own. Each step makes a child smaller or the numbers
+ * of entries equal.
  */
 #include "reconstruct/zip.h"
 
@@ -298,8 +299,8 @@ static espi_status zip(struct zipper *z, const struct espi_node *const side[2], 
     return status == ESPI_OK ? pair(z, c, out) : status;
 }
 
-espi_status espi_zip(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto, size_t limit,
-                     const struct espi_node **out_from, const struct espi_node **out_onto)
+espi_status espi_zip(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
+                     size_t limit, const struct espi_node **out_from, const struct espi_node **out_onto)
 {
     const struct espi_node *const side[2] = {from, onto};
     const struct espi_node *out[2] = {NULL, NULL};

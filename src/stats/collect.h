@@ -16,7 +16,8 @@ void espi_report_type_release(struct espi_report_type *type);
 
 /* The gathers and scatters of this process into an empty report (collective.c). */
 espi_status espi_stats_collect_collectives(struct espi_report *report);
-/* `list` has room for those of both; takes those of `other` to the `n` that it holds. Returns how many it holds then. */
+/* `list` has room for those of both; takes those of `other` to the `n` that it holds. Returns how many it holds
+   then. */
 size_t espi_report_collectives_join(struct espi_report_collective *list, size_t n, const struct espi_report *other);
 /* Sorts, and drops all but the first ESPI_REPORT_COLLECTIVES into the counts of those not listed. */
 void espi_report_collectives_keep(struct espi_report *report);

@@ -204,7 +204,8 @@ espi_status espi_report_merge(struct espi_report *report, const struct espi_repo
         return ESPI_ERR_ARGUMENT;
     struct espi_report_type *type = calloc(report->types + other->types + 1, sizeof *type);
     char **host = calloc(report->hosts + other->hosts + 1, sizeof *host);
-    struct espi_report_collective *collective = calloc(report->collectives + other->collectives + 1, sizeof *collective);
+    struct espi_report_collective *collective = calloc(report->collectives + other->collectives + 1,
+                                                       sizeof *collective);
     size_t types = report->types, hosts = report->hosts;
     if (type == NULL || host == NULL || collective == NULL)
         goto fail;

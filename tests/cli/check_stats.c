@@ -276,8 +276,8 @@ END_TEST
 
 static struct espi_collective_facts facts_of(int root, int64_t bytes, int method, const char *why)
 {
-    struct espi_collective_facts facts = {.call = ESPI_CALL_SCATTERV, .ranks = 8, .nodes = 2, .root = root, .bytes = bytes,
-                                          .method = method};
+    struct espi_collective_facts facts = {
+        .call = ESPI_CALL_SCATTERV, .ranks = 8, .nodes = 2, .root = root, .bytes = bytes, .method = method};
     for (int m = 0; m < ESPI_STATS_METHODS; m++) {
         facts.predicted_ns[m] = 1000 * (m + 1);
         facts.measured_ns[m] = m == method ? 500 : -1;

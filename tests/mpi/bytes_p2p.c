@@ -210,8 +210,8 @@ static void call_sendrecv(struct ring *g)
     look(g, "Sendrecv", &st);
 }
 
-/* Receives into what it sends from: only the receive variant, on both ends. MPI_Isendrecv and MPI_Isendrecv_replace are
- * left out altogether, since MPICH 4.0.2 frees the derived types given to them once too often. */
+/* Receives into what it sends from: only the receive variant, on both ends. MPI_Isendrecv and MPI_Isendrecv_replace
+ * are left out altogether, since MPICH 4.0.2 frees the derived types given to them once too often. */
 static void call_replace(struct ring *g)
 {
     unsigned char *bytes = malloc(g->f->bytes + 1);

@@ -1,9 +1,9 @@
 /*
- * Gathers and scatters on communicators of all kinds and fates: made, used and freed more often than MPICH has context ids
- * (so that one private communicator that is kept ends in an error), freed by MPI_Comm_disconnect, many at once,
- * intercommunicators, communicators of a session, error handlers of the program, several threads with a communicator each.
- * Arguments: rounds of making and freeing, and `left` to leave some communicators to MPI_Finalize, `threads` for the
- * threads alone. Prints `N passed, N failed` on rank 0.
+ * Gathers and scatters on communicators of all kinds and fates: made, used and freed more often than MPICH has
+ * context ids (so that one private communicator that is kept ends in an error), freed by MPI_Comm_disconnect, many at
+ * once, intercommunicators, communicators of a session, error handlers of the program, several threads with a
+ * communicator each. Arguments: rounds of making and freeing, and `left` to leave some communicators to MPI_Finalize,
+ * `threads` for the threads alone. Prints `N passed, N failed` on rank 0.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -87,7 +87,11 @@ static void between_groups(void)
     for (int r = 0; r < MOST; r++)
         counts[r] = 1, displs[r] = r, all[r] = -1;
     for (int call = 0; call < 4; call++) {
-        MPI_Gatherv(&mine, 1, MPI_INT, all, counts, displs, MPI_INT, !low ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+        MPI_Gatherv(&mine, 1, MPI_INT, all, counts, displs, MPI_INT,
+                    !low        ? 0
+                    : rank == 0 ? MPI_ROOT
+                                : MPI_PROC_NULL,
+                    inter);
         for (int r = size / 2; rank == 0 && r < size; r++)
             good = good && all[r - size / 2] == 7 * r;
     }
@@ -132,7 +136,8 @@ static void session(void)
     if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s) != MPI_SUCCESS)
         return;
     if (MPI_Group_from_session_pset(s, "mpi://WORLD", &group) == MPI_SUCCESS) {
-        if (MPI_Comm_create_from_group(group, "org.espalier.test", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) == MPI_SUCCESS) {
+        if (MPI_Comm_create_from_group(group, "org.espalier.test", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+            MPI_SUCCESS) {
             for (int call = 0; call < 5; call++)
                 both(comm, 1, call / 3, "a communicator of a session");
             MPI_Comm_free(&comm);

@@ -1,5 +1,5 @@
-/* Gathers and scatters with counts that mostly stay, so that library and trees take turns: bytes must be right throughout.
-     gather_contest [CALLS]   of each of the two operations on each of two communicators */
+/* Gathers and scatters with counts that mostly stay, so that library and trees take turns: bytes must be right
+     throughout. gather_contest [CALLS]   of each of the two operations on each of two communicators */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

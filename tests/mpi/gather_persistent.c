@@ -1,10 +1,10 @@
 /*
- * Why persistent and nonblocking gathers and scatters stay with the library. Between MPI_Start and MPI_Wait a rank may wait
- * in any other call, here in a receive from a rank that itself waits for the gather or scatter. The library's operation goes
- * on meanwhile, so this must end. A rank that has to pass data on would need progress of its own inside of that receive, and
- * MPICH 4.0.2 offers none: the poll function of a generalized request, the only code of ours that it would call, is called
- * in MPI_Wait and MPI_Test of that very request and nowhere else, which the first lines show (0 calls; printed, not a
- * condition). Prints `N passed, N failed` on rank 0.
+ * Why persistent and nonblocking gathers and scatters stay with the library. Between MPI_Start and MPI_Wait a rank
+ * may wait in any other call, here in a receive from a rank that itself waits for the gather or scatter. The
+ * library's operation goes on meanwhile, so this must end. A rank that has to pass data on would need progress of its
+ * own inside of that receive, and MPICH 4.0.2 offers none: the poll function of a generalized request, the only code
+ * of ours that it would call, is called in MPI_Wait and MPI_Test of that very request and nowhere else, which the
+ * first lines show (0 calls; printed, not a condition). Prints `N passed, N failed` on rank 0.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -79,7 +79,8 @@ static void count_polls(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Every rank but `last` waits after its start for a word from `last`, which sends it when its own part is complete. */
+/* Every rank but `last` waits after its start for a word from `last`, which sends it when its own part is
+   complete. */
 static void complete(MPI_Request *request, int last)
 {
     int token = 0;

@@ -1,7 +1,7 @@
 /*
- * Gathers and scatters along trees with arguments that MPI refuses: the same error classes as without Espalier, no hang
- * where there is none without, nothing written beyond a block, and the calls after it are right. Prints `N passed, N
- * failed` on rank 0.
+ * Gathers and scatters along trees with arguments that MPI refuses: the same error classes as without Espalier, no
+ * hang where there is none without, nothing written beyond a block, and the calls after it are right. Prints `N
+ * passed, N failed` on rank 0.
  */
 #include <mpi.h>
 #include <stdio.h>

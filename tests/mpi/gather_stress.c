@@ -1,9 +1,9 @@
 /*
  * Random gathers and scatters on random communicators: roots, counts (which change inside of leases), permuted
- * displacements, holes, zero blocks, MPI_IN_PLACE, dense and derived types, other types on the sending side, _c forms,
- * communicators freed and made again. Every element received is compared with what must be there, every other one must
- * be untouched. Arguments: calls, and the largest count of a block. ESPALIER_TEST_SEED sets the seed, the same on all
- * ranks. Prints `N passed, N failed` on rank 0.
+ * displacements, holes, zero blocks, MPI_IN_PLACE, dense and derived types, other types on the sending side, _c
+ * forms, communicators freed and made again. Every element received is compared with what must be there, every other
+ * one must be untouched. Arguments: calls, and the largest count of a block. ESPALIER_TEST_SEED sets the seed, the
+ * same on all ranks. Prints `N passed, N failed` on rank 0.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -50,7 +50,10 @@ static void fresh_counts(struct group *g, int most, int world)
 {
     int shape = below(4);
     for (int i = 0; i < world; i++) { /* the same draws whatever the size of this group */
-        int c = shape == 0 ? below(most) : shape == 1 ? most / 2 : shape == 2 ? (below(5) ? 0 : below(most)) : i * most / world;
+        int c = shape == 0   ? below(most)
+                : shape == 1 ? most / 2
+                : shape == 2 ? (below(5) ? 0 : below(most))
+                             : i * most / world;
         if (i < g->size)
             g->counts[i] = c;
     }
@@ -79,8 +82,8 @@ static void check(const char *what, int call, int good)
         fprintf(stderr, "rank %d: call %d (%s) is wrong\n", world_rank, call, what);
 }
 
-static void one_call(struct group *g, int call, const struct way *root_way, const struct way *own_way, int gather, int v,
-                     int large, int in_place, int order)
+static void one_call(struct group *g, int call, const struct way *root_way, const struct way *own_way, int gather,
+                     int v, int large, int in_place, int order)
 {
     int total = 0, p = g->size, n = v ? g->counts[g->rank] : g->counts[0];
     int copies_own = n * root_way->each / own_way->each; /* each of the own way divides each of the root's */
@@ -97,7 +100,8 @@ static void one_call(struct group *g, int call, const struct way *root_way, cons
         counts[i] = g->counts[i];
         displs[i] = v ? g->displs[i] : i * g->counts[0];
     }
-    size_t root_room = (size_t)(total + 2) * (size_t)root_way->span, own_room = (size_t)(copies_own + 2) * (size_t)own_way->span;
+    size_t root_room = (size_t)(total + 2) * (size_t)root_way->span,
+           own_room = (size_t)(copies_own + 2) * (size_t)own_way->span;
     int *big = malloc(root_room * sizeof *big), *own = malloc(own_room * sizeof *own);
     for (size_t i = 0; i < root_room; i++)
         big[i] = GAP;
@@ -192,7 +196,8 @@ int main(int argc, char **argv)
             groups[c].root = root % groups[c].size;
             groups[c].kind = kind;
         }
-        int kind_now = below(10) == 0 ? kind : groups[c].kind, large = below(2), in_place = below(4) == 0, order = below(3);
+        int kind_now = below(10) == 0 ? kind : groups[c].kind, large = below(2), in_place = below(4) == 0,
+            order = below(3);
         int derived = below(3), mixed = below(2);
         one_call(&groups[c], call, derived ? &pairs : &ints, derived && !mixed ? &pairs : &ints, kind_now % 2 == 0,
                  kind_now < 2 || below(3), large, in_place, order);

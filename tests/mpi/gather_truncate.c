@@ -1,13 +1,13 @@
 /*
- * Gathers and scatters in which one side has more than the other takes: the rank that takes gets MPI_ERR_TRUNCATE through
- * the error handler of the program's communicator (which returns errors, while MPI_COMM_WORLD ends the program), and no
- * other rank an error. Nothing is written beyond a block, shorter blocks fill what they fill, and the calls after it are
- * right. Every case has a communicator of its own: where the root's own block is cut off MPICH leaves the messages of the
- * others in the network, and the next gather takes them.
+ * Gathers and scatters in which one side has more than the other takes: the rank that takes gets MPI_ERR_TRUNCATE
+ * through the error handler of the program's communicator (which returns errors, while MPI_COMM_WORLD ends the
+ * program), and no other rank an error. Nothing is written beyond a block, shorter blocks fill what they fill, and
+ * the calls after it are right. Every case has a communicator of its own: where the root's own block is cut off MPICH
+ * leaves the messages of the others in the network, and the next gather takes them.
  *
- * Arguments: elements of a block; `native` for the error classes only, and only where MPICH itself does not hang; `fatal`
- * for the reverse: the program's communicator ends the program and MPI_COMM_WORLD returns errors. Prints `N passed,
- * N failed` on rank 0.
+ * Arguments: elements of a block; `native` for the error classes only, and only where MPICH itself does not hang;
+ * `fatal` for the reverse: the program's communicator ends the program and MPI_COMM_WORLD returns errors. Prints `N
+ * passed, N failed` on rank 0.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -120,7 +120,8 @@ static void report(int rc, int truncated)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank `who` sends `more` elements beyond its count (or fewer, where negative), or its block at the root is changed by it. */
+/* Rank `who` sends `more` elements beyond its count (or fewer, where negative), or its block at the root is changed
+   by it. */
 static void gather(const char *name, int who, int more, int at_root, MPI_Datatype type)
 {
     int sends = planned(rank), scale = type == MPI_INT ? 1 : 2, rc, good = 1, truncated = 0;
@@ -217,7 +218,8 @@ static void all_cases(void)
         gather("gather, less sent", who, -each / 2, 0, MPI_INT);
         gather("gather, less room at the root", who, -1, 1, MPI_INT);
         gather("gather, more room at the root", who, 1, 1, MPI_INT);
-        if (who != root || !native) { /* MPICH sends nothing to the others where the root's own block is cut off: they hang */
+        if (who != root ||
+            !native) { /* MPICH sends nothing to the others where the root's own block is cut off: they hang */
             scatter("scatter, less room", who, -1, 0);
             scatter("scatter, hardly any room", who, 1 - each, 0);
             scatter("scatter, more at the root", who, 1, 1);

@@ -1,15 +1,16 @@
 /*
- * Gathers while an MPI_Comm_idup of other ranks is pending: along the tree of a communicator that had one before, by the
- * library on the others. Prints `N passed, N failed` on rank 0.
+ * Gathers while an MPI_Comm_idup of other ranks is pending: along the tree of a communicator that had one before, by
+ * the library on the others. Prints `N passed, N failed` on rank 0.
  *
- * What MPICH 4.0.2 does (src/mpi/comm/contextid.c): an idup that not all ranks have joined holds no more than the "eager"
- * part of the context ids, and a blocking creation then takes the other part, so it does not wait for the idup. But the
- * loop of a blocking creation on a communicator of ONE rank never enters MPI's progress: while an earlier idup in the list
- * holds the ids it spins for ever, and other ranks wait for it. A native program with random idups (two pending at a time)
- * and creations on communicators of which one has a single rank hangs in this way within some hundred operations; with two
- * ranks or more in each communicator it did not (10 seeds, 400 operations each), and neither with one idup at a time.
- * Gathers need private communicators of three ranks or more only. Still none is made once an idup was seen: it costs a tree,
- * never an answer, and the reasoning above rests on one version of MPICH.
+ * What MPICH 4.0.2 does (src/mpi/comm/contextid.c): an idup that not all ranks have joined holds no more than the
+ * "eager" part of the context ids, and a blocking creation then takes the other part, so it does not wait for the
+ * idup. But the loop of a blocking creation on a communicator of ONE rank never enters MPI's progress: while an
+ * earlier idup in the list holds the ids it spins for ever, and other ranks wait for it. A native program with random
+ * idups (two pending at a time) and creations on communicators of which one has a single rank hangs in this way
+ * within some hundred operations; with two ranks or more in each communicator it did not (10 seeds, 400 operations
+ * each), and neither with one idup at a time. Gathers need private communicators of three ranks or more only. Still
+ * none is made once an idup was seen: it costs a tree, never an answer, and the reasoning above rests on one version
+ * of MPICH.
  */
 #include <mpi.h>
 #include <stdio.h>

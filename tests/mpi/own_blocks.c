@@ -1,6 +1,7 @@
 /*
- * Data that a process gives itself: every call that is one copy on a communicator of one rank, and the own block on larger
- * ones, between random layouts of equal signature; messages to oneself with others pending; refused arguments; threads.
+ * Data that a process gives itself: every call that is one copy on a communicator of one rank, and the own block on
+ * larger ones, between random layouts of equal signature; messages to oneself with others pending; refused arguments;
+ * threads.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ static const char *const names[CALLS] = {"sendrecv",  "sendrecv_any", "sendrecv_
                                          "gatherv_c", "scatter",      "scatterv",   "gatherv",     "allgatherv_c"};
 
 /* One block of `sc` items to a place of `rc` items, on a communicator of one rank. */
-static int transfer(int call, const void *from, int sc, MPI_Datatype st, void *onto, int rc, MPI_Datatype rt, MPI_Comm comm,
-                    MPI_Status *status)
+static int transfer(int call, const void *from, int sc, MPI_Datatype st, void *onto, int rc, MPI_Datatype rt,
+                    MPI_Comm comm, MPI_Status *status)
 {
     int zero = 0;
     MPI_Count sl = sc, rl = rc;
@@ -51,8 +52,8 @@ static void one(const struct family *f, int v, int w, int call, int times, MPI_C
     wire(f, v, 1, 0, 0, data);
     expect(&r, f, w, block_at(f, w, 0), data);
     for (int k = 0; k < times; k++)
-        CK(transfer(call, s.origin + block_at(f, v, 0), f->count[v], f->t[v].type, r.origin + block_at(f, w, 0), f->count[w],
-                    f->t[w].type, comm, &status));
+        CK(transfer(call, s.origin + block_at(f, v, 0), f->count[v], f->t[v].type, r.origin + block_at(f, w, 0),
+                    f->count[w], f->t[w].type, comm, &status));
     check_side(&r, f, names[call], f->t[w].text);
     if (call < 2 && f->bytes > 0) {
         int count = -1, cancelled = 1;
@@ -127,8 +128,8 @@ static void keeps_the_order(void)
     exchange(0, 0, 3, 3);
     check_equal(NULL, "order", "alone", arrived(0), 0);
 
-    /* An earlier message is received first, and ours by a receive posted before. (Without that one MPICH waits for ever for
-       somebody to receive ours.) */
+    /* An earlier message is received first, and ours by a receive posted before. (Without that one MPICH waits for
+       ever for somebody to receive ours.) */
     fill();
     MPI_Request posted;
     CK(MPI_Irecv(landed[1], CELLS, MPI_INT, 0, 3, MPI_COMM_SELF, &posted));
@@ -155,7 +156,8 @@ static void keeps_the_order(void)
     CK(MPI_Wait(&second, MPI_STATUS_IGNORE));
     CK(MPI_Wait(&later, MPI_STATUS_IGNORE));
     CK(MPI_Irecv(landed[0], CELLS, MPI_INT, 0, 4, MPI_COMM_SELF, &second));
-    CK(MPI_Sendrecv(cells[0], 1, by_column, 0, 3, NULL, 0, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CK(MPI_Sendrecv(cells[0], 1, by_column, 0, 3, NULL, 0, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_SELF,
+                    MPI_STATUS_IGNORE));
     CK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     check_equal(NULL, "order", "posted before", arrived(1), 0);
     CK(MPI_Cancel(&second));
@@ -207,14 +209,19 @@ static void refused(MPI_Comm comm)
     static float other[CELLS];
     MPI_Type_contiguous(3, MPI_INT, &loose);
     for (int round = 0; round < 2; round++) {
-        class_of("truncated", MPI_Sendrecv(cells[0], 1, by_column, 0, 1, landed[0], less, MPI_INT, 0, 1, comm, &status));
-        class_of("truncated too", MPI_Alltoallw(cells[0], &one, &none, &column, landed[0], &less, &none, &integer, comm));
-        class_of("negative", MPI_Sendrecv(cells[0], negative, by_column, 0, 1, landed[0], all, MPI_INT, 0, 1, comm, &status));
-        class_of("negative too", MPI_Alltoallw(cells[0], &one, &none, &column, landed[0], &negative, &none, &integer, comm));
+        class_of("truncated",
+                 MPI_Sendrecv(cells[0], 1, by_column, 0, 1, landed[0], less, MPI_INT, 0, 1, comm, &status));
+        class_of("truncated too",
+                 MPI_Alltoallw(cells[0], &one, &none, &column, landed[0], &less, &none, &integer, comm));
+        class_of("negative",
+                 MPI_Sendrecv(cells[0], negative, by_column, 0, 1, landed[0], all, MPI_INT, 0, 1, comm, &status));
+        class_of("negative too",
+                 MPI_Alltoallw(cells[0], &one, &none, &column, landed[0], &negative, &none, &integer, comm));
         class_of("null type", MPI_Sendrecv(cells[0], 1, by_column, 0, 1, landed[0], all, null, 0, 1, comm, &status));
         class_of("null type too", MPI_Gather(cells[0], 1, null, landed[0], all, MPI_INT, 0, comm));
         class_of("not committed", MPI_Gather(cells[0], 1, by_column, landed[0], CELLS / 3, loose, 0, comm));
-        class_of("not committed too", MPI_Sendrecv(cells[0], CELLS / 3, loose, 0, 1, landed[0], 1, by_column, 0, 1, comm, &status));
+        class_of("not committed too",
+                 MPI_Sendrecv(cells[0], CELLS / 3, loose, 0, 1, landed[0], 1, by_column, 0, 1, comm, &status));
         class_of("root", MPI_Gather(cells[0], 1, by_column, landed[0], all, MPI_INT, 1, comm));
         class_of("rank", MPI_Sendrecv(cells[0], 1, by_column, 1, 1, landed[0], all, MPI_INT, 0, 1, comm, &status));
         class_of("tag", MPI_Sendrecv(cells[0], 1, by_column, 0, -7, landed[0], all, MPI_INT, 0, -7, comm, &status));
@@ -228,7 +235,8 @@ static void refused(MPI_Comm comm)
         class_of("signature too", MPI_Gather(cells[0], 1, by_column, landed[0], 4 * CELLS, MPI_BYTE, 0, comm));
         check_bytes(NULL, "signature too", "bytes", landed[0], sizeof landed[0]);
         class_of("in place", MPI_Gather(MPI_IN_PLACE, 1, by_column, landed[0], all, MPI_INT, 0, comm));
-        class_of("room for more", MPI_Sendrecv(cells[0], 1, by_column, 0, 1, landed[1], 3 * CELLS / 2, MPI_INT, 0, 1, comm, &status));
+        class_of("room for more",
+                 MPI_Sendrecv(cells[0], 1, by_column, 0, 1, landed[1], 3 * CELLS / 2, MPI_INT, 0, 1, comm, &status));
         check_equal(NULL, "room for more", "which", arrived(1), 0);
         class_of("nothing", MPI_Sendrecv(cells[0], 0, by_column, 0, 1, landed[0], all, MPI_INT, 0, 1, comm, &status));
         check_value(NULL, "nothing", "tag", status.MPI_TAG);
@@ -250,7 +258,8 @@ static void from_bottom(void)
     static int both[2 * CELLS];
     for (int k = 0; k < 3; k++) {
         memset(both, 0, sizeof both);
-        CK(MPI_Sendrecv(MPI_BOTTOM, 1, there, 0, 1, both, 2 * CELLS, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+        CK(MPI_Sendrecv(MPI_BOTTOM, 1, there, 0, 1, both, 2 * CELLS, MPI_INT, 0, 1, MPI_COMM_SELF,
+                        MPI_STATUS_IGNORE));
         check_bytes(NULL, "bottom", "bytes", both, sizeof both);
         CK(MPI_Gather(both, 2 * CELLS, MPI_INT, MPI_BOTTOM, 1, there, 0, MPI_COMM_SELF));
         check_bytes(NULL, "bottom", "back", cells, sizeof cells);

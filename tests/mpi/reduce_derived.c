@@ -2,8 +2,8 @@
  * Predefined operations on derived datatypes against a plain fold in rank order: every operation x base type x layout
  * x call, gaps kept. Erroneous MPI without Espalier (the driver runs it under the preload).
  * Arguments: all|elements (only the base types themselves: correct MPI anywhere) and a share K: one case of K, chosen
- * by the seed (ranks that outnumber the processors take milliseconds for each call); and a factor on the number of copies.
- * ESPALIER_TEST_SEED sets the seed. Prints `N passed, N failed` on rank 0.
+ * by the seed (ranks that outnumber the processors take milliseconds for each call); and a factor on the number of
+ * copies. ESPALIER_TEST_SEED sets the seed. Prints `N passed, N failed` on rank 0.
  */
 #include "reduce_elements.h"
 
@@ -30,7 +30,8 @@ static int factor = 1;  /* times as many copies */
 /* ---- layouts: `disp` lists where the elements of one copy stand, in units of the base type's extent ---- */
 
 enum layout { ELEMENT, DENSE, SHIFTED, STRIDED, INDEXED, TRIANGULAR, STRUCTURE, PERMUTED, LAYOUTS };
-static const char *const layout_names[] = {"element", "dense", "shifted", "strided", "indexed", "triangular", "struct", "permuted"};
+static const char *const layout_names[] = {"element", "dense", "shifted", "strided", "indexed", "triangular",
+                                           "struct", "permuted"};
 
 struct made {
     MPI_Datatype type;
@@ -147,8 +148,8 @@ static void finish(MPI_Request *request, enum form form)
 }
 
 /* n copies of the type (per rank, for the scattering calls, unless `counts`). */
-static void run(enum call call, enum form form, const void *in, void *out, int n, const int *counts, MPI_Datatype type,
-                MPI_Op op, int root)
+static void run(enum call call, enum form form, const void *in, void *out, int n, const int *counts,
+                MPI_Datatype type, MPI_Op op, int root)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Info info = MPI_INFO_NULL;

@@ -1,6 +1,6 @@
 /*
- * Elements for the reduction tests: every base type with the operations the standard defines for it, how an element is
- * written and read, and a plain fold. Nothing here calls a reduction.
+ * Elements for the reduction tests: every base type with the operations the standard defines for it, how an element
+ * is written and read, and a plain fold. Nothing here calls a reduction.
  */
 #ifndef ESPI_TESTS_REDUCE_ELEMENTS_H
 #define ESPI_TESTS_REDUCE_ELEMENTS_H

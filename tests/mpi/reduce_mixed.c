@@ -1,6 +1,6 @@
 /*
- * Reductions in which the ranks describe the same elements differently: count x base type on some, a dense derived type,
- * or one with gaps, on others. All must meet in the same collective. Argument: elements per rank / 12.
+ * Reductions in which the ranks describe the same elements differently: count x base type on some, a dense derived
+ * type, or one with gaps, on others. All must meet in the same collective. Argument: elements per rank / 12.
  * Prints `N passed, N failed` on rank 0.
  */
 #include <mpi.h>
@@ -40,7 +40,8 @@ static void describe(int way, int n, int *count, MPI_Datatype *type, int *stride
         MPI_Type_commit(type);
 }
 
-static void check(const char *what, int way, const double *out, int from, int elements, int stride, double (*want)(int))
+static void check(const char *what, int way, const double *out, int from, int elements, int stride,
+                  double (*want)(int))
 {
     int good = 1;
     for (int i = 0; i < elements; i++) {

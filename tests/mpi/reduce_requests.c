@@ -1,7 +1,7 @@
 /*
  * Requests of reductions on derived types with gaps, seen from all sides: MPI_Request_get_status until it says so;
- * completion under MPI_THREAD_MULTIPLE, also while another thread must communicate first; completion calls that fail for
- * another request; and a call that one rank makes with a base type, which is erroneous and must not hang.
+ * completion under MPI_THREAD_MULTIPLE, also while another thread must communicate first; completion calls that fail
+ * for another request; and a call that one rank makes with a base type, which is erroneous and must not hang.
  */
 #include <mpi.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /*
- * Decode and emit against MPI itself: for random datatypes of every combiner, the flattened tree must name the bytes that
- * packing takes, in its order, with the base types of the construction; and what is emitted from the tree must pack
- * the same bytes with the same bounds.
+ * Decode and emit against MPI itself: for random datatypes of every combiner, the flattened tree must name the bytes
+ * that packing takes, in its order, with the base types of the construction; and what is emitted from the tree must
+ * pack the same bytes with the same bounds.
  */
 #include <check.h>
 #include <mpi.h>
@@ -169,7 +169,8 @@ START_TEST(nested)
 
     for (i = 0; i < 10 * ROUNDS; i++)
         one_type(-1, 2 + i % 2);
-    printf("types_decode: %d types decoded and emitted, %d of them without data; %d left alone because of MPI's bounds; %d "
+    printf("types_decode: %d types decoded and emitted, %d of them without data; %d left alone because of MPI's "
+           "bounds; %d "
            "more with empty parts\n",
            ndecoded, nempty, nwrong, nhollow);
 }

@@ -1,6 +1,7 @@
 /*
- * Variants pack the same bytes; the life of a handle: used, planned, duplicated, freed, made again, freed with a request
- * pending; attributes and names of the program's types stay. One process, calling what the core's handlers call.
+ * Variants pack the same bytes; the life of a handle: used, planned, duplicated, freed, made again, freed with a
+ * request pending; attributes and names of the program's types stay. One process, calling what the core's handlers
+ * call.
  */
 #include <check.h>
 #include <mpi.h>

@@ -1,5 +1,6 @@
-/* Every call that carries types, with a derived one, int and large-count form where both are worth it; prints a checksum
-   of what arrived for each. Left out is what MPICH 4.0 itself gets wrong with derived types (see the reasons in api.def):
+/* Every call that carries types, with a derived one, int and large-count form where both are worth it; prints a
+   checksum of what arrived for each. Left out is what MPICH 4.0 itself gets wrong with derived types (see the reasons
+   in api.def):
    MPI_Isendrecv, MPI_Isendrecv_replace and the persistent collectives. */
 #include <mpi.h>
 #include <stdint.h>
@@ -62,10 +63,10 @@ static void point_to_point(MPI_Comm comm)
     static char buffer[1 << 16];
     MPI_Message message;
     int flag = 0;
-#define RECEIVED(call, name)                                                                                           \
-    MPI_Irecv(to, 1, type, left, 1, comm, &requests[0]);                                                               \
-    call;                                                                                                              \
-    wait_for(1);                                                                                                       \
+#define RECEIVED(call, name)                                                                                         \
+    MPI_Irecv(to, 1, type, left, 1, comm, &requests[0]);                                                             \
+    call;                                                                                                            \
+    wait_for(1);                                                                                                     \
     end(name)
     MPI_Buffer_attach(buffer, sizeof buffer);
     RECEIVED(MPI_Send(from, 1, type, right, 1, comm), "Send Irecv");
@@ -77,11 +78,11 @@ static void point_to_point(MPI_Comm comm)
     MPI_Rsend(from, 1, type, right, 1, comm);
     wait_for(1);
     end("Rsend Irecv_c");
-#define BOTH(call, name)                                                                                               \
-    MPI_Irecv(to, 1, type, left, 1, comm, &requests[0]);                                                               \
-    MPI_Barrier(comm);                                                                                                 \
-    call;                                                                                                              \
-    wait_for(2);                                                                                                       \
+#define BOTH(call, name)                                                                                             \
+    MPI_Irecv(to, 1, type, left, 1, comm, &requests[0]);                                                             \
+    MPI_Barrier(comm);                                                                                               \
+    call;                                                                                                            \
+    wait_for(2);                                                                                                     \
     end(name)
     BOTH(MPI_Isend(from, 1, type, right, 1, comm, &requests[1]), "Isend");
     BOTH(MPI_Issend(from, 1, type, right, 1, comm, &requests[1]), "Issend");
@@ -113,10 +114,10 @@ static void point_to_point(MPI_Comm comm)
     end("Sendrecv_c");
     MPI_Sendrecv_replace(to, 1, type, right, 1, left, 1, comm, MPI_STATUS_IGNORE);
     end("Sendrecv_replace");
-#define PERSISTENT(init, name)                                                                                         \
-    MPI_Recv_init(to, 1, type, left, 1, comm, &requests[0]);                                                           \
-    init;                                                                                                              \
-    run_persistent(2);                                                                                                 \
+#define PERSISTENT(init, name)                                                                                       \
+    MPI_Recv_init(to, 1, type, left, 1, comm, &requests[0]);                                                         \
+    init;                                                                                                            \
+    run_persistent(2);                                                                                               \
     end(name)
     PERSISTENT(MPI_Send_init(from, 1, type, right, 1, comm, &requests[1]), "Send_init");
     PERSISTENT(MPI_Ssend_init(from, 1, type, right, 1, comm, &requests[1]), "Ssend_init");
@@ -150,11 +151,11 @@ static void point_to_point(MPI_Comm comm)
 }
 
 /* The blocking and the nonblocking form of one collective. */
-#define FORMS(name, ...)                                                                                               \
-    MPI_##name(__VA_ARGS__);                                                                                           \
-    end(#name);                                                                                                        \
-    MPI_I##name(__VA_ARGS__, &requests[0]);                                                                            \
-    wait_for(1);                                                                                                       \
+#define FORMS(name, ...)                                                                                             \
+    MPI_##name(__VA_ARGS__);                                                                                         \
+    end(#name);                                                                                                      \
+    MPI_I##name(__VA_ARGS__, &requests[0]);                                                                          \
+    wait_for(1);                                                                                                     \
     end("I" #name)
 #define MPI_IBcast MPI_Ibcast
 #define MPI_IGather MPI_Igather
@@ -293,8 +294,8 @@ int main(int argc, char **argv)
     MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &cart);
     neighbours(cart);
     MPI_Comm_free(&cart);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                   &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                   0, &graph);
     neighbours(graph);
     MPI_Comm_free(&graph);
     one_sided();

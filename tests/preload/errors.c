@@ -1,4 +1,5 @@
-/* Wrong calls with a derived type in them: prints what MPI says to each, class and text, and how often error handlers ran. */
+/* Wrong calls with a derived type in them: prints what MPI says to each, class and text, and how often error handlers
+   ran. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static void say(const char *what, int code)
 static void with_handler(const char *title, MPI_Errhandler handler)
 {
     static int data[400], back[400];
-    int one[8] = {1, 1, 1, 1, 1, 1, 1, 1}, bad[8] = {-1, -1, -1, -1, -1, -1, -1, -1}, zero[8] = {0}, position = 0, flag, *ub;
+    int one[8] = {1, 1, 1, 1, 1, 1, 1, 1}, bad[8] = {-1, -1, -1, -1, -1, -1, -1, -1}, zero[8] = {0}, position = 0,
+        flag, *ub;
     MPI_Datatype good, uncommitted, freed, types[8];
     MPI_Comm comm, gone;
     MPI_Request request;

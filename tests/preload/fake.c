@@ -9,8 +9,8 @@ struct fake_type {
 static struct fake_type double_type = {8};
 void *fake_double = &double_type;
 
-#define BOTH(name, parameters, ...)                                                                                    \
-    __attribute__((visibility("default"))) int MPI_##name parameters __VA_ARGS__                                       \
+#define BOTH(name, parameters, ...)                                                                                  \
+    __attribute__((visibility("default"))) int MPI_##name parameters __VA_ARGS__                                     \
     __attribute__((visibility("default"))) int PMPI_##name parameters __VA_ARGS__
 
 BOTH(Init, (int *argc, char ***argv), {

@@ -1,4 +1,5 @@
-/* A program of the fake MPI library. With an argument it loads that library too, globally (MPICH, say), before it begins. */
+/* A program of the fake MPI library. With an argument it loads that library too, globally (MPICH, say), before it
+   begins. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* A program that does not know MPI and loads a plugin that does, privately: what an interpreter does with a module. */
+/* A program that does not know MPI and loads a plugin that does, privately: what an interpreter does with a
+   module. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -12,7 +12,8 @@ SEEN int MPI_Init(int *argc, char ***argv)
     return PMPI_Init(argc, argv);
 }
 
-SEEN int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+SEEN int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                   MPI_Request *request)
 {
     sends++;
     return PMPI_Isend(buf, count, type, dest, tag, comm, request);

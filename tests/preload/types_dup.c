@@ -1,7 +1,8 @@
 /*
- * In the place of src/mpi/types.c and what it uses: every committed type gets a substitute that is nothing but a duplicate of it.
- * A core with this shows whether calls with substituted types do, and report, what they do natively, whatever the
- * planning of types thinks worth while. In error texts MPICH names the combiner, so a substitute would show as USER<dup>.
+ * In the place of src/mpi/types.c and what it uses: every committed type gets a substitute that is nothing but a
+ * duplicate of it. A core with this shows whether calls with substituted types do, and report, what they do natively,
+ * whatever the planning of types thinks worth while. In error texts MPICH names the combiner, so a substitute would
+ * show as USER<dup>.
  */
 #include "mpi/types.h"
 

@@ -55,7 +55,8 @@ int work(const char *title)
     for (int round = 0; round < 50; round++) {
         fill(from, rank + round);
         memset(to, 0, sizeof to);
-        MPI_Sendrecv(from, 1, round % 2 ? type : copy, right, 1, to, 1, type, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(from, 1, round % 2 ? type : copy, right, 1, to, 1, type, left, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         for (int i = 0; i < ROWS; i++)
             wrong += to[i] != (left + round) * 10007 + i || to[i * ROWS] != (left + round) * 10007 + i * ROWS;
         wrong += to[ROWS + 1] != 0;

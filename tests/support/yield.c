@@ -1,8 +1,9 @@
 /*
  * A preload library for tests with more ranks than processors. MPICH waits by calling its progress function in a loop
- * without ever giving up the processor, so two ranks that share one wait a whole time slice for each other's every message.
- * Here a poll of UCX that found nothing yields. (Seen with 4 ranks on 2 processors: the ScaLAPACK tester cpb3tst takes 0.65 s
- * instead of 36 s.) Not for measurements, and of no use to programs whose MPI does not poll through UCX.
+ * without ever giving up the processor, so two ranks that share one wait a whole time slice for each other's every
+ * message. Here a poll of UCX that found nothing yields. (Seen with 4 ranks on 2 processors: the ScaLAPACK tester
+ * cpb3tst takes 0.65 s instead of 36 s.) Not for measurements, and of no use to programs whose MPI does not poll
+ * through UCX.
  *
  *   LD_PRELOAD=$ESPI_YIELD mpiexec -n 8 ./program        (make check exports ESPI_YIELD, the path of this library)
  */

@@ -97,7 +97,8 @@ START_TEST(all_small_maps)
             struct espi_typemap map = ESPI_TYPEMAP_INIT;
             int64_t rest = word, at = word % 4 == 0 ? 8 : 0;
             for (int k = 0; k < all[kind].n; k++, rest /= letters) {
-                ck_assert_int_eq(espi_typemap_append(&map, (espi_base)(rest % letters % all[kind].bases), at), ESPI_OK);
+                ck_assert_int_eq(espi_typemap_append(&map, (espi_base)(rest % letters % all[kind].bases), at),
+                                 ESPI_OK);
                 at += 8 * (1 + rest % letters / all[kind].bases);
             }
             options.set = (enum espi_set)(word % 3);

@@ -108,7 +108,8 @@ static const struct espi_node *layout(int64_t n, const struct espi_node *unit)
 /* A struc of a few values, not overlapping. */
 static const struct espi_node *record(bool packed, const int *which, int n)
 {
-    static const char *const names[] = {"MPI_DOUBLE", "MPI_INT", "MPI_CHAR", "MPI_SHORT_INT", "MPI_DOUBLE_INT", "MPI_SHORT"};
+    static const char *const names[] = {"MPI_DOUBLE", "MPI_INT", "MPI_CHAR", "MPI_SHORT_INT", "MPI_DOUBLE_INT",
+                                        "MPI_SHORT"};
     int64_t *disp = espi_arena_calloc(&arena, (size_t)n, sizeof *disp), at = 0;
     const struct espi_node **sub = espi_arena_calloc(&arena, (size_t)n, sizeof *sub), *node = NULL;
     for (int j = 0; j < n; j++) {

@@ -80,8 +80,8 @@ START_TEST(small_cases)
 }
 END_TEST
 
-/* T(k) = T(k - 1), one element, T(k - 1), the two T(k - 1) being one node, or two that are equal: a run of 2^(k + 1) - 1
-   elements whose paths from the root to a leaf are as many. */
+/* T(k) = T(k - 1), one element, T(k - 1), the two T(k - 1) being one node, or two that are equal: a run of 2^(k + 1)
+   - 1 elements whose paths from the root to a leaf are as many. */
 static const struct espi_node *doubling(int levels, bool twice)
 {
     const struct espi_node *leaf = parse("leaf(MPI_INT)"), *below = leaf, *other = leaf;

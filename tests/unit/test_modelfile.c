@@ -20,8 +20,8 @@ START_TEST(levels)
 {
     struct espi_level_models m;
     struct espi_modelfile_error e;
-    ck_assert_int_eq(parse("alpha = 2e-6 # all\nnode.alpha=1e-7\r\n\n  node.beta = .5e-9\nnet.beta = 8E-9\nnet.latency = 3", &m,
-                           &e), ESPI_OK);
+    ck_assert_int_eq(parse("alpha = 2e-6 # all\nnode.alpha=1e-7\r\n\n  node.beta = .5e-9\nnet.beta = 8E-9\n"
+                           "net.latency = 3", &m, &e), ESPI_OK);
     ck_assert(m.have[ESPI_LEVEL_NODE] && m.have[ESPI_LEVEL_NET]);
     ck_assert_double_eq(m.level[ESPI_LEVEL_NODE].alpha, 1e-7);
     ck_assert_double_eq(m.level[ESPI_LEVEL_NODE].beta, .5e-9);

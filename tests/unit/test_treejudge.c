@@ -39,7 +39,8 @@ static double one_call(struct world *w, int candidate)
 }
 
 /* Plays `calls` calls; what the candidate of the lease under way is at the end. Checks what a lease may be. */
-static struct espi_judge_lease play(struct espi_treejudge *judge, struct world *w, struct espi_judge_lease lease, int64_t calls)
+static struct espi_judge_lease play(struct espi_treejudge *judge, struct world *w, struct espi_judge_lease lease,
+                                    int64_t calls)
 {
     while (calls > 0) {
         double s[ESPI_JUDGE_SAMPLES];
@@ -129,8 +130,8 @@ START_TEST(no_slower_tree)
 {
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
         double equal = adopted(100, noises[i], 2000, 130), slower = adopted(105, noises[i], 2000, 130);
-        printf("noise %.2f, outliers %.2f, regimes %.2f: equal tree taken in %.2f %%, 5 %% slower in %.2f %%\n", noises[i][0],
-               noises[i][1], noises[i][2], 100 * equal, 100 * slower);
+        printf("noise %.2f, outliers %.2f, regimes %.2f: equal tree taken in %.2f %%, 5 %% slower in %.2f %%\n",
+               noises[i][0], noises[i][1], noises[i][2], 100 * equal, 100 * slower);
         fflush(stdout);
         ck_assert_double_le(equal, 0.015);
         ck_assert_double_le(slower, 0.015);
@@ -172,8 +173,8 @@ START_TEST(goes_back)
         play(&judge, &w, lease, 4096);
         left_unseen += judge.state == ESPI_JUDGE_LIBRARY;
     }
-    printf("of 1000 a tree was taken in %d, left when it became slow in %d, when the library became fast in %d\n", held, left,
-           left_unseen);
+    printf("of 1000 a tree was taken in %d, left when it became slow in %d, when the library became fast in %d\n",
+           held, left, left_unseen);
     fflush(stdout);
     ck_assert_int_ge(held, 980);
     ck_assert_int_ge(left, 980);

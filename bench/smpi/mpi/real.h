@@ -1,5 +1,5 @@
-/* For programs simulated with SMPI: takes the place of src/mpi/real.h, whose table names functions that SMPI lacks. Holds what
-   the code of leases and trees calls; the _c forms are not reached with counts that an int holds. */
+/* For programs simulated with SMPI: takes the place of src/mpi/real.h, whose table names functions that SMPI lacks.
+   Holds what the code of leases and trees calls; the _c forms are not reached with counts that an int holds. */
 #ifndef ESPI_MPI_REAL_H
 #define ESPI_MPI_REAL_H
 
@@ -13,8 +13,8 @@ struct espi_real {
     int (*Isend_c)(const void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*Irecv_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*Recv_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
-    int (*Sendrecv_c)(const void *, MPI_Count, MPI_Datatype, int, int, void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm,
-                      MPI_Status *);
+    int (*Sendrecv_c)(const void *, MPI_Count, MPI_Datatype, int, int, void *, MPI_Count, MPI_Datatype, int, int,
+                      MPI_Comm, MPI_Status *);
     int (*Pack_c)(const void *, MPI_Count, MPI_Datatype, void *, MPI_Count, MPI_Count *, MPI_Comm);
     int (*Unpack_c)(const void *, MPI_Count, MPI_Count *, void *, MPI_Count, MPI_Datatype, MPI_Comm);
 };
