@@ -1,4 +1,5 @@
-# Lists of examples/; see Makefile.am. Built with MPICH's own compiler wrapper: these programs know nothing of Espalier.
+# Lists of examples/; see Makefile.am. Built with MPICH's own compiler wrapper: these programs know nothing of
+# Espalier.
 EXTRA_DIST += %D%/README.md %D%/rowcol.c %D%/vectorsum.c %D%/trapezoid.c
 noinst_DATA += %D%/rowcol %D%/vectorsum %D%/trapezoid
 CLEANFILES += %D%/rowcol %D%/vectorsum %D%/trapezoid

@@ -16,7 +16,8 @@ work() { # PROGRAM EXPECTED
 refuse() { # HOW [espalier run ...] PROGRAM
     how=$1
     shift
-    if LD_PRELOAD=$ESPI_YIELD "$MPIEXEC" -n 2 "$@" >reduce.out 2>&1 || ! grep -q 'MPI_SUM operation not defined' reduce.out; then
+    if LD_PRELOAD=$ESPI_YIELD "$MPIEXEC" -n 2 "$@" >reduce.out 2>&1 ||
+        ! grep -q 'MPI_SUM operation not defined' reduce.out; then
         echo "$how: MPI does not refuse it"
         cat reduce.out
         status=1

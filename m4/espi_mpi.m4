@@ -15,12 +15,14 @@ AS_IF([test -z "$MPICC"], [
   done])
 AC_MSG_CHECKING([for MPICH's compiler wrapper])
 AS_IF([test -z "$MPICC"], [AC_MSG_RESULT([none])
-  AC_MSG_ERROR([no MPICH compiler wrapper found (tried mpicc.mpich, mpicc). Install MPICH (Debian: apt-get install mpich libmpich-dev) or name it: ./configure MPICC=/path/to/mpicc])])
+  AC_MSG_ERROR([no MPICH compiler wrapper found (tried mpicc.mpich, mpicc).
+Install MPICH (Debian: apt-get install mpich libmpich-dev) or name it: ./configure MPICC=/path/to/mpicc])])
 AC_MSG_RESULT([$MPICC])
 set dummy $MPICC
 AS_IF([command -v "$[]2" >/dev/null 2>&1], [], [AC_MSG_ERROR(['$[]2', given as MPICC, cannot be run])])
 espi_show=`$MPICC -show 2>/dev/null`
-AS_IF([test -z "$espi_show"], [AC_MSG_ERROR(['$MPICC -show' prints nothing: is MPICC MPICH's wrapper? (Open MPI and others are not supported)])])
+AS_IF([test -z "$espi_show"],
+  [AC_MSG_ERROR(['$MPICC -show' prints nothing: is MPICC MPICH's wrapper? (Open MPI and others are not supported)])])
 MPI_CPPFLAGS=
 MPI_LIBS=
 set dummy $espi_show
@@ -42,14 +44,18 @@ AC_CACHE_CHECK([for the MPICH version in mpi.h], [espi_cv_mpich_version], [
 #if MPI_VERSION < 4
 #error this MPICH does not offer MPI 4
 #endif
-]])], [espi_cv_mpich_version=`echo 'MPICH_VERSION' | cat - /dev/null >conftest.v; printf '#include <mpi.h>\nespi_version MPICH_VERSION\n' | $CPP $CPPFLAGS - 2>/dev/null | sed -n 's/^espi_version "\(.*\)"$/\1/p'; rm -f conftest.v`],
+]])], [espi_cv_mpich_version=`printf '#include <mpi.h>\nespi_version MPICH_VERSION\n' |
+    $CPP $CPPFLAGS - 2>/dev/null | sed -n 's/^espi_version "\(.*\)"$/\1/p'`],
   [espi_cv_mpich_version=no])])
-AS_IF([test "$espi_cv_mpich_version" = no], [AC_MSG_ERROR([the mpi.h of $MPICC is not that of MPICH 4 or later; name another wrapper with MPICC=])])
+AS_IF([test "$espi_cv_mpich_version" = no],
+  [AC_MSG_ERROR([the mpi.h of $MPICC is not that of MPICH 4 or later; name another wrapper with MPICC=])])
 MPICH_VERSION_TEXT=$espi_cv_mpich_version
 LIBS="$LIBS $MPI_LIBS"
 AC_CACHE_CHECK([whether programs link with MPICH], [espi_cv_mpi_links], [
-  AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>]], [[MPI_Request r; MPI_Pready(0, r); return PMPI_Send_c(0,0,0,0,0,0);]])],
-    [espi_cv_mpi_links=`readelf -d conftest$EXEEXT 2>/dev/null | tr -d '@<:@@:>@' | awk '/NEEDED/ && $NF ~ /^libmp/ { print $NF; exit }'`
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>]],
+    [[MPI_Request r; MPI_Pready(0, r); return PMPI_Send_c(0,0,0,0,0,0);]])],
+    [espi_cv_mpi_links=`readelf -d conftest$EXEEXT 2>/dev/null | tr -d '@<:@@:>@' |
+       awk '/NEEDED/ && $NF ~ /^libmp/ { print $NF; exit }'`
      test -n "$espi_cv_mpi_links" || espi_cv_mpi_links=static], [espi_cv_mpi_links=no])])
 AS_CASE([$espi_cv_mpi_links],
   [no], [AC_MSG_ERROR([a program with MPI 4 calls does not link with '$MPICC'; see config.log])],
@@ -66,7 +72,9 @@ AS_IF([test -z "$MPIEXEC"], [
   done])
 AS_IF([test -z "$MPIFORT"], [
   for espi_try in "$espi_dir/mpifort.mpich" "$espi_dir/mpifort"; do
-    AS_IF([test -x "$espi_try" && "$espi_try" -v 2>&1 | grep -q MPICH && "$espi_try" -show 2>/dev/null | { read espi_fc espi_rest; command -v "$espi_fc" >/dev/null 2>&1; }], [MPIFORT=$espi_try; break])
+    AS_IF([test -x "$espi_try" && "$espi_try" -v 2>&1 | grep -q MPICH &&
+      "$espi_try" -show 2>/dev/null | { read espi_fc espi_rest; command -v "$espi_fc" >/dev/null 2>&1; }],
+      [MPIFORT=$espi_try; break])
   done])
 AC_MSG_CHECKING([for MPICH's launcher])
 AC_MSG_RESULT([${MPIEXEC:-none (tests that start MPI programs will be skipped)}])

@@ -25,7 +25,8 @@ install_packages() { # LOG
     local log=$1 missing as_root=()
 
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        say "This is not a Debian system: nothing installed. Needed are the equivalents of the packages in scripts/packages."
+        say "This is not a Debian system: nothing installed." \
+            "Needed are the equivalents of the packages in scripts/packages."
         return 0
     fi
     missing=$(missing_packages | tr '\n' ' ')

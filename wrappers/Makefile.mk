@@ -1,5 +1,6 @@
 # Lists of wrappers/; see Makefile.am.
-# The stub. It needs libc only; -z now makes a missing symbol an error of the build's own test, not of a user's program.
+# The stub. It needs libc only; -z now makes a missing symbol an error of the build's own test, not of a user's
+# program.
 pkglib_LTLIBRARIES += libespalier.la
 libespalier_la_SOURCES = %D%/stub.c %D%/start.c %D%/next.c %D%/find.c
 libespalier_la_SOURCES += %D%/stub.h %D%/find.h %D%/words.h %D%/bridge.h %D%/api.def

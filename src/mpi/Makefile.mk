@@ -12,7 +12,8 @@ espi_core_services += %D%/emit.c %D%/emit.h
 espi_core_services += %D%/reduce.c %D%/reduce.h %D%/reduce_ops.c %D%/reduce_view.c %D%/reduce_buffer.c
 espi_core_services += %D%/reduce_later.c %D%/reduce_persistent.c %D%/reduce_pieces.c
 espi_core_services += %D%/self.c %D%/self.h
-espi_core_services += %D%/collective.c %D%/collective.h %D%/lease.c %D%/lease.h %D%/treejudge.c %D%/treejudge.h %D%/tree_model.c %D%/tree_model.h
+espi_core_services += %D%/collective.c %D%/collective.h %D%/lease.c %D%/lease.h %D%/treejudge.c
+espi_core_services += %D%/treejudge.h %D%/tree_model.c %D%/tree_model.h
 espi_core_services += %D%/tree_places.c %D%/tree_measure.c %D%/tree_measure.h %D%/tree_cache.c %D%/tree_cache.h
 espi_core_services += %D%/tree_report.c %D%/tree_report.h
 espi_core_services += %D%/treeplan.c %D%/treeplan.h %D%/tree_io.c %D%/tree_gather.c %D%/tree_scatter.c
@@ -24,7 +25,8 @@ libespalier_core_la_SOURCES += %D%/plan.c %D%/plan.h %D%/judge.c %D%/judge.h
 libespalier_core_la_SOURCES += %D%/onto.c %D%/onto.h %D%/onto_plan.c %D%/onto_block.c %D%/onto_call.c
 libespalier_core_la_SOURCES += %D%/budget.c %D%/budget.h %D%/kinds.c %D%/kinds.h
 libespalier_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
-libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -export-symbols-regex '^espi_core_start$$'
+libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs \
+	-export-symbols-regex '^espi_core_start$$'
 libespalier_core_la_LIBADD = libespi-pure.la
 
 # The MPI program that `espalier calibrate` becomes.

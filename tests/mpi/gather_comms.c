@@ -87,11 +87,8 @@ static void between_groups(void)
     for (int r = 0; r < MOST; r++)
         counts[r] = 1, displs[r] = r, all[r] = -1;
     for (int call = 0; call < 4; call++) {
-        MPI_Gatherv(&mine, 1, MPI_INT, all, counts, displs, MPI_INT,
-                    !low        ? 0
-                    : rank == 0 ? MPI_ROOT
-                                : MPI_PROC_NULL,
-                    inter);
+        int root = !low ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+        MPI_Gatherv(&mine, 1, MPI_INT, all, counts, displs, MPI_INT, root, inter);
         for (int r = size / 2; rank == 0 && r < size; r++)
             good = good && all[r - size / 2] == 7 * r;
     }

@@ -218,8 +218,8 @@ static void all_cases(void)
         gather("gather, less sent", who, -each / 2, 0, MPI_INT);
         gather("gather, less room at the root", who, -1, 1, MPI_INT);
         gather("gather, more room at the root", who, 1, 1, MPI_INT);
-        if (who != root ||
-            !native) { /* MPICH sends nothing to the others where the root's own block is cut off: they hang */
+        /* MPICH sends nothing to the others where the root's own block is cut off: they hang. */
+        if (who != root || !native) {
             scatter("scatter, less room", who, -1, 0);
             scatter("scatter, hardly any room", who, 1 - each, 0);
             scatter("scatter, more at the root", who, 1, 1);
