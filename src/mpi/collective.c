@@ -233,7 +233,7 @@ struct call {
     struct espi_blocks blocks;
 };
 
-static bool look_at_type(struct espi_thread *thread, MPI_Datatype type, int64_t *size, int64_t *extent, bool *dense)
+static bool look_at_type(MPI_Datatype type, int64_t *size, int64_t *extent, bool *dense)
 {
     MPI_Count bytes, lb, span;
     const struct espi_elements *view;
@@ -245,7 +245,7 @@ static bool look_at_type(struct espi_thread *thread, MPI_Datatype type, int64_t 
     if (espi_type_is_predefined(type)) {
         *dense = bytes == span;
     } else {
-        view = espi_elements_of(thread, type);
+        view = espi_elements_of(type);
         *dense = view && view->dense && view->start == 0 && !view->padded;
     }
     return true;
@@ -257,11 +257,10 @@ static bool null_buffer(const void *buf, int64_t bytes, bool dense)
     return !buf && bytes > 0 && dense;
 }
 
-static bool read_block(struct espi_thread *thread, struct espi_block *block, void *buf, int64_t count,
-                       MPI_Datatype type)
+static bool read_block(struct espi_block *block, void *buf, int64_t count, MPI_Datatype type)
 {
     int64_t size, extent;
-    if (count < 0 || type == MPI_DATATYPE_NULL || !look_at_type(thread, type, &size, &extent, &block->dense) ||
+    if (count < 0 || type == MPI_DATATYPE_NULL || !look_at_type(type, &size, &extent, &block->dense) ||
         __builtin_mul_overflow(count, size, &block->bytes) || null_buffer(buf, block->bytes, block->dense))
         return false;
     block->buf = buf;
@@ -270,13 +269,13 @@ static bool read_block(struct espi_thread *thread, struct espi_block *block, voi
     return true;
 }
 
-static bool read_blocks(struct espi_thread *thread, struct call *c, int buf, int count, int displs, int type)
+static bool read_blocks(struct call *c, int buf, int count, int displs, int type)
 {
     struct espi_blocks *b = &c->blocks;
     MPI_Datatype given = (MPI_Datatype)c->args[type];
     int64_t total = 0;
     *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = given, .large = c->row->large};
-    if (given == MPI_DATATYPE_NULL || !look_at_type(thread, given, &b->size, &b->extent, &b->dense))
+    if (given == MPI_DATATYPE_NULL || !look_at_type(given, &b->size, &b->extent, &b->dense))
         return false;
     if (displs >= 0) {
         b->counts = (const void *)c->args[count];
@@ -311,19 +310,19 @@ static int64_t count_arg(const struct call *c, int position)
 
 /* False: an argument that MPI refuses. All four functions have the sending side first, then the receiving side, root
    and communicator. */
-static bool read_call(struct espi_thread *thread, struct call *c)
+static bool read_call(struct call *c)
 {
     bool gather = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_GATHER;
     bool v = c->family == ESPI_LEASE_GATHERV || c->family == ESPI_LEASE_SCATTERV;
     int own = gather ? 0 : v ? 4 : 3; /* first argument of the own block */
     bool at_root = c->rank == c->root;
-    if (at_root && !(gather ? read_blocks(thread, c, 3, 4, v ? 5 : -1, v ? 6 : 5)
-                            : read_blocks(thread, c, 0, 1, v ? 2 : -1, v ? 3 : 2)))
+    if (at_root && !(gather ? read_blocks(c, 3, 4, v ? 5 : -1, v ? 6 : 5)
+                            : read_blocks(c, 0, 1, v ? 2 : -1, v ? 3 : 2)))
         return false;
     c->own.in_place = at_root && (void *)c->args[own] == MPI_IN_PLACE;
     if (c->own.in_place)
         return true;
-    return read_block(thread, &c->own, (void *)c->args[own], count_arg(c, own + 1), (MPI_Datatype)c->args[own + 2]);
+    return read_block(&c->own, (void *)c->args[own], count_arg(c, own + 1), (MPI_Datatype)c->args[own + 2]);
 }
 
 static enum espi_lease_family family_of(enum espi_fn fn)
@@ -378,7 +377,7 @@ static __attribute__((noinline)) espi_word leased_call(struct espi_thread *threa
     /* A rank whose arguments MPI refuses has made the call as well: were it not counted, the ranks would disagree
        from then on. It takes part in the lease, and in a tree as one that has no data; then the library reports the
        error. */
-    bool refused = !read_call(thread, &c);
+    bool refused = !read_call(&c);
     if (refused) {
         c.own = (struct espi_block){.buf = &refused, .type = MPI_BYTE, .dense = true, .in_place = c.rank == c.root};
         c.blocks = (struct espi_blocks){.buf = (char *)&refused, .type = MPI_BYTE, .extent = 1, .size = 1,

@@ -380,7 +380,7 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
     if (predefined)
         r.view = view_base_type(type, &base) ? &base : NULL;
     else
-        r.view = espi_elements_of(thread, type);
+        r.view = espi_elements_of(type);
     if (!r.view || !(r.view->ops & bit) || !read_call(&r))
         return go_on(fn, args, next);
     bool dense = r.view->dense || (r.view->run && r.copies == 1);

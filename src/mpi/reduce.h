@@ -44,7 +44,7 @@ struct espi_elements {
 
 /* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid
    until the type is freed; looked at once (types.c keeps it). */
-const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Datatype type);
+const struct espi_elements *espi_elements_of(MPI_Datatype type);
 /* Looks at a valid type; view->base is MPI_DATATYPE_NULL where its elements differ. */
 void espi_elements_look(MPI_Datatype type, struct espi_elements *view);
 

@@ -246,12 +246,11 @@ void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
         espi_count(mine->stats, ESPI_COUNT_types_ended, 1);
 }
 
-const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Datatype type)
+const struct espi_elements *espi_elements_of(MPI_Datatype type)
 {
     struct espi_type_slot *s;
     struct espi_elements *view, *other = NULL;
 
-    (void)thread;
     if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = espi_slot_of(type)) == NULL)
         return NULL;
     view = atomic_load_explicit(&s->elements, memory_order_acquire);

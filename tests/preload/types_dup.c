@@ -113,9 +113,8 @@ void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
 }
 
 /* No reduction is touched. */
-const struct espi_elements *espi_elements_of(struct espi_thread *thread, MPI_Datatype type)
+const struct espi_elements *espi_elements_of(MPI_Datatype type)
 {
-    (void)thread;
     (void)type;
     return NULL;
 }
