@@ -8,7 +8,8 @@ TESTS += %D%/check_settings %D%/check_log %D%/check_stats
 %C%_check_log_SOURCES = %D%/check_log.c
 %C%_check_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 %C%_check_log_LDADD = libespi-pure.la $(CHECK_LIBS)
-%C%_check_stats_SOURCES = %D%/check_stats.c
+%C%_check_stats_SOURCES = %D%/check_stats.c %D%/check_stats.h %D%/check_stats_json.c %D%/check_stats_collectives.c \
+	%D%/check_stats_files.c
 %C%_check_stats_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(JANSSON_CFLAGS)
 %C%_check_stats_LDADD = libespi-pure.la $(CHECK_LIBS) $(JANSSON_LIBS)
 endif
