@@ -7,7 +7,8 @@ check_PROGRAMS += %D%/bytes_p2p %D%/bytes_coll
 %C%_bytes_p2p_SOURCES = %D%/bytes_p2p.c $(ESPI_BYTES_SOURCES)
 %C%_bytes_p2p_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_bytes_p2p_LDADD = $(MPI_LIBS)
-%C%_bytes_coll_SOURCES = %D%/bytes_coll.c $(ESPI_BYTES_SOURCES)
+%C%_bytes_coll_SOURCES = %D%/bytes_coll.c %D%/bytes_coll.h %D%/bytes_coll_w.c %D%/bytes_coll_neighbor.c \
+	$(ESPI_BYTES_SOURCES)
 %C%_bytes_coll_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_bytes_coll_LDADD = $(MPI_LIBS)
 check_PROGRAMS += %D%/bytes_local %D%/bad_calls

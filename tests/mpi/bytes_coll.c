@@ -4,19 +4,12 @@
  * between pairs of ranks in the w forms.
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "bytes.h"
-
-#define MOST 16
-
-enum form { BLOCKING, BLOCKING_C, NONBLOCKING, NONBLOCKING_C, PERSISTENT, PERSISTENT_C, FORMS };
+#include "bytes_coll.h"
 
 static const char *const form_name[FORMS] = {"", "_c", " I", " I_c", " init", " init_c"};
 
-/* One round only: MPICH 4.0.2 gives up a reference to each derived type at every completion of a persistent
- * collective, but takes it once. */
-static int start_wait(MPI_Request *r)
+int start_wait(MPI_Request *r)
 {
     MPI_Status st;
     int rc = MPI_Start(r);
@@ -25,44 +18,7 @@ static int start_wait(MPI_Request *r)
     return rc == MPI_SUCCESS ? MPI_Request_free(r) : rc;
 }
 
-#define LIST(...) __VA_ARGS__
-
-/* ARGS: arguments with int counts, in parentheses; LARGE: the same with MPI_Count. */
-#define CALL(form, NAME, INAME, ARGS, LARGE)                                                                         \
-    do {                                                                                                             \
-        MPI_Request call_r = MPI_REQUEST_NULL;                                                                       \
-        MPI_Status call_st;                                                                                          \
-        switch (form) {                                                                                              \
-        case BLOCKING: CK(MPI_##NAME(LIST ARGS)); break;                                                             \
-        case BLOCKING_C: CK(MPI_##NAME##_c(LIST LARGE)); break;                                                      \
-        case NONBLOCKING: CK(MPI_##INAME(LIST ARGS, &call_r)); CK(MPI_Wait(&call_r, &call_st)); break;               \
-        case NONBLOCKING_C: CK(MPI_##INAME##_c(LIST LARGE, &call_r)); CK(MPI_Wait(&call_r, &call_st)); break;        \
-        case PERSISTENT: CK(MPI_##NAME##_init(LIST ARGS, MPI_INFO_NULL, &call_r)); CK(start_wait(&call_r)); break;   \
-        case PERSISTENT_C:                                                                                           \
-            CK(MPI_##NAME##_init_c(LIST LARGE, MPI_INFO_NULL, &call_r));                                             \
-            CK(start_wait(&call_r));                                                                                 \
-            break;                                                                                                   \
-        default: break;                                                                                              \
-        }                                                                                                            \
-    } while (0)
-
-struct coll {
-    const struct family *f;
-    int sv, rv, root, me, p;
-    enum form form;
-    MPI_Comm comm;
-    int sc, rc;
-    MPI_Datatype st, rt;
-    struct side s, r;
-    unsigned char *bytes;
-    /* block counts and displacements in extents (v) */
-    int scounts[MOST], sdispls[MOST], rcounts[MOST], rdispls[MOST];
-    MPI_Count scounts_c[MOST], rcounts_c[MOST];
-    MPI_Aint sdispls_a[MOST], rdispls_a[MOST];
-    MPI_Datatype stypes[MOST], rtypes[MOST];
-};
-
-static void widen(struct coll *c)
+void widen(struct coll *c)
 {
     for (int i = 0; i < MOST; i++) {
         c->scounts_c[i] = c->scounts[i];
@@ -72,7 +28,7 @@ static void widen(struct coll *c)
     }
 }
 
-static void done(struct coll *c, const char *call)
+void done(struct coll *c, const char *call)
 {
     check_side(&c->r, c->f, call, form_name[c->form]);
     check_side(&c->s, c->f, call, "sent buffer untouched");
@@ -80,8 +36,7 @@ static void done(struct coll *c, const char *call)
     side_free(&c->r);
 }
 
-/* Block b of rank `from`'s send buffer (of `blocks` blocks) arrives as block `as` of mine. */
-static void arrives(struct coll *c, int from, int blocks, int b, int as)
+void arrives(struct coll *c, int from, int blocks, int b, int as)
 {
     wire(c->f, c->sv, blocks, from, b, c->bytes);
     expect(&c->r, c->f, c->rv, block_at(c->f, c->rv, as), c->bytes);
@@ -275,198 +230,6 @@ static void call_alltoallv(struct coll *c)
     done(c, "Alltoallv");
 }
 
-/* Which variants rank `from` sends to rank `to` with, and that rank receives it with. */
-static int send_variant(int from, int to)
-{
-    return (from + 2 * to) % FAMILY;
-}
-
-static int recv_variant(int from, int to)
-{
-    return 1 + (from * 3 + to) % (FAMILY - 1);
-}
-
-/* One region per peer, in a buffer large enough for any variant. */
-static MPI_Aint region(const struct family *f)
-{
-    MPI_Aint low, high, least = 0, most = 0;
-    for (int v = 0; v < FAMILY; v++) {
-        tg_span(&f->t[v], f->count[v], &low, &high);
-        least = low < least ? low : least;
-        most = high > most ? high : most;
-    }
-    return (most - least + 15) / 8 * 8;
-}
-
-static void side_w(const struct coll *c, struct side *s, int peers, int rank, int recv)
-{
-    MPI_Aint low, high, least = 0, most = 0;
-    for (int v = 0; v < FAMILY; v++) {
-        tg_span(&c->f->t[v], c->f->count[v], &low, &high);
-        least = low < least ? low : least;
-        most = high > most ? high : most;
-    }
-    side_raw(s, least, most + peers * region(c->f), mix(c->f->seed, (uint64_t)(recv * 100 + rank + 9000)));
-}
-
-static void arrives_w(struct coll *c, int peers, int from, int slot_there, int variant_there, int slot, int variant)
-{
-    struct side s;
-    side_w(c, &s, peers, from, 0);
-    tg_pack(&c->f->t[variant_there], c->f->count[variant_there], s.origin + slot_there * region(c->f), c->bytes);
-    expect(&c->r, c->f, variant, slot * region(c->f), c->bytes);
-    side_free(&s);
-}
-
-static void call_alltoallw(struct coll *c)
-{
-    MPI_Aint step = region(c->f);
-    side_w(c, &c->s, c->p, c->me, 0);
-    side_w(c, &c->r, c->p, c->me, 1);
-    for (int i = 0; i < c->p; i++) {
-        int sv = send_variant(c->me, i), rv = recv_variant(i, c->me);
-        c->scounts[i] = c->f->count[sv];
-        c->rcounts[i] = c->f->count[rv];
-        c->stypes[i] = c->f->t[sv].type;
-        c->rtypes[i] = c->f->t[rv].type;
-        c->sdispls[i] = (int)(i * step);
-        c->rdispls[i] = (int)(i * step);
-        arrives_w(c, c->p, i, c->me, send_variant(i, c->me), i, rv);
-    }
-    widen(c);
-    CALL(c->form, Alltoallw, Ialltoallw,
-         (c->s.origin, c->scounts, c->sdispls, c->stypes, c->r.origin, c->rcounts, c->rdispls, c->rtypes, c->comm),
-         (c->s.origin, c->scounts_c, c->sdispls_a, c->stypes, c->r.origin, c->rcounts_c, c->rdispls_a, c->rtypes,
-          c->comm));
-    done(c, "Alltoallw");
-}
-
-/* The array of types is overwritten and the types freed as soon as the call returns. */
-static void call_ialltoallw_freed(struct coll *c)
-{
-    MPI_Aint step = region(c->f);
-    MPI_Request r;
-    side_w(c, &c->s, c->p, c->me, 0);
-    side_w(c, &c->r, c->p, c->me, 1);
-    for (int i = 0; i < c->p; i++) {
-        int sv = send_variant(c->me, i), rv = recv_variant(i, c->me);
-        c->scounts[i] = c->f->count[sv];
-        c->rcounts[i] = c->f->count[rv];
-        MPI_Type_dup(c->f->t[sv].type, &c->stypes[i]);
-        MPI_Type_dup(c->f->t[rv].type, &c->rtypes[i]);
-        c->sdispls[i] = (int)(i * step);
-        c->rdispls[i] = (int)(i * step);
-        arrives_w(c, c->p, i, c->me, send_variant(i, c->me), i, rv);
-    }
-    CK(MPI_Ialltoallw(c->s.origin, c->scounts, c->sdispls, c->stypes, c->r.origin, c->rcounts, c->rdispls, c->rtypes,
-                      c->comm, &r));
-    MPI_Datatype stypes[MOST], rtypes[MOST];
-    memcpy(stypes, c->stypes, sizeof stypes);
-    memcpy(rtypes, c->rtypes, sizeof rtypes);
-    for (int i = 0; i < c->p; i++) { /* the arrays must stay until completion, the types need not */
-        MPI_Type_free(&stypes[i]);
-        MPI_Type_free(&rtypes[i]);
-    }
-    CK(MPI_Wait(&r, MPI_STATUS_IGNORE));
-    done(c, "Ialltoallw freed");
-}
-
-/* A directed ring: from the left and from the one before, to the right and the next. Made once. */
-static MPI_Comm graph = MPI_COMM_NULL;
-static int sources[2], targets[2], degree; /* a rank alone: 1, since the order of equal edges is MPI's own */
-
-static void make_graph(void)
-{
-    int p = prog.ranks, me = prog.me;
-    degree = p == 1 ? 1 : 2;
-    sources[0] = (me + p - 1) % p;
-    sources[1] = (me + 2 * p - 2) % p;
-    targets[0] = (me + 1) % p;
-    targets[1] = (me + 2) % p;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, MPI_UNWEIGHTED, degree, targets, MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &graph);
-}
-
-static void call_neighbor_allgather(struct coll *c)
-{
-    side_send(&c->s, c->f, c->sv, 1, c->me);
-    side_recv(&c->r, c->f, c->rv, 2, c->me);
-    for (int i = 0; i < degree; i++)
-        arrives(c, sources[i], 1, 0, i);
-    CALL(c->form, Neighbor_allgather, Ineighbor_allgather,
-         (c->s.origin, c->sc, c->st, c->r.origin, c->rc, c->rt, graph),
-         (c->s.origin, c->sc, c->st, c->r.origin, c->rc, c->rt, graph));
-    done(c, "Neighbor_allgather");
-}
-
-static void call_neighbor_allgatherv(struct coll *c)
-{
-    side_send(&c->s, c->f, c->sv, 1, c->me);
-    side_recv(&c->r, c->f, c->rv, 2, c->me);
-    for (int i = 0; i < degree; i++) {
-        c->rcounts[i] = c->rc;
-        c->rdispls[i] = (1 - i) * c->rc;
-        arrives(c, sources[i], 1, 0, 1 - i);
-    }
-    widen(c);
-    CALL(c->form, Neighbor_allgatherv, Ineighbor_allgatherv,
-         (c->s.origin, c->sc, c->st, c->r.origin, c->rcounts, c->rdispls, c->rt, graph),
-         (c->s.origin, c->sc, c->st, c->r.origin, c->rcounts_c, c->rdispls_a, c->rt, graph));
-    done(c, "Neighbor_allgatherv");
-}
-
-static void call_neighbor_alltoall(struct coll *c)
-{
-    side_send(&c->s, c->f, c->sv, 2, c->me);
-    side_recv(&c->r, c->f, c->rv, 2, c->me);
-    for (int i = 0; i < degree; i++)
-        arrives(c, sources[i], 2, i, i);
-    CALL(c->form, Neighbor_alltoall, Ineighbor_alltoall,
-         (c->s.origin, c->sc, c->st, c->r.origin, c->rc, c->rt, graph),
-         (c->s.origin, c->sc, c->st, c->r.origin, c->rc, c->rt, graph));
-    done(c, "Neighbor_alltoall");
-}
-
-static void call_neighbor_alltoallv(struct coll *c)
-{
-    side_send(&c->s, c->f, c->sv, 2, c->me);
-    side_recv(&c->r, c->f, c->rv, 2, c->me);
-    for (int i = 0; i < degree; i++) {
-        c->scounts[i] = c->sc;
-        c->rcounts[i] = c->rc;
-        c->sdispls[i] = (1 - i) * c->sc;
-        c->rdispls[i] = (1 - i) * c->rc;
-        arrives(c, sources[i], 2, 1 - i, 1 - i);
-    }
-    widen(c);
-    CALL(c->form, Neighbor_alltoallv, Ineighbor_alltoallv,
-         (c->s.origin, c->scounts, c->sdispls, c->st, c->r.origin, c->rcounts, c->rdispls, c->rt, graph),
-         (c->s.origin, c->scounts_c, c->sdispls_a, c->st, c->r.origin, c->rcounts_c, c->rdispls_a, c->rt, graph));
-    done(c, "Neighbor_alltoallv");
-}
-
-static void call_neighbor_alltoallw(struct coll *c)
-{
-    MPI_Aint step = region(c->f), sd[2], rd[2];
-    side_w(c, &c->s, 2, c->me, 0);
-    side_w(c, &c->r, 2, c->me, 1);
-    for (int i = 0; i < degree; i++) {
-        int sv = send_variant(c->me, i), rv = recv_variant(i, c->me);
-        c->scounts[i] = c->f->count[sv];
-        c->rcounts[i] = c->f->count[rv];
-        c->stypes[i] = c->f->t[sv].type;
-        c->rtypes[i] = c->f->t[rv].type;
-        sd[i] = i * step;
-        rd[i] = (1 - i) * step;
-        arrives_w(c, 2, sources[i], i, send_variant(sources[i], i), 1 - i, rv);
-    }
-    widen(c);
-    CALL(c->form, Neighbor_alltoallw, Ineighbor_alltoallw,
-         (c->s.origin, c->scounts, sd, c->stypes, c->r.origin, c->rcounts, rd, c->rtypes, graph),
-         (c->s.origin, c->scounts_c, sd, c->stypes, c->r.origin, c->rcounts_c, rd, c->rtypes, graph));
-    done(c, "Neighbor_alltoallw");
-}
-
 static const struct call {
     const char *name;
     void (*run)(struct coll *c);
@@ -507,6 +270,6 @@ int main(int argc, char **argv)
     prog_start(&argc, &argv, 0);
     make_graph();
     prog_families(2 * prog.ranks, run);
-    MPI_Comm_free(&graph);
+    free_graph();
     return prog_end("bytes_coll");
 }
