@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
 #include "bench/trees.h"
 
 #include <limits.h>
@@ -12,6 +15,8 @@
 #include <time.h>
 #else
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
 #endif
@@ -26,11 +31,19 @@ static const enum espi_commtree_kind kinds[TREES_AUTO] = {
     [TREES_OPTIMAL] = ESPI_COMMTREE_OPTIMAL,
 };
 
+static FILE *complaints; /* stderr when NULL */
+
 static void stop(const char *what)
 {
-    fprintf(stderr, "trees: %s\n", what);
+    fprintf(complaints ? complaints : stderr, "trees: %s\n", what);
+    if (complaints)
+        fflush(complaints);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
+
+#ifndef TREES_SMPI
+static void listen_to_log(void);
+#endif
 
 bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
 {
@@ -41,6 +54,7 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
     if (!library || espi_real_load(library))
         stop("cannot look into the MPI library");
     seen = bench_intercepted();
+    listen_to_log();
 #endif
     const char *file = getenv("ESPALIER_MODEL");
     espi_settings_defaults(&settings);
@@ -175,7 +189,14 @@ static long next_second(void)
     return (long)next;
 }
 
-static double together(MPI_Comm comm)
+bool trees_clock_start(MPI_Comm comm, double pause)
+{
+    (void)comm;
+    (void)pause;
+    return true;
+}
+
+double trees_clock_begin(MPI_Comm comm)
 {
     (void)comm;
     long second = next_second();
@@ -186,27 +207,15 @@ static double together(MPI_Comm comm)
     return MPI_Wtime();
 }
 
-static double longest_time(double mine, MPI_Comm comm)
+double trees_clock_took(MPI_Comm comm, double begin)
 {
+    double mine = MPI_Wtime() - begin;
     long second = (long)(MPI_Wtime() - mine + 0.5);
     (void)comm;
     if (mine > longest_of[second & 1])
         longest_of[second & 1] = mine;
     next_second();
     return longest_of[second & 1];
-}
-#else
-static double together(MPI_Comm comm)
-{
-    espi_real.Barrier(comm);
-    return espi_real.Wtime();
-}
-
-static double longest_time(double mine, MPI_Comm comm)
-{
-    double longest = mine;
-    espi_real.Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return longest;
 }
 #endif
 
@@ -264,13 +273,13 @@ static void check(const struct trees_cell *c)
         stop("wrong bytes");
 }
 
-double trees_time(struct trees_cell *c, int method)
+static double time_once(struct trees_cell *c, int method)
 {
-    double begin, mine;
-    if (c->calls++ < 64)
+    bool look = c->calls++ < 64;
+    if (look)
         spoil(c);
-    begin = together(c->comm);
-    if (method == TREES_LIBRARY)
+    double begin = trees_clock_begin(c->comm);
+    if (method == TREES_LIBRARY || method == TREES_CONTROL)
         library(c);
     else if (method < TREES_AUTO)
         along(c, &c->plan[method]);
@@ -278,10 +287,35 @@ double trees_time(struct trees_cell *c, int method)
         program(c);
     else
         engine(c);
-    mine = espi_real.Wtime() - begin;
-    if (c->calls <= 64)
+    double took = trees_clock_took(c->comm, begin);
+    if (look)
         check(c);
-    return longest_time(mine, c->comm);
+    return took;
+}
+
+double trees_time(struct trees_cell *c, int method)
+{
+    double took = -1;
+    for (int tries = 0; took < 0; tries++) {
+        if (tries == 1000)
+            stop("calls never begin together");
+        took = time_once(c, method);
+    }
+    return took;
+}
+
+double trees_now(void)
+{
+    return espi_real.Wtime();
+}
+
+double trees_agreed(const struct trees_cell *c, double number)
+{
+#ifndef TREES_SMPI /* time that passes there is simulated, and equal */
+    espi_real.Bcast(&number, 1, MPI_DOUBLE, 0, c->comm);
+#endif
+    (void)c;
+    return number;
 }
 
 bool trees_settled(const struct trees_cell *c)
@@ -302,10 +336,49 @@ bool trees_settled(const struct trees_cell *c)
 #endif
 }
 
+#ifndef TREES_SMPI
+/* The root of leases says on stderr what it decides; here that goes to a file of this process. */
+static int said = -1;
+
+static void listen_to_log(void)
+{
+    const char *level = getenv("ESPALIER_LOG");
+    if (!seen || !level || strcmp(level, "debug"))
+        return;
+    said = memfd_create("said", 0);
+    if (said >= 0) {
+        complaints = fdopen(dup(STDERR_FILENO), "w");
+        dup2(said, STDERR_FILENO);
+    }
+}
+
+/* The method in the last line that names one: "... call N: METHOD for N calls...". */
+static void last_said(char *name, size_t size)
+{
+    char text[4096];
+    off_t end = lseek(said, 0, SEEK_END);
+    off_t from = end > (off_t)sizeof text - 1 ? end - ((off_t)sizeof text - 1) : 0;
+    ssize_t n = pread(said, text, (size_t)(end - from), from);
+    text[n > 0 ? n : 0] = 0;
+    for (char *at = text; (at = strstr(at, ", call ")); at++) {
+        const char *begin = strstr(at, ": "), *stop_at = begin ? strstr(begin, " for ") : NULL;
+        if (stop_at && (size_t)(stop_at - begin - 2) < size)
+            snprintf(name, size, "%.*s", (int)(stop_at - begin - 2), begin + 2);
+    }
+}
+#endif
+
 const char *trees_method(const struct trees_cell *c)
 {
-    if (seen)
-        return "-";
-    return c->lease.method == ESPI_METHOD_LIBRARY ? "library"
-                                                  : espi_commtree_kind_name((enum espi_commtree_kind)c->lease.method);
+    static char name[32];
+    strcpy(name, "-");
+    if (!seen)
+        return c->lease.method == ESPI_METHOD_LIBRARY ? "library"
+                                                      : espi_commtree_kind_name((enum espi_commtree_kind)c->lease.method);
+#ifndef TREES_SMPI
+    if (c->rank == c->root && said >= 0)
+        last_said(name, sizeof name);
+    espi_real.Bcast(name, sizeof name, MPI_CHAR, c->root, c->comm);
+#endif
+    return name;
 }
