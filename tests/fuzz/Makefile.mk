@@ -1,2 +1,6 @@
-# Lists of tests/fuzz/; see Makefile.am. scripts/fuzz builds this, with clang.
-EXTRA_DIST += %D%/fuzz_tree.c
+# Lists of tests/fuzz/; see Makefile.am. scripts/fuzz builds fuzz_tree.c with clang and libFuzzer.
+check_PROGRAMS += %D%/fuzz-some
+TESTS += %D%/fuzz-some
+%C%_fuzz_some_SOURCES = %D%/fuzz_some.c %D%/fuzz_tree.c tests/unit/random.c tests/unit/random.h \
+	src/cli/draw.c src/cli/draw_dot.c src/cli/draw_svg.c src/cli/mapfile.c src/cli/text.c
+%C%_fuzz_some_LDADD = libespi-pure.la -lm

@@ -90,6 +90,21 @@ static void choose_options(struct espi_reconstruct_options *options, uint32_t ch
     }
 }
 
+/* Both kinds of picture of a tree, or of the two sides of a shared one, are whole. */
+static void check_pictures(const struct espi_node *tree, const struct espi_node *onto, const struct espi_costs *costs)
+{
+    for (int svg = 0; svg < 2; svg++) {
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+        REQUIRE(out != NULL);
+        REQUIRE((svg ? cli_draw_svg : cli_draw_dot)(out, tree, onto, costs) == ESPI_OK);
+        REQUIRE(fclose(out) == 0 && len > 20 && len < 1000000);
+        REQUIRE(strcmp(text + len - (svg ? 7 : 2), svg ? "</svg>\n" : "}\n") == 0);
+        free(text);
+    }
+}
+
 static void check_tree(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                        const struct espi_reconstruct_options *options, const struct espi_reconstruction *result)
 {
@@ -113,16 +128,7 @@ static void check_tree(struct espi_arena *arena, const struct espi_typemap *map,
     if (result->tree->entries % 8 != 3) {
         return;
     }
-    for (int svg = 0; svg < 2; svg++) {
-        char *text = NULL;
-        size_t len = 0;
-        FILE *out = open_memstream(&text, &len);
-        REQUIRE(out != NULL);
-        REQUIRE((svg ? cli_draw_svg : cli_draw_dot)(out, result->tree, &options->costs) == ESPI_OK);
-        REQUIRE(fclose(out) == 0 && len > 20 && len < 1000000);
-        REQUIRE(strcmp(text + len - (svg ? 7 : 2), svg ? "</svg>\n" : "}\n") == 0);
-        free(text);
-    }
+    check_pictures(result->tree, NULL, &options->costs);
 }
 
 /* The cost of the list as it is, which is always possible. */
@@ -242,6 +248,9 @@ static void transpack(struct espi_arena *arena, const struct espi_typemap *map, 
         REQUIRE(espi_flatten(result.from, 0, map->n, &again) == ESPI_OK && espi_typemap_equal(map, &again));
         again.n = 0;
         REQUIRE(espi_flatten(result.onto, 0, map->n, &again) == ESPI_OK && espi_typemap_equal(&onto, &again));
+        if (map->n % 8 == 3) {
+            check_pictures(result.from, result.onto, &pair);
+        }
     }
     espi_typemap_release(&onto);
     espi_typemap_release(&again);
