@@ -3,10 +3,13 @@
  * makes it, under Espalier (`espalier`), and a plain loop in C that knows both layouts (`hand`). All take turns in
  * one process, on one rank.
  *
- *   onto [--millis MS] [--call NAME]        under `espalier run`; MPI_COMM_SELF is used
+ *   onto [--millis MS] [--settle MS] [--call NAME]        under `espalier run`
  *
- * Prints a line per call and pair of layouts: medians in microseconds, and ratios. Without an Espalier the columns of
- * MPI's and Espalier's call are the same function.
+ * Before anything is measured the program's call is made for --settle MS, at least 64 times, in which planning is
+ * earned and done; the two others are made as often as warms up. MPI_COMM_SELF is used, but for `worldrecv`, which is
+ * `sendrecv` on MPI_COMM_WORLD: start it on two ranks, of which the second waits. Prints a line per call and pair of
+ * layouts: medians in microseconds, ratios, and the number of rounds. Without an Espalier the columns of MPI's and
+ * Espalier's call are the same function.
  */
 #include "bench/bench.h"
 
@@ -14,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MPI, ESPALIER, HAND, WAYS, SAMPLES = 4000, PARTICLES = 20000, FIELDS = 7, BLOCKS = 8000, BLOCK = 3 };
+enum { MPI, ESPALIER, HAND, WAYS, SAMPLES = 4000, ROUNDS_LEAST = 25, CALLS_LEAST = 64 };
+enum { PARTICLES = 20000, FIELDS = 7, BLOCKS = 8000, BLOCK = 3 };
 
 static struct bench_calls calls[2];
 static double *from, *onto, *wanted;
@@ -134,24 +138,25 @@ static struct pair face(int n)
     return p;
 }
 
-static const char *const call_names[] = {"sendrecv", "alltoallw", "gather"};
+enum { SENDRECV, ALLTOALLW, GATHER, WORLDRECV, CALLS };
+static const char *const call_names[CALLS] = {"sendrecv", "alltoallw", "gather", "worldrecv"};
 
 static void run(const struct pair *p, int call, int way)
 {
     int zero = 0;
     if (way == HAND)
         p->hand(p->n);
-    else if (call == 0)
+    else if (call == SENDRECV || call == WORLDRECV)
         calls[way].sendrecv(from, p->send_count, p->send, 0, 1, onto, p->receive_count, p->receive, 0, 1,
-                            MPI_COMM_SELF, MPI_STATUS_IGNORE);
-    else if (call == 1)
+                            call == SENDRECV ? MPI_COMM_SELF : MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (call == ALLTOALLW)
         calls[way].alltoallw(from, &p->send_count, &zero, &p->send, onto, &p->receive_count, &zero, &p->receive,
                              MPI_COMM_SELF);
     else
         calls[way].gather(from, p->send_count, p->send, onto, p->receive_count, p->receive, 0, MPI_COMM_SELF);
 }
 
-static void bench(const struct pair *p, int call, double millis)
+static void bench(const struct pair *p, int call, double millis, double settle)
 {
     static double sample[WAYS][SAMPLES];
     double once[WAYS], end;
@@ -164,7 +169,8 @@ static void bench(const struct pair *p, int call, double millis)
             memcpy(wanted, onto, bytes);
         else if (memcmp(wanted, onto, bytes) != 0)
             bench_die("%s: way %d copies other bytes", p->name, way);
-        for (int k = 0; k < 64; k++) /* what the planning needs to see */
+        end = bench_now() + (way == ESPALIER ? settle / 1000 : 0);
+        for (int k = 0; k < (way == ESPALIER ? CALLS_LEAST : 3) || bench_now() < end; k++)
             run(p, call, way);
         once[way] = bench_now();
         run(p, call, way);
@@ -173,7 +179,7 @@ static void bench(const struct pair *p, int call, double millis)
         repeat[way] = repeat[way] < 50 ? repeat[way] : 50;
     }
     end = bench_now() + millis / 1000;
-    while (n < SAMPLES && (bench_now() < end || n < 5)) {
+    while (n < SAMPLES && (bench_now() < end || n < ROUNDS_LEAST)) {
         for (int way = 0; way < WAYS; way++) {
             double begun = bench_now();
             for (int k = 0; k < repeat[way]; k++)
@@ -184,23 +190,28 @@ static void bench(const struct pair *p, int call, double millis)
     }
     for (int way = 0; way < WAYS; way++)
         once[way] = 1e6 * bench_quantile(sample[way], (size_t)n, 0.5);
-    printf("%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\n", call_names[call], p->name, once[MPI], once[ESPALIER], once[HAND],
-           once[MPI] / once[ESPALIER], once[HAND] / once[ESPALIER]);
+    printf("%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%d\n", call_names[call], p->name, once[MPI],
+           once[ESPALIER], once[HAND], once[MPI] / once[ESPALIER], once[HAND] / once[ESPALIER], n);
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    double millis = 300;
+    double millis = 300, settle = 200;
     const char *only = "";
+    int rank, ranks;
 
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--millis") == 0)
             millis = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--settle") == 0)
+            settle = atof(argv[i + 1]);
         else if (strcmp(argv[i], "--call") == 0)
             only = argv[i + 1];
     }
     MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     calls[ESPALIER] = bench_seen;
     if (bench_native(&calls[MPI]) != 0)
         bench_die("the MPI library can not be looked into");
@@ -214,11 +225,12 @@ int main(int argc, char **argv)
         from[i] = (double)i;
     struct pair pairs[] = {transpose(16, "transpose 16"), transpose(128, "transpose 128"),
                            transpose(1000, "transpose 1000"), column(1000), list(), particles(PARTICLES), face(100)};
-    printf("call\tlayouts\tmpi_us\tespalier_us\thand_us\tmpi/espalier\thand/espalier\n");
-    for (int call = 0; call < 3; call++)
-        for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
-            if (*only == '\0' || strcmp(only, call_names[call]) == 0)
-                bench(&pairs[k], call, millis);
+    if (rank == 0)
+        printf("call\tlayouts\tmpi_us\tespalier_us\thand_us\tmpi/espalier\thand/espalier\trounds\n");
+    for (int call = 0; call < CALLS; call++)
+        for (size_t k = 0; k < sizeof pairs / sizeof *pairs && rank == 0; k++)
+            if (*only != '\0' ? strcmp(only, call_names[call]) == 0 : call != WORLDRECV || ranks > 1)
+                bench(&pairs[k], call, millis, settle);
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
         MPI_Type_free(&pairs[k].send);
         if (pairs[k].receive != MPI_DOUBLE)

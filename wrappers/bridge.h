@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 1
+#define ESPI_BRIDGE_VERSION 2
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -19,6 +19,25 @@ enum espi_fn {
 #include "api.def"
 #undef ESPI_API
     ESPI_FN_COUNT
+};
+
+/* What a row's function is: flags. */
+enum espi_api_kind {
+    ESPI_P2P = 1 << 0,
+    ESPI_COLLECTIVE = 1 << 1,
+    ESPI_NEIGHBOUR = 1 << 2,
+    ESPI_RMA = 1 << 3,
+    ESPI_LOCAL = 1 << 4,
+    ESPI_FILE = 1 << 5,
+    ESPI_CONSTRUCTOR = 1 << 6,
+    ESPI_QUERY = 1 << 7,
+    ESPI_LIFE = 1 << 8,
+    ESPI_NONBLOCKING = 1 << 9,
+    ESPI_PERSISTENT = 1 << 10,
+    ESPI_PARTITIONED = 1 << 11,
+    ESPI_REDUCTION = 1 << 12,
+    ESPI_OWN = 1 << 13,   /* a rank may have a block for itself in it (onto.h) */
+    ESPI_LEAVES = 1 << 14 /* may leave a message that nobody has received yet (pending.h) */
 };
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
@@ -44,6 +63,8 @@ struct espi_stub {
     void *mpi;                                       /* dlopen handle of the MPI library in this process */
     struct espi_thread *(*thread)(void);             /* of the calling thread */
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
+    const int *nested; /* not 0 (read with __atomic) once a function of kind ESPI_LEAVES was called inside another
+                          one, where the core does not see it */
 };
 
 /* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. The

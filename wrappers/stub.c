@@ -21,10 +21,11 @@
 #define ESPI_EXPORT __attribute__((visibility("default")))
 
 _Atomic(const espi_handler *) espi_handlers;
+int espi_nested;
 _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
-#define ESPI_ENTRY(prefix, profiling, name, n)                                                                       \
+#define ESPI_ENTRY(prefix, profiling, name, n, kind)                                                                 \
     ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
     ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                              \
     {                                                                                                                \
@@ -37,8 +38,11 @@ __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")))
         if (__builtin_expect(!next, 0))                                                                              \
             next = espi_find_next(profiling, ESPI_FN_##name);                                                        \
         uintptr_t frame = (uintptr_t)args;                                                                           \
-        if (here->frame && frame < here->frame)                                                                      \
+        if (here->frame && frame < here->frame) {                                                                    \
+            if ((kind) & ESPI_LEAVES)                                                                                \
+                __atomic_store_n(&espi_nested, 1, __ATOMIC_RELAXED);                                                 \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        }                                                                                                            \
         espi_handler handler = handlers[ESPI_FN_##name];                                                             \
         here->frame = frame;                                                                                         \
         espi_word result;                                                                                            \
@@ -53,13 +57,13 @@ __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")))
         return result;                                                                                               \
     }
 
-#define ESPI_EXPORTED_LIFE(name, n) ESPI_ENTRY(MPI_, 0, name, n) ESPI_ENTRY(PMPI_, 1, name, n)
+#define ESPI_EXPORTED_LIFE(name, n, kind) ESPI_ENTRY(MPI_, 0, name, n, kind) ESPI_ENTRY(PMPI_, 1, name, n, kind)
 #define ESPI_EXPORTED_SUBSTITUTE ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_TREE ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_REDUCE ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_COUNT ESPI_EXPORTED_LIFE
 #define ESPI_EXPORTED_GUARD ESPI_EXPORTED_LIFE
-#define ESPI_EXPORTED_LEAVE(name, n)
-#define ESPI_API(name, args, large, treatment, ...) ESPI_EXPORTED_##treatment(name, args)
+#define ESPI_EXPORTED_LEAVE(name, n, kind)
+#define ESPI_API(name, args, large, treatment, kind, ...) ESPI_EXPORTED_##treatment(name, args, kind)
 #include "api.def"
 #undef ESPI_API

@@ -16,6 +16,9 @@ extern ESPI_HIDDEN _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 /* initial-exec: no call, no allocation, safe wherever MPI may be entered. */
 extern ESPI_HIDDEN __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
+/* See struct espi_stub. */
+extern ESPI_HIDDEN int espi_nested;
+
 /* Decides, once per process, between the core and passing through. Returns the table now in espi_handlers. */
 ESPI_HIDDEN const espi_handler *espi_start(void);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an

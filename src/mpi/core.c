@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "mpi/dispatch.h"
+#include "mpi/pending.h"
 #include "mpi/real.h"
 #include "stats/stats.h"
 
@@ -44,5 +45,6 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
     if (!version_is_ours())
         return NULL;
     espi_stats_start(espi_row_names, ESPI_FN_COUNT);
+    espi_pending_start(stub->nested);
     return &core;
 }

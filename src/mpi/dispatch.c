@@ -12,6 +12,7 @@
 #include "mpi/init.h"
 #include "mpi/mine.h"
 #include "mpi/onto.h"
+#include "mpi/pending.h"
 #include "mpi/reduce.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
@@ -148,6 +149,12 @@ static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_wo
     return espi_onto_call(thread, fn, args, next, by_args[espi_rows[fn].args]);
 }
 
+static espi_word handle_leaving(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    espi_pending_note(&espi_rows[fn], args);
+    return espi_generic_handler(fn)(thread, fn, args, next);
+}
+
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
     return espi_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_rows[fn].args];
@@ -178,8 +185,9 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 #define ESPI_LIFE_Request_get_status espi_reduce_complete
 #define ESPI_LIFE_Request_free espi_reduce_complete
 
-#define ESPI_HANDLER_SUBSTITUTE(name, n, kind) ((kind) & ESPI_OWN ? handle_own : handle_##n)
-#define ESPI_HANDLER_COUNT(name, n, kind) handle_##n
+#define ESPI_HANDLER_SUBSTITUTE(name, n, kind)                                                                       \
+    ((kind) & ESPI_LEAVES ? handle_leaving : (kind) & ESPI_OWN ? handle_own : handle_##n)
+#define ESPI_HANDLER_COUNT(name, n, kind) ((kind) & ESPI_LEAVES ? handle_leaving : handle_##n)
 #define ESPI_HANDLER_TREE(name, n, kind) espi_collective_call
 #define ESPI_HANDLER_REDUCE(name, n, kind) espi_reduce_call
 #define ESPI_HANDLER_LIFE(name, n, kind) ESPI_LIFE_##name

@@ -10,23 +10,6 @@
 enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_COUNT, ESPI_API_LIFE,
                           ESPI_API_GUARD, ESPI_API_LEAVE };
 
-enum espi_api_kind {
-    ESPI_P2P = 1 << 0,
-    ESPI_COLLECTIVE = 1 << 1,
-    ESPI_NEIGHBOUR = 1 << 2,
-    ESPI_RMA = 1 << 3,
-    ESPI_LOCAL = 1 << 4,
-    ESPI_FILE = 1 << 5,
-    ESPI_CONSTRUCTOR = 1 << 6,
-    ESPI_QUERY = 1 << 7,
-    ESPI_LIFE = 1 << 8,
-    ESPI_NONBLOCKING = 1 << 9,
-    ESPI_PERSISTENT = 1 << 10,
-    ESPI_PARTITIONED = 1 << 11,
-    ESPI_REDUCTION = 1 << 12,
-    ESPI_OWN = 1 << 13 /* a rank may have a block for itself in it (onto.h) */
-};
-
 enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };
 
 /* One described buffer of a call. Positions of arguments, -1 where there is none. */

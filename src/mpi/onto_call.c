@@ -6,11 +6,12 @@
  * of rooted calls at the root (MPI_IN_PLACE), and is copied after the call; what a rank does with its own block is no
  * business of the others'.
  *
- * MPI_Sendrecv to oneself is a message, which may be meant for a receive posted before, as messages sent before may
- * be meant for its receive. So the message is sent, and called back: MPI promises that a message that could be
- * cancelled has not been and will not be received, so no receive was waiting for it. That none of its own receive's
- * messages was pending is asked before. Only then the copy stands for both. MPICH can call back messages on
- * communicators of one rank, at the price of a few nanoseconds, and not on others, where the call is left alone.
+ * MPI_Sendrecv to oneself is a message and a receive, which may not be for each other: an earlier message of the rank
+ * to itself is received first, and an earlier receive gets this message. But when no earlier message is pending that
+ * the call's receive would take, then only its own message can ever fulfil it, as nobody else can send one while the
+ * call lasts. Would that go to another receive, the call would never return. So the two are for each other, or the
+ * program hangs without Espalier too. Whether a message is pending: MPI_Iprobe knows those that have arrived, which
+ * on a communicator of one rank are all; on others pending.h knows where none was ever sent that way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,9 @@
 #include "mpi/init.h"
 #include "mpi/mine.h"
 #include "mpi/onto.h"
+#include "mpi/pending.h"
 #include "mpi/real.h"
-#include "mpi/self.h"
 #include "mpi/types.h"
-
-/* Calling a message back costs about this much more than what MPI does for it beside the copy. */
-enum { MESSAGE_NS = 450 };
 
 static bool has_derived(const struct espi_row *row, const espi_word *args)
 {
@@ -153,52 +151,11 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
 
 /* ---- MPI_Sendrecv ---- */
 
-static bool call_back(MPI_Request *request)
+/* Another thread may be sending to the own rank, or receiving from it. */
+static bool other_threads(void)
 {
-    int complete = 0, cancelled = 0;
-    MPI_Status status;
-    return espi_real.Cancel(request) == MPI_SUCCESS && espi_real.Test(request, &complete, &status) == MPI_SUCCESS &&
-           complete && espi_real.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled;
-}
-
-/* Whether this MPI can, found out once. Not where several threads may be inside MPI: see measure.h. */
-static bool can_call_back(void)
-{
-    static atomic_int known; /* 0: not yet, 1: yes, 2: no */
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-    if (answer == 0) {
-        int level = MPI_THREAD_MULTIPLE, byte = 0;
-        MPI_Comm self = MPI_COMM_NULL;
-        MPI_Request request;
-        answer = 2;
-        if (espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE)
-            self = espi_self_comm();
-        if (self != MPI_COMM_NULL && espi_real.Isend(&byte, 1, MPI_BYTE, 0, 0, self, &request) == MPI_SUCCESS) {
-            if (call_back(&request))
-                answer = 1;
-            else
-                espi_real.Recv(&byte, 1, MPI_BYTE, 0, 0, self, MPI_STATUS_IGNORE);
-            if (request != MPI_REQUEST_NULL)
-                espi_real.Request_free(&request);
-        }
-        atomic_store(&known, answer);
-    }
-    return answer == 1;
-}
-
-/* The message was on its way to another receive: so is what this call receives from another message. */
-static espi_word receive_another(const struct espi_row *row, const espi_word *args, MPI_Request *request)
-{
-    void *buffer = (void *)args[5];
-    MPI_Datatype type = (MPI_Datatype)args[7];
-    MPI_Comm comm = (MPI_Comm)args[10];
-    MPI_Status *status = (MPI_Status *)args[11];
-    int source = (int)args[8], tag = (int)args[9], complete = *request == MPI_REQUEST_NULL;
-    espi_word result = row->large ? espi_real.Recv_c(buffer, (MPI_Count)args[6], type, source, tag, comm, status)
-                                  : espi_real.Recv(buffer, (int)args[6], type, source, tag, comm, status);
-    while (!complete && espi_real.Test(request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS)
-        ;
-    return result;
+    int level = MPI_THREAD_MULTIPLE;
+    return espi_real.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
 }
 
 static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
@@ -206,37 +163,29 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
 {
     const struct espi_row *row = &espi_rows[fn];
     struct espi_mine *mine = espi_mine(thread);
-    int dest = (int)args[3], sendtag = (int)args[4], source = (int)args[8], recvtag = (int)args[9], pending = 1, rc;
+    int dest = (int)args[3], sendtag = (int)args[4], source = (int)args[8], recvtag = (int)args[9], pending = 1;
+    bool alone = mine->comm.peers == 1;
     MPI_Comm comm = (MPI_Comm)args[10];
     MPI_Status *status = (MPI_Status *)args[11];
     struct espi_onto_block block = {0};
     void *from, *onto;
-    MPI_Request request;
 
-    if (mine->comm.peers != 1 || dest != 0 || (source != 0 && source != MPI_ANY_SOURCE) || sendtag < 0 ||
+    if (dest != mine->comm.rank || (source != dest && (source != MPI_ANY_SOURCE || !alone)) || sendtag < 0 ||
         sendtag > mine->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
+        other_threads() || (!alone && espi_pending_possible(comm, dest)) ||
         !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], 0, &onto, &block.receive))
         return substitute(thread, fn, args, next);
     block.from = from;
     block.onto = onto;
     if (!espi_onto_look(thread, &block) ||
-        (espi_settings.datatypes == ESPI_MODE_AUTO && block.plan->gain_ns < MESSAGE_NS) || !can_call_back() ||
         espi_real.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending)
         return substitute(thread, fn, args, next);
-    rc = row->large ? espi_real.Isend_c(from, block.send.count, block.send.type, dest, sendtag, comm, &request)
-                    : espi_real.Isend(from, (int)block.send.count, block.send.type, dest, sendtag, comm, &request);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (!call_back(&request)) {
-        espi_count_call(mine->stats, fn);
-        return receive_another(row, args, &request);
-    }
     espi_count_call(mine->stats, fn);
     espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
     espi_onto_carry_out(thread, &block);
     if (status != MPI_STATUS_IGNORE) { /* its MPI_ERROR stays as it was, as natively */
-        status->MPI_SOURCE = 0;
+        status->MPI_SOURCE = dest;
         status->MPI_TAG = sendtag;
         espi_real.Status_set_cancelled(status, 0);
         espi_real.Status_set_elements_x(status, MPI_BYTE, block.plan->bytes);
@@ -253,8 +202,8 @@ espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word 
         espi_settings.datatypes == ESPI_MODE_OFF)
         return substitute(thread, fn, args, next);
     bool message = fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c;
-    if (message && ((int)args[3] != 0 || ((int)args[8] != 0 && (int)args[8] != MPI_ANY_SOURCE)))
-        return substitute(thread, fn, args, next); /* the only rank has number 0 */
+    if (message && (int)args[8] != (int)args[3] && (int)args[8] != MPI_ANY_SOURCE)
+        return substitute(thread, fn, args, next);
     struct espi_mine *mine = espi_mine(thread);
     if (mine == NULL || !espi_comm_look(&mine->comm, (MPI_Comm)args[(int)row->comm]) || mine->comm.inter)
         return substitute(thread, fn, args, next);

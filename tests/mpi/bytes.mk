@@ -30,6 +30,10 @@ check_PROGRAMS += %D%/own_blocks
 %C%_own_blocks_SOURCES = %D%/own_blocks.c $(ESPI_BYTES_SOURCES)
 %C%_own_blocks_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_own_blocks_LDADD = $(MPI_LIBS)
+check_PROGRAMS += %D%/own_messages
+%C%_own_messages_SOURCES = %D%/own_messages.c $(ESPI_BYTES_SOURCES)
+%C%_own_messages_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
+%C%_own_messages_LDADD = $(MPI_LIBS)
 TESTS += %D%/run-own
 TESTS += %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
 endif
