@@ -1,13 +1,13 @@
 /*
- * What persistent gathers and scatters could gain from trees that MPI itself carries on (doc/gather-calls.md): its own
- * operations whose schedules are trees, MPI_Gather_init for MPI_Gatherv_init with equal blocks, the best case of blocks
- * padded to the longest, and MPI_Bcast_init of all blocks for MPI_Scatterv_init (MPI_Scatter_init of MPICH 4.0.2 fails in
- * its second start on inner ranks: "Invalid communicator"). To be run on virtual hosts, natively:
+ * What persistent gathers and scatters could gain from trees that MPI itself carries on (doc/gather-calls.md): its
+ * own operations whose schedules are trees, MPI_Gather_init for MPI_Gatherv_init with equal blocks, the best case of
+ * blocks padded to the longest, and MPI_Bcast_init of all blocks for MPI_Scatterv_init (MPI_Scatter_init of MPICH
+ * 4.0.2 fails in its second start on inner ranks: "Invalid communicator"). To be run on virtual hosts, natively:
  *
  *   scripts/testbed-hosts P RATE BUILD/bench/persistent [ROUNDS [BYTES...]]
  *
- * Prints microseconds, medians over rounds of the slowest rank's time from MPI_Start to the end of MPI_Wait; methods in
- * turns. Ends without MPI_Finalize, as bench/trees does with --leave 1.
+ * Prints microseconds, medians over rounds of the slowest rank's time from MPI_Start to the end of MPI_Wait; methods
+ * in turns. Ends without MPI_Finalize, as bench/trees does with --leave 1.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -28,9 +28,11 @@ static void measure(int bytes, int rounds, int rank, int p)
         bench_die("no memory for blocks of %d bytes", bytes);
     for (int r = 0; r < p; r++)
         counts[r] = bytes, displs[r] = r * bytes;
-    MPI_Gatherv_init(own, bytes, MPI_BYTE, all, counts, displs, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]);
+    MPI_Gatherv_init(own, bytes, MPI_BYTE, all, counts, displs, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL,
+                     &request[0]);
     MPI_Gather_init(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL, &request[1]);
-    MPI_Scatterv_init(all, counts, displs, MPI_BYTE, own, bytes, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL, &request[2]);
+    MPI_Scatterv_init(all, counts, displs, MPI_BYTE, own, bytes, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &request[2]);
     MPI_Bcast_init(all, p * bytes, MPI_BYTE, root, MPI_COMM_WORLD, MPI_INFO_NULL, &request[3]);
     for (int m = 0; m < METHODS; m++)
         if (!(seconds[m] = malloc((size_t)rounds * sizeof(double))))

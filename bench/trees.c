@@ -1,27 +1,28 @@
 /*
- * Gathers and scatters of irregular blocks: the library's call, four trees carried out by the project's own code, and `auto`,
- * that is MPI_Gatherv and MPI_Scatterv under Espalier, all in one run and in turns. On rank 0 prints one row for each
- * operation, distribution and block size, times in microseconds.
+ * Gathers and scatters of irregular blocks: the library's call, four trees carried out by the project's own code, and
+ * `auto`, that is MPI_Gatherv and MPI_Scatterv under Espalier, all in one run and in turns. On rank 0 prints one row
+ * for each operation, distribution and block size, times in microseconds.
  *
  *     trees [--sizes B,..] [--dists NAME,..] [--ops gather,scatter] [--root R] [--rounds N] [--settle N] [--others N]
  *           [--seconds S] [--pause US] [--rho R] [--seed S] [--leave 0|1]
  *
- * Columns: the model's lower bound; medians of `rounds` calls of library, linear (all receives posted at once), binomial,
- * adaptive, optimal; auto: median of `rounds` calls after `settle` calls; auto_all: the mean of all calls of auto, from the
- * first on, with the agreement on methods and the trials in it; method: what auto came to use; control: the library's call
- * measured once more, in the same rounds under another name, which says what the measurement is worth. A round calls all
- * in another order; the four trees only in every `others`-th round.
+ * Columns: the model's lower bound; medians of `rounds` calls of library, linear (all receives posted at once),
+ * binomial, adaptive, optimal; auto: median of `rounds` calls after `settle` calls; auto_all: the mean of all calls
+ * of auto, from the first on, with the agreement on methods and the trials in it; method: what auto came to use;
+ * control: the library's call measured once more, in the same rounds under another name, which says what the
+ * measurement is worth. A round calls all in another order; the four trees only in every `others`-th round.
  *
- * The time of a call: ranks that share a clock begin at an agreed moment, --pause microseconds or more after the call before,
- * and the call ends when it has ended on the last rank. Without one clock they leave a barrier, and it is the longest of all
- * ranks; see bench/trees_clock.c.
+ * The time of a call: ranks that share a clock begin at an agreed moment, --pause microseconds or more after the call
+ * before, and the call ends when it has ended on the last rank. Without one clock they leave a barrier, and it is the
+ * longest of all ranks; see bench/trees_clock.c.
  *
  * --seconds ends a row's rounds after that time, with as many as were made (20 at least).
- * --settle is how many calls at most: where the code of leases is called directly they end when it has decided. --leave 1 ends
- * the program without MPI_Finalize, which over MPICH's UCX and TCP may wait for ever for ranks that wait for the launcher.
+ * --settle is how many calls at most: where the code of leases is called directly they end when it has decided.
+ * --leave 1 ends the program without MPI_Finalize, which over MPICH's UCX and TCP may wait for ever for ranks that
+ * wait for the launcher.
  *
- * Under the preload library, auto is the program's call; otherwise, and in a simulation with SMPI, the code of leases and
- * trees is called directly. A simulation does not count computation: there auto_all has messages only.
+ * Under the preload library, auto is the program's call; otherwise, and in a simulation with SMPI, the code of leases
+ * and trees is called directly. A simulation does not count computation: there auto_all has messages only.
  */
 #include "bench/trees.h"
 
@@ -51,8 +52,9 @@ static bool listed(const char *list, const char *name)
 
 static bool read_options(int argc, char **argv, int p, struct options *o)
 {
-    *o = (struct options){.sizes = {1, 10, 100, 1000, 10000, 100000}, .n_sizes = 6, .root = p / 2, .rounds = 5, .settle = 200,
-                          .others = 1, .pause = 3e-4, .seconds = 1e9, .rho = 5, .seed = 1, .op = {true, true}};
+    *o = (struct options){.sizes = {1, 10, 100, 1000, 10000, 100000}, .n_sizes = 6, .root = p / 2, .rounds = 5,
+                          .settle = 200, .others = 1, .pause = 3e-4, .seconds = 1e9, .rho = 5, .seed = 1,
+                          .op = {true, true}};
     for (int d = 0; d < ESPI_DISTS; d++)
         o->dist[d] = true;
     for (int i = 1; i < argc; i += 2) {
@@ -120,8 +122,8 @@ static uint64_t random_of(uint64_t at)
     return at ^ at >> 31;
 }
 
-/* Another order in every round, the same on all ranks: what a call takes depends on which came before it. Returns how many
-   methods take part. */
+/* Another order in every round, the same on all ranks: what a call takes depends on which came before it. Returns how
+   many methods take part. */
 static int shuffle(int *order, int round, int others)
 {
     int n = 0;
@@ -183,8 +185,8 @@ static void measure(const struct options *o, struct trees_cell *cell, const char
         espi_commtree_lower_bound(&problem, &bound);
         for (int i = 0; i < cell->p; i++)
             bytes += cell->size[i];
-        printf("%s\t%s\t%lld\t%lld\t%d\t%d\t%.2f", ops[cell->op], dist, (long long)b, (long long)bytes, cell->p, cell->root,
-               bound * 1e6);
+        printf("%s\t%s\t%lld\t%lld\t%d\t%d\t%.2f", ops[cell->op], dist, (long long)b, (long long)bytes, cell->p,
+               cell->root, bound * 1e6);
         for (int m = 0; m < TREES_CONTROL; m++)
             printf("\t%.2f", median(times.s[m], times.n[m]) * 1e6);
         printf("\t%.2f\t%s\t%.2f\t%d\n", times.auto_all * 1e6, method,
@@ -212,11 +214,13 @@ int main(int argc, char **argv)
     bool seen = trees_start(MPI_COMM_WORLD, &model);
     bool clock = trees_clock_start(MPI_COMM_WORLD, o.pause);
     if (rank == 0) {
-        printf("#@clock=%s\n", clock ? "one for all ranks: calls begin at an agreed moment" : "one per rank: barriers");
+        printf("#@clock=%s\n",
+               clock ? "one for all ranks: calls begin at an agreed moment" : "one per rank: barriers");
         printf("#@auto=%s\n#@model=alpha %.3g latency %.3g beta %.3g gamma %.3g (seconds, bytes)\n",
-               seen ? "the program's call under the preload library" : "leases and trees called directly", model.alpha,
-               model.latency, model.beta, model.gamma);
-        printf("op\tdist\tb\tbytes\tp\troot\tbound\tlibrary\tlinear\tbinomial\tadaptive\toptimal\tauto\tauto_all\tmethod\tcontrol\trounds\n");
+               seen ? "the program's call under the preload library" : "leases and trees called directly",
+               model.alpha, model.latency, model.beta, model.gamma);
+        printf("op\tdist\tb\tbytes\tp\troot\tbound\tlibrary\tlinear\tbinomial\tadaptive\toptimal\tauto\tauto_all"
+               "\tmethod\tcontrol\trounds\n");
     }
     int64_t *size = malloc((size_t)p * sizeof *size);
     for (int op = 0; op < 2; op++)

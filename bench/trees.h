@@ -9,7 +9,8 @@
 #include "base/settings.h"
 #include "mpi/lease.h"
 
-enum { TREES_LIBRARY, TREES_LINEAR, TREES_BINOMIAL, TREES_ADAPTIVE, TREES_OPTIMAL, TREES_AUTO, TREES_CONTROL, TREES_METHODS };
+enum { TREES_LIBRARY, TREES_LINEAR, TREES_BINOMIAL, TREES_ADAPTIVE, TREES_OPTIMAL, TREES_AUTO, TREES_CONTROL,
+       TREES_METHODS };
 
 /* One operation on one set of blocks, on one rank. */
 struct trees_cell {
@@ -26,10 +27,10 @@ struct trees_cell {
     long calls;
 };
 
-/* The clock. `pause`: seconds between calls, at least; it lets the links come to rest. Collective; true when all ranks have one
-   clock. _begin waits for the moment at which a call begins, and returns it; _took is called on all ranks when the call has ended
-   here, and returns seconds of it on all ranks: until its end on the last one, or, without one clock, the longest of all
-   ranks. Negative: a rank began too late, so it does not count. */
+/* The clock. `pause`: seconds between calls, at least; it lets the links come to rest. Collective; true when all
+   ranks have one clock. _begin waits for the moment at which a call begins, and returns it; _took is called on all
+   ranks when the call has ended here, and returns seconds of it on all ranks: until its end on the last one, or,
+   without one clock, the longest of all ranks. Negative: a rank began too late, so it does not count. */
 bool trees_clock_start(MPI_Comm comm, double pause);
 double trees_clock_begin(MPI_Comm comm);
 double trees_clock_took(MPI_Comm comm, double begin);
@@ -45,8 +46,8 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model);
 struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const struct espi_commtree_model *model);
 void trees_cell_free(struct trees_cell *cell);
 
-/* Seconds of one call; on all ranks. Makes it again where the clock says so. Checks what arrived; a wrong byte ends the
-   program. TREES_CONTROL is the library's call once more: what it differs by is what the measurement is worth. */
+/* Seconds of one call; on all ranks. Makes it again where the clock says so. Checks what arrived; a wrong byte ends
+   the program. TREES_CONTROL is the library's call once more: what it differs by is what the measurement is worth. */
 double trees_time(struct trees_cell *cell, int method);
 
 /* Auto has come to a decision; on all ranks. Always false where only the preload library knows. */

@@ -7,10 +7,10 @@
 
 #include "mpi/real.h"
 
-/* Ranks under one kernel have one clock, whatever their network: then a call begins on all ranks at an agreed moment, and ends
-   when it has ended on the last. Without that it begins when a rank has left a barrier, which with several ranks per processor
-   is spread over more time than the call takes: the longest time of a rank is then mostly how long it waited for others
-   that had not begun, and has several modes. */
+/* Ranks under one kernel have one clock, whatever their network: then a call begins on all ranks at an agreed moment,
+   and ends when it has ended on the last. Without that it begins when a rank has left a barrier, which with several
+   ranks per processor is spread over more time than the call takes: the longest time of a rank is then mostly how
+   long it waited for others that had not begun, and has several modes. */
 static bool shared;
 static bool late;     /* this rank came after the agreed moment */
 static double begins; /* the agreed moment of the next call */

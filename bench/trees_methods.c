@@ -149,8 +149,8 @@ struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const 
         .own = c->comm, .rank = c->rank, .size = c->p, .tree = malloc(espi_lease_tree_bytes(c->p))};
     c->lease.family = op == 0 ? ESPI_LEASE_GATHERV : ESPI_LEASE_SCATTERV;
     c->lease.root = root;
-    if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) || !c->lease_comm.tree ||
-        !make_plans(c))
+    if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) ||
+        !c->lease_comm.tree || !make_plans(c))
         return NULL;
     for (int64_t k = 0; k < size[c->rank]; k++)
         c->own[k] = byte_of(c->rank, k);
@@ -176,8 +176,8 @@ void trees_cell_free(struct trees_cell *c)
 }
 
 #ifdef TREES_SMPI
-/* Ranks of a simulation share memory and a clock: calls begin at its full seconds (all take much less than half of one), and
-   the longest time is found without a message. */
+/* Ranks of a simulation share memory and a clock: calls begin at its full seconds (all take much less than half of
+   one), and the longest time is found without a message. */
 static double longest_of[2];
 static long second_of[2];
 
@@ -222,9 +222,11 @@ double trees_clock_took(MPI_Comm comm, double begin)
 static void library(const struct trees_cell *c)
 {
     if (c->op == 0)
-        espi_real.Gatherv(c->own, c->counts[c->rank], MPI_BYTE, c->all, c->counts, c->displs, MPI_BYTE, c->root, c->comm);
+        espi_real.Gatherv(c->own, c->counts[c->rank], MPI_BYTE, c->all, c->counts, c->displs, MPI_BYTE, c->root,
+                          c->comm);
     else
-        espi_real.Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root, c->comm);
+        espi_real.Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root,
+                           c->comm);
 }
 
 static void program(const struct trees_cell *c)
@@ -238,8 +240,8 @@ static void program(const struct trees_cell *c)
 static void along(const struct trees_cell *c, const struct espi_treeplan *plan)
 {
     struct espi_block own = {c->own, c->size[c->rank], c->size[c->rank], MPI_BYTE, true, false};
-    struct espi_blocks blocks = {.buf = c->all, .type = MPI_BYTE, .extent = 1, .size = 1, .dense = true, .counts = c->counts,
-                                 .displs = c->displs};
+    struct espi_blocks blocks = {.buf = c->all, .type = MPI_BYTE, .extent = 1, .size = 1, .dense = true,
+                                 .counts = c->counts, .displs = c->displs};
     if (c->op == 0 ? espi_tree_gather(plan, c->comm, &own, &blocks) : espi_tree_scatter(plan, c->comm, &own, &blocks))
         stop("a tree failed");
 }
@@ -265,10 +267,13 @@ static void spoil(const struct trees_cell *c)
 static void check(const struct trees_cell *c)
 {
     int64_t n = c->size[c->rank];
-    bool good = c->op == 0 || n == 0 || (c->own[0] == byte_of(c->rank, 0) && c->own[n - 1] == byte_of(c->rank, n - 1));
+    bool good = c->op == 0 || n == 0 ||
+                (c->own[0] == byte_of(c->rank, 0) && c->own[n - 1] == byte_of(c->rank, n - 1));
     for (int i = 0; i < c->p && c->op == 0 && c->all; i++)
-        good = good && (c->counts[i] == 0 || (c->all[c->displs[i]] == byte_of(i, 0) &&
-                                              c->all[c->displs[i] + c->counts[i] - 1] == byte_of(i, c->counts[i] - 1)));
+        if (c->counts[i] != 0) {
+            int last = c->counts[i] - 1;
+            good = good && c->all[c->displs[i]] == byte_of(i, 0) && c->all[c->displs[i] + last] == byte_of(i, last);
+        }
     if (!good)
         stop("wrong bytes");
 }
@@ -324,7 +329,8 @@ bool trees_settled(const struct trees_cell *c)
     if (seen)
         return false;
 #ifdef TREES_SMPI
-    /* Ranks share memory, and between calls all have the same time: the root's word reaches them without a message. */
+    /* Ranks share memory, and between calls all have the same time: the root's word reaches them without a
+       message. */
     static int word;
     if (c->rank == c->root)
         word = settled;
@@ -372,9 +378,10 @@ const char *trees_method(const struct trees_cell *c)
 {
     static char name[32];
     strcpy(name, "-");
+    if (!seen && c->lease.method == ESPI_METHOD_LIBRARY)
+        return "library";
     if (!seen)
-        return c->lease.method == ESPI_METHOD_LIBRARY ? "library"
-                                                      : espi_commtree_kind_name((enum espi_commtree_kind)c->lease.method);
+        return espi_commtree_kind_name((enum espi_commtree_kind)c->lease.method);
 #ifndef TREES_SMPI
     if (c->rank == c->root && said >= 0)
         last_said(name, sizeof name);

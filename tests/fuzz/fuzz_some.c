@@ -1,7 +1,7 @@
 /*
- * The fuzz target without a fuzzer: a few thousand inputs, random trees, maps, lines and bytes, some of them damaged. It keeps the target compiling
- * and its checks exercised wherever `make check` runs. ESPALIER_TEST_SEED repeats a run, ESPALIER_TEST_ROUNDS sets its
- * length; a check that does not hold ends the process by a trap.
+ * The fuzz target without a fuzzer: a few thousand inputs, random trees, maps, lines and bytes, some of them damaged.
+ * It keeps the target compiling and its checks exercised wherever `make check` runs. ESPALIER_TEST_SEED repeats a
+ * run, ESPALIER_TEST_ROUNDS sets its length; a check that does not hold ends the process by a trap.
  */
 #include <stdint.h>
 #include <stdio.h>

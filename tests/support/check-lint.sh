@@ -1,3 +1,21 @@
 #!/bin/sh
-# The sources keep the rules of scripts/lint.
-exec "$ESPI_SOURCE/scripts/lint" "$ESPI_SOURCE"
+# The sources keep the rules of scripts/lint; and it does find a line that is too long, comment or not.
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+for folder in src wrappers tests bench examples scripts .ci; do
+    mkdir "$work/$folder"
+done
+printf '#!/bin/bash\n' | tee "$work/autogen.sh" >"$work/scripts/common.sh"
+printf '/* %0112d */\n' 0 >"$work/src/a.c"
+cp "$work/src/a.c" "$work/bench/a.def"
+"$ESPI_SOURCE/scripts/lint" "$work" || { echo "FAILED: lines of 118 characters are refused"; exit 1; }
+for long in src/a.c bench/a.def; do
+    printf '/* %0113d */\n' 0 >>"$work/$long"
+    found=$("$ESPI_SOURCE/scripts/lint" "$work") && { echo "FAILED: a long line in $long passes"; exit 1; }
+    case $found in
+    "$long:2: a line of more than 118 characters"*"lint: 1 breaches") ;;
+    *) echo "FAILED: $found"; exit 1 ;;
+    esac
+    printf '/* %0112d */\n' 0 >"$work/$long"
+done
+"$ESPI_SOURCE/scripts/lint" "$ESPI_SOURCE"
