@@ -25,7 +25,8 @@ void espi_pending_note(const struct espi_row *row, const espi_word *args)
     const struct espi_typed *send = &row->typed[0], *receive = send->source >= 0 ? send : send + 1;
     int dest = (int)args[(int)send->dest], tag;
 
-    if (receive->shape != ESPI_SHAPE_NONE && !(row->kind & ESPI_NONBLOCKING)) { /* MPI_Sendrecv, MPI_Sendrecv_replace */
+    /* MPI_Sendrecv, MPI_Sendrecv_replace. */
+    if (receive->shape != ESPI_SHAPE_NONE && !(row->kind & ESPI_NONBLOCKING)) {
         tag = (int)args[(int)receive->recvtag];
         if ((int)args[(int)receive->source] == dest && (tag == (int)args[(int)send->sendtag] || tag == MPI_ANY_TAG))
             return; /* where no message was pending before, its receive can only be for its own */
