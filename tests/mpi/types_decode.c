@@ -191,11 +191,67 @@ START_TEST(known)
     ck_assert_str_eq(text, "idxbuc(2,12,<60,-12>,<2,1>,leaf(MPI_INT))");
     ck_assert_int_eq(d.lb, -16);
     ck_assert_int_eq(d.extent, 96);
-    ck_assert_int_eq(espi_decode(&arena, type, 3, &d), ESPI_ERR_LIMIT);
+    /* 1 + 3 + 3 numbers are in it and 2 in the type inside. */
+    ck_assert_int_eq(espi_decode(&arena, type, 8, &d), ESPI_ERR_LIMIT);
+    ck_assert_int_eq(espi_decode(&arena, type, 9, &d), ESPI_OK);
+    MPI_Type_free(&type);
+    MPI_Type_free(&inner);
+    /* In units of an extent of 0 all blocks stand at 0. */
+    MPI_Type_create_resized(MPI_INT, 0, 0, &inner);
+    MPI_Type_create_indexed_block(3, 1, (int[]){5, 9, -1}, inner, &type);
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    espi_print(d.tree, 0, text, sizeof text);
+    ck_assert_str_eq(text, "idx(3,<0,0,0>,leaf(MPI_INT))");
     MPI_Type_free(&type);
     MPI_Type_free(&inner);
     ck_assert_int_eq(espi_decode(&arena, MPI_LB, 0, &d), ESPI_ERR_UNSUPPORTED);
     espi_arena_release(&arena);
+}
+END_TEST
+
+/* Types in types, as deep as the decoder follows and deeper. */
+START_TEST(deep)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded d;
+    MPI_Datatype type, inner;
+    int depth;
+
+    MPI_Type_contiguous(1, MPI_INT, &type);
+    for (depth = 1; depth < 300; depth++) {
+        inner = type;
+        MPI_Type_contiguous(1, inner, &type);
+        MPI_Type_free(&inner);
+        if (depth == 200)
+            ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    }
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_ERR_UNSUPPORTED);
+    MPI_Type_free(&type);
+    espi_arena_release(&arena);
+}
+END_TEST
+
+/* A difference in any of the bounds is one. */
+START_TEST(bounds)
+{
+    static const struct {
+        MPI_Aint lb, extent, at;
+        int n;
+    } of[] = {{0, 32, 4, 2}, {0, 32, 8, 2}, {-4, 32, 4, 2}, {0, 36, 4, 2}, {0, 32, 4, 3}};
+    enum { TYPES = sizeof of / sizeof *of };
+    MPI_Datatype type[TYPES], moved;
+    int i, k;
+
+    for (i = 0; i < TYPES; i++) {
+        MPI_Type_create_hindexed(1, &of[i].n, &of[i].at, MPI_INT, &moved);
+        MPI_Type_create_resized(moved, of[i].lb, of[i].extent, &type[i]);
+        MPI_Type_free(&moved);
+    }
+    for (i = 0; i < TYPES; i++)
+        for (k = 0; k < TYPES; k++)
+            ck_assert_int_eq(espi_same_bounds(type[i], type[k]), i == k);
+    for (i = 0; i < TYPES; i++)
+        MPI_Type_free(&type[i]);
 }
 END_TEST
 
@@ -230,6 +286,8 @@ int main(int argc, char **argv)
     types_setup();
     random_seed("types_decode");
     tcase_add_test(tcase, known);
+    tcase_add_test(tcase, deep);
+    tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, limited);
     tcase_add_loop_test(tcase, every_combiner, 0, MADE_KINDS);
     tcase_add_test(tcase, nested);

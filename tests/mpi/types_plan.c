@@ -12,9 +12,11 @@
 #include "mpi/budget.h"
 #include "mpi/decode.h"
 #include "mpi/emit.h"
+#include "mpi/kinds.h"
 #include "mpi/measure.h"
 #include "mpi/mine.h"
 #include "mpi/model.h"
+#include "mpi/plan.h"
 #include "mpi/real.h"
 #include "mpi/types.h"
 #include "mpi/variants.h"
@@ -201,6 +203,108 @@ START_TEST(recycled)
 }
 END_TEST
 
+/* 24 integers at a stride that belongs to `salt` alone. */
+static MPI_Datatype regular(int salt)
+{
+    MPI_Datatype type;
+    int disp[24], k;
+
+    for (k = 0; k < 24; k++)
+        disp[k] = (2 + salt) * k;
+    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(&thread, type);
+    return type;
+}
+
+static struct espi_plan *plan_of(MPI_Datatype type)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded d;
+    struct espi_plan *plan;
+
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    plan = espi_plan_find(&d);
+    espi_arena_release(&arena);
+    return plan;
+}
+
+/* The record of a layout has each use and each item once, also of those since the last look. */
+START_TEST(recorded)
+{
+    enum { USES = 45, ITEMS = 3 };
+    struct espi_stats_type *record;
+    struct espi_plan *plan;
+    MPI_Datatype type;
+    int i;
+
+    start(ESPI_MODE_ALWAYS);
+    type = regular(1000);
+    for (i = 0; i < USES; i++)
+        ck_assert_int_ne(espi_types_better(&thread, type, ITEMS, true), type);
+    plan = plan_of(type);
+    ck_assert_ptr_nonnull(plan);
+    record = plan->record;
+    espi_plan_release(plan);
+    MPI_Type_free(&type);
+    ck_assert_uint_eq(atomic_load(&record->uses), USES);
+    ck_assert_uint_eq(atomic_load(&record->elements), USES * ITEMS);
+    ck_assert_uint_eq(atomic_load(&record->bytes), USES * ITEMS * 24 * sizeof(int));
+    espi_types_stop();
+}
+END_TEST
+
+/* Plans whose types are freed go when there are many of them, the oldest first; those in use stay. */
+START_TEST(forgotten)
+{
+    MPI_Datatype used, type;
+    struct espi_plan *plan;
+    int i;
+
+    start(ESPI_MODE_ALWAYS);
+    used = regular(0);
+    ck_assert_int_ne(espi_types_better(&thread, used, 1, true), used);
+    for (i = 1; i < 200; i++) {
+        type = regular(i);
+        ck_assert_int_ne(espi_types_better(&thread, type, 1, true), type);
+        MPI_Type_free(&type);
+    }
+    type = regular(1);
+    ck_assert_ptr_null(plan_of(type));
+    MPI_Type_free(&type);
+    type = regular(199);
+    plan = plan_of(type);
+    ck_assert_ptr_nonnull(plan);
+    espi_plan_release(plan);
+    MPI_Type_free(&type);
+    same_places(used, espi_types_better(&thread, used, 1, true));
+    MPI_Type_free(&used);
+    espi_types_stop();
+}
+END_TEST
+
+/* A kind of types is told of each use once. */
+START_TEST(told)
+{
+    struct espi_kind_facts kind;
+    uint64_t uses, bytes;
+    MPI_Datatype type;
+    int i;
+
+    start(ESPI_MODE_AUTO);
+    type = regular(2000);
+    ck_assert(espi_kind_ask(type, &kind));
+    for (i = 0; i < 40; i++)
+        espi_types_better(&thread, type, 2, true);
+    espi_types_ending(&thread, type);
+    MPI_Type_free(&type);
+    espi_kind_use(kind.key, 0, 0, 0, &uses, &bytes);
+    ck_assert_uint_eq(uses, 40);
+    ck_assert_uint_eq(bytes, 40 * 2 * 24 * sizeof(int));
+    espi_types_stop();
+}
+END_TEST
+
 START_TEST(pending)
 {
     MPI_Datatype type, better;
@@ -310,6 +414,9 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, rule);
     tcase_add_test(tcase, always);
     tcase_add_test(tcase, recycled);
+    tcase_add_test(tcase, recorded);
+    tcase_add_test(tcase, forgotten);
+    tcase_add_test(tcase, told);
     tcase_add_test(tcase, pending);
     tcase_add_test(tcase, automatic);
     tcase_add_test(tcase, off);
