@@ -21,7 +21,7 @@ struct decision {
     int64_t length;
     int32_t method, slack;
     int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
-    int32_t quiet, skip;
+    int32_t quiet, skip, turns; /* of the next lease, see treejudge.h */
 };
 
 static double *at(double *table, int method)
@@ -172,7 +172,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
     size_t bytes = (size_t)comm->size * sizeof *sizes;
     if (first)
         lease->planned = malloc(bytes);
-    *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
+    *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
     if (!lease->planned)
         return;
     changed = !first && (changed || memcmp(lease->planned, sizes, bytes) != 0);
@@ -204,6 +204,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         decision->length = lease->judge.state == ESPI_JUDGE_TREE && changed ? SHORTEST_LEASE : next.length;
         decision->quiet = next.quiet;
         decision->skip = next.skip;
+        decision->turns = next.turns;
     }
     if (decision->method != ESPI_METHOD_LIBRARY && decision->length > LONGEST_LEASE)
         decision->length = LONGEST_LEASE;
@@ -214,7 +215,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         if (!build(lease, comm, model, sizes, decision->method, tree) || !tree->ordered) {
             espi_commtree_release(tree);
             espi_treejudge_start(&lease->judge, 1);
-            *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
+            *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
             return;
         }
         decision->fresh = 1;
@@ -223,6 +224,12 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
 }
 
 /* ---- all ranks ---- */
+
+/* Of the present call, begun but not ended: its number among those that are counted; negative: before them. */
+static int64_t counted_number(const struct espi_lease *lease)
+{
+    return lease->length - 1 - lease->remaining - lease->skip;
+}
 
 /* All of a tree as bytes: sizes, parent, first, child. */
 size_t espi_lease_tree_bytes(int size)
@@ -258,16 +265,20 @@ static void adopt(struct espi_lease *lease, const struct espi_lease_comm *comm, 
 /* At the root: the times of all ranks that were measured in the lease that ended. Returns how many. */
 static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm, double *seconds)
 {
-    double longest[ESPI_JUDGE_SAMPLES];
-    int n = 0;
+    double longest[ESPI_JUDGE_SAMPLES], of[2][ESPI_JUDGE_SAMPLES];
+    int n = 0, each[2] = {0, 0};
     if (espi_real.Reduce(lease->sample, longest, ESPI_JUDGE_SAMPLES, MPI_DOUBLE, MPI_MAX, lease->root, comm->own) ||
         comm->rank != lease->root || lease->strayed)
         return 0;
-    for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
+    for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++) {
+        int whose = lease->turns && espi_judge_turn(i);
         if (longest[i] >= 0)
-            seconds[n++] = longest[i];
-    if (n > 0)
-        *at(lease->measured, lease->method) = espi_treejudge_median(seconds, n);
+            seconds[n++] = of[whose][each[whose]++] = longest[i];
+    }
+    if (each[0] > 0)
+        *at(lease->measured, lease->method) = espi_treejudge_median(of[0], each[0]);
+    if (each[1] > 0)
+        *at(lease->measured, ESPI_METHOD_LIBRARY) = espi_treejudge_median(of[1], each[1]);
     return n;
 }
 
@@ -276,7 +287,7 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
 static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
                   const struct espi_settings *settings, const int64_t *sizes)
 {
-    struct decision decision = {0, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
+    struct decision decision = {0, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
     struct espi_commtree tree = ESPI_COMMTREE_INIT;
     double seconds[ESPI_JUDGE_SAMPLES];
     int n = lease->quiet ? 0 : collect(lease, comm, seconds);
@@ -293,7 +304,7 @@ static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const 
             adopt(lease, comm, decision.slack);
         bad = rc || !lease->plan.ranks;
         if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm->own) || any) {
-            decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0};
+            decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
             espi_treeplan_release(&lease->plan);
             espi_treejudge_start(&lease->judge, 1);
         }
@@ -303,6 +314,7 @@ static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const 
     lease->length = lease->remaining = decision.length > 0 ? decision.length : SHORTEST_LEASE;
     lease->quiet = decision.quiet;
     lease->skip = decision.skip;
+    lease->turns = !rc && decision.turns && lease->method != ESPI_METHOD_LIBRARY;
     lease->changed = lease->strayed = false;
     for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
         lease->sample[i] = -1;
@@ -325,6 +337,10 @@ int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, con
         lease->strayed = is_other_problem(lease->planned, sizes, comm->size);
     }
     lease->remaining--;
+    if (lease->turns && counted_number(lease) >= 0 && espi_judge_turn(counted_number(lease))) {
+        lease->lent++;
+        return ESPI_METHOD_LIBRARY;
+    }
     return lease->method;
 }
 
@@ -333,7 +349,7 @@ void espi_lease_end(struct espi_lease *lease, double seconds)
     if (lease->quiet)
         return;
     /* The same calls on all ranks, spread over the lease. */
-    int64_t call = lease->length - 1 - lease->remaining - lease->skip;
+    int64_t call = counted_number(lease);
     int64_t step = (lease->length - lease->skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
     if (call >= 0 && call % step == 0)
         lease->sample[call / step] = seconds;

@@ -36,6 +36,8 @@ struct espi_lease {
     int64_t calls;     /* seen so far */
     int64_t remaining; /* of the present lease */
     int method;        /* ESPI_METHOD_LIBRARY or enum espi_commtree_kind */
+    bool turns;        /* the library has some of the calls, see treejudge.h */
+    int64_t lent;      /* calls that the library had in such leases so far */
     struct espi_treeplan plan; /* where method is a tree */
     int64_t length;    /* of the present lease */
     bool quiet;        /* nothing is measured in the present lease */

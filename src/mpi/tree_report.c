@@ -33,6 +33,17 @@ static const char *reason(const struct espi_lease *lease, const struct espi_sett
     return tried == trees ? "no tree was measured clearly faster" : "being measured, beside the trees";
 }
 
+/* `calls` by the method of the lease, but for those that it lent to the library (a lease never begins with one). */
+static void count_calls(struct espi_lease_report *report, struct espi_stats_collective *record, const struct espi_lease *lease,
+                        int64_t calls)
+{
+    int64_t lent = lease->lent - report->lent;
+    espi_stats_collective_count(record, report->method, (uint64_t)(calls - lent), 0);
+    if (lent > 0)
+        espi_stats_collective_count(record, 0, (uint64_t)lent, 0);
+    report->lent = lease->lent;
+}
+
 void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease,
                        const struct espi_places *places, const struct espi_settings *settings, const int64_t *sizes)
 {
@@ -48,7 +59,7 @@ void espi_lease_report(struct espi_lease_report *report, const struct espi_lease
     }
     snprintf(facts.why, sizeof facts.why, "%s", reason(lease, settings));
     struct espi_stats_collective *record = espi_stats_collective(&facts);
-    espi_stats_collective_count(report->record ? report->record : record, report->method, (uint64_t)before, 0);
+    count_calls(report, report->record ? report->record : record, lease, before);
     espi_stats_collective_count(record, 0, 0, 1);
     report->record = record;
     report->counted += before;
@@ -58,6 +69,6 @@ void espi_lease_report(struct espi_lease_report *report, const struct espi_lease
 void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease)
 {
     if (report->record)
-        espi_stats_collective_count(report->record, report->method, (uint64_t)(lease->calls - report->counted), 0);
+        count_calls(report, report->record, lease, lease->calls - report->counted);
     report->counted = lease->calls;
 }

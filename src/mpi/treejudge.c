@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { TRIAL = 6, WARM = 2, WARM_FIRST = 3, ROUNDS = 4, SHORTEST = 8, LONGEST = 1024, LONGEST_QUIET = 4096 };
+enum { TRIAL = 6, WARM = 2, WARM_TURNS = 1, WARM_FIRST = 3, ROUNDS = 4, SHORTEST = 8, LONGEST = 1024, LONGEST_QUIET = 4096 };
 enum { FIRST_INTERVAL = 64, LAST_INTERVAL = 16384, FIRST_PATIENCE = 4096, LAST_PATIENCE = 1 << 20, MOST_EMPTY = 3 };
 
 /* Ratios of medians that are enough: where calls take all the same time, and where they do not. In between it falls
@@ -32,19 +32,41 @@ double espi_treejudge_median(const double *seconds, int n)
     return middle(sorted, n);
 }
 
-/* The sum of ranks of b is three standard deviations below what it would be if both came from one source. */
-static bool is_below(const double *a, int na, const double *b, int nb)
+/* The sum of ranks of b is some standard deviations below what it would be if both came from one source. Eight and eight
+   come to 3.36 at most. */
+static bool is_below(const double *a, int na, const double *b, int nb, double deviations)
 {
     double wins = 0;
     for (int i = 0; i < na; i++)
         for (int k = 0; k < nb; k++)
             wins += b[k] < a[i] ? 1 : b[k] > a[i] ? 0 : 0.5;
     double excess = wins - 0.5 * na * nb;
-    return excess > 0 && excess * excess >= 9.0 * na * nb * (na + nb + 1) / 12;
+    return excess > 0 && excess * excess >= deviations * deviations * na * nb * (na + nb + 1) / 12;
 }
 
-enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
-                                         const struct espi_judge_times *challenger, int rounds, bool agreed)
+/* Sorted times without the longest eighth, which are others' doing. */
+static double mean_of_most(const double *sorted, int n)
+{
+    double sum = 0;
+    int most = n - n / 8;
+    for (int i = 0; i < most; i++)
+        sum += sorted[i];
+    return sum / most;
+}
+
+static enum espi_verdict verdict_in_turns(const double *a, int na, const double *b, int nb, int rounds, double clear, double noise)
+{
+    double ratio = middle(b, nb) / middle(a, na), means = mean_of_most(b, nb) / mean_of_most(a, na);
+    double worse = ratio > means ? ratio : means;
+    if (worse < clear && is_below(a, na, b, nb, 3.3)) /* asked up to ROUNDS times */
+        return ESPI_VERDICT_CHANGE;
+    /* What may still turn out well: within the spread at first, less each time. */
+    double hope = 1 + noise / rounds - 0.02 * (rounds - 1);
+    return rounds < ROUNDS && worse < (hope < 1.2 ? hope : 1.2) ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
+}
+
+enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held, const struct espi_judge_times *challenger,
+                                         int rounds, bool agreed, bool turns)
 {
     double a[ESPI_JUDGE_KEPT], b[ESPI_JUDGE_KEPT];
     int na = held->n, nb = challenger->n;
@@ -55,12 +77,14 @@ enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
     double ratio = middle(b, nb) / middle(a, na), gap = a[0] - b[nb - 1];
     double spread = (a[na - 1] - a[0]) + (b[nb - 1] - b[0]);
     double noise = 0.5 * ((a[3 * na / 4] - a[na / 4]) / middle(a, na) + (b[3 * nb / 4] - b[nb / 4]) / middle(b, nb));
+    double clear = CLEAR - 2 * noise > CLEAR_IF_NOISY ? CLEAR - 2 * noise : CLEAR_IF_NOISY;
+    if (turns)
+        return verdict_in_turns(a, na, b, nb, rounds, clear, noise);
     if (!(ratio <= 1) || (rounds > 1 && ratio > CLEAR))
         return ESPI_VERDICT_KEEP;
     if (ratio < CLEAR && gap > 0 && (gap >= 3 * spread || ratio < (rounds > 1 ? 0.6 : 0.35)))
         return ESPI_VERDICT_CHANGE;
-    double clear = CLEAR - 2 * noise > CLEAR_IF_NOISY ? CLEAR - 2 * noise : CLEAR_IF_NOISY;
-    if (rounds > 2 && agreed && ratio < clear && is_below(a, na, b, nb))
+    if (rounds > 2 && agreed && ratio < clear && is_below(a, na, b, nb, 3))
         return ESPI_VERDICT_CHANGE;
     return rounds < ROUNDS && agreed ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
 }
@@ -96,7 +120,17 @@ static struct espi_judge_lease trial(struct espi_treejudge *judge, int candidate
     judge->used[candidate] = true;
     judge->now = candidate;
     judge->length = skip + TRIAL;
-    return (struct espi_judge_lease){candidate, skip, judge->length, false};
+    return (struct espi_judge_lease){candidate, skip, judge->length, false, false};
+}
+
+/* The library and another in turns. */
+static struct espi_judge_lease turns(struct espi_treejudge *judge, int candidate)
+{
+    int skip = judge->used[candidate] ? WARM_TURNS : WARM_FIRST;
+    judge->used[candidate] = judge->turns = true;
+    judge->now = candidate;
+    judge->length = skip + ESPI_JUDGE_SAMPLES;
+    return (struct espi_judge_lease){candidate, skip, judge->length, false, true};
 }
 
 static struct espi_judge_lease hold_library(struct espi_treejudge *judge)
@@ -108,7 +142,7 @@ static struct espi_judge_lease hold_library(struct espi_treejudge *judge)
         judge->since = 0;
     judge->length = anew ? SHORTEST : judge->length * 4 < LONGEST_QUIET ? judge->length * 4 : LONGEST_QUIET;
     judge->since += judge->length;
-    return (struct espi_judge_lease){0, 0, judge->length, true};
+    return (struct espi_judge_lease){0, 0, judge->length, true, false};
 }
 
 static struct espi_judge_lease hold_tree(struct espi_treejudge *judge, bool anew)
@@ -117,7 +151,7 @@ static struct espi_judge_lease hold_tree(struct espi_treejudge *judge, bool anew
     judge->now = judge->held;
     judge->length = anew ? SHORTEST : judge->length * 2 < LONGEST ? judge->length * 2 : LONGEST;
     judge->since += judge->length;
-    return (struct espi_judge_lease){judge->held, 1, judge->length, false};
+    return (struct espi_judge_lease){judge->held, 1, judge->length, false, false};
 }
 
 static struct espi_judge_lease give_up(struct espi_treejudge *judge)
@@ -141,6 +175,8 @@ static void set_interval(struct espi_treejudge *judge, int64_t least)
 
 static void next_challenger(struct espi_treejudge *judge)
 {
+    if (judge->held == 0)
+        judge->of_held.n = 0; /* in turns with one of them only */
     judge->challenger++;
     judge->rounds = 0;
     judge->agreed = true;
@@ -149,32 +185,37 @@ static void next_challenger(struct espi_treejudge *judge)
 
 static struct espi_judge_lease contest(struct espi_treejudge *judge, const double *seconds, int n)
 {
-    if (judge->now < 0 || (n == 0 && judge->now == judge->held))
-        return trial(judge, judge->held);
-    if (n == 0)
+    bool in_turns = judge->held == 0;
+    if (in_turns && (judge->now < 0 || n == 0))
+        return turns(judge, judge->challenger);
+    if (!in_turns && n == 0)
         return trial(judge, judge->now);
-    if (judge->now == judge->held) {
+    if (!in_turns && judge->now == judge->held) {
         add(&judge->of_held, seconds, n);
         return trial(judge, judge->challenger);
     }
-    add(&judge->of_challenger, seconds, n);
+    if (!in_turns)
+        add(&judge->of_challenger, seconds, n);
     judge->rounds++;
     judge->agreed = judge->agreed && judge->latest[judge->challenger] < CLEAR * judge->latest[judge->held];
-    switch (espi_treejudge_verdict(&judge->of_held, &judge->of_challenger, judge->rounds, judge->agreed)) {
+    switch (espi_treejudge_verdict(&judge->of_held, &judge->of_challenger, judge->rounds, judge->agreed, in_turns)) {
     case ESPI_VERDICT_CHANGE:
         judge->held = judge->challenger;
         judge->of_held = judge->of_challenger;
+        if (in_turns)
+            judge->of_held.n = 0; /* says nothing of calls in a row */
         next_challenger(judge);
         break;
     case ESPI_VERDICT_KEEP:
         next_challenger(judge);
         break;
     default:
-        return trial(judge, judge->held);
+        return in_turns ? turns(judge, judge->challenger) : trial(judge, judge->held);
     }
-    if (judge->challenger < judge->n) /* what is held was just measured: it need not be again, unless long ago */
-        return judge->of_held.n > TRIAL && judge->held != judge->now ? trial(judge, judge->held)
-                                                                    : trial(judge, judge->challenger);
+    if (judge->challenger < judge->n && judge->held == 0)
+        return turns(judge, judge->challenger);
+    if (judge->challenger < judge->n) /* what is held need not be measured again if it just was, by calls in a row */
+        return trial(judge, in_turns ? judge->held : judge->challenger);
     if (judge->held == 0)
         return give_up(judge);
     set_interval(judge, FIRST_INTERVAL);
@@ -191,12 +232,32 @@ static struct espi_judge_lease contest_anew(struct espi_treejudge *judge)
     return contest(judge, NULL, 0);
 }
 
+/* Times of a lease in turns, of both methods. Returns n, or 0 where some are missing: which is whose is not known then. */
+static int take_turns(struct espi_treejudge *judge, const double *seconds, int n)
+{
+    struct espi_judge_times both[2] = {{0}, {0}};
+    if (n < ESPI_JUDGE_SAMPLES)
+        return 0;
+    for (int k = 0; k < n; k++)
+        add(&both[espi_judge_turn(k) ? 0 : 1], &seconds[k], 1);
+    judge->latest[0] = espi_treejudge_median(both[0].s, both[0].n);
+    judge->latest[judge->now] = espi_treejudge_median(both[1].s, both[1].n);
+    if (judge->state == ESPI_JUDGE_CONTEST) {
+        add(&judge->of_held, both[0].s, both[0].n);
+        add(&judge->of_challenger, both[1].s, both[1].n);
+    }
+    return n;
+}
+
 struct espi_judge_lease espi_treejudge_next(struct espi_treejudge *judge, const double *seconds, int n)
 {
     double library = judge->latest[0];
     n = judge->now < 0 || n < 0 ? 0 : n < ESPI_JUDGE_SAMPLES ? n : ESPI_JUDGE_SAMPLES;
-    if (n > 0)
+    if (judge->turns)
+        n = take_turns(judge, seconds, n);
+    else if (n > 0)
         judge->latest[judge->now] = espi_treejudge_median(seconds, n);
+    judge->turns = false;
     judge->empty = n > 0 || judge->now < 0 || judge->state == ESPI_JUDGE_LIBRARY ? 0 : judge->empty + 1;
     if (judge->empty > MOST_EMPTY) {
         judge->empty = 0;
@@ -208,7 +269,7 @@ struct espi_judge_lease espi_treejudge_next(struct espi_treejudge *judge, const 
     case ESPI_JUDGE_TREE:
         if (judge->since >= judge->interval || (n > 0 && judge->latest[judge->held] > library)) {
             judge->state = ESPI_JUDGE_CHECK;
-            return trial(judge, 0);
+            return turns(judge, judge->held);
         }
         return hold_tree(judge, false);
     case ESPI_JUDGE_CHECK:

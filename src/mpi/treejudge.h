@@ -17,7 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ESPI_JUDGE_MOST = 8, ESPI_JUDGE_SAMPLES = 8, ESPI_JUDGE_KEPT = 24 };
+enum { ESPI_JUDGE_MOST = 8, ESPI_JUDGE_SAMPLES = 16, ESPI_JUDGE_KEPT = 32 };
+
+/* Whether the library has the k-th counted call of a lease in turns, 0 <= k < ESPI_JUDGE_SAMPLES: pairs in changing order. */
+static inline bool espi_judge_turn(int64_t k)
+{
+    return __builtin_parityll((unsigned long long)k) == 0;
+}
 
 /* Seconds of calls by one method, in one contest. */
 struct espi_judge_times {
@@ -33,6 +39,7 @@ struct espi_treejudge {
     int now;                 /* candidate of the lease under way */
     int held, challenger;    /* of the contest; held: in use otherwise */
     int rounds, empty;       /* of the contest; leases in a row that said nothing */
+    bool turns;              /* the lease under way is one in turns */
     bool agreed, used[ESPI_JUDGE_MOST];
     struct espi_judge_times of_held, of_challenger;
     double latest[ESPI_JUDGE_MOST]; /* median of the latest lease, seconds; negative: none */
@@ -41,11 +48,12 @@ struct espi_treejudge {
     int64_t patience;        /* calls by the library before trees are tried again */
 };
 
-/* What holds next: `skip` calls are not to be counted, none when `quiet`. */
+/* What holds next: `skip` calls are not to be counted, none when `quiet`. `turns`: after these the library has the calls that
+   espi_judge_turn says, and all are to be counted, in this order. */
 struct espi_judge_lease {
     int candidate, skip;
     int64_t length;
-    bool quiet;
+    bool quiet, turns;
 };
 
 /* A new problem with n candidates, the library among them; 1: nothing to choose from. */
@@ -60,7 +68,7 @@ bool espi_treejudge_settled(const struct espi_treejudge *judge);
    round's median was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more
    than the spread. */
 enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
-                                         const struct espi_judge_times *challenger, int rounds, bool agreed);
+                                         const struct espi_judge_times *challenger, int rounds, bool agreed, bool turns);
 /* Of n >= 1 times, n <= ESPI_JUDGE_KEPT. */
 double espi_treejudge_median(const double *seconds, int n);
 
