@@ -7,7 +7,8 @@
  *
  * Before anything is measured the program's call is made for --settle MS, at least 64 times, in which planning is
  * earned and done; the two others are made as often as warms up. MPI_COMM_SELF is used, but for `worldrecv`, which is
- * `sendrecv` on MPI_COMM_WORLD: start it on two ranks, of which the second waits. Prints a line per call and pair of
+ * `sendrecv` on MPI_COMM_WORLD: start it on two ranks, of which the second waits. ESPALIER_BUDGET_MS=500 grants
+ * planning time for all the pairs at once, which programs earn one by one. Prints a line per call and pair of
  * layouts: medians in microseconds, ratios, and the number of rounds. Without an Espalier the columns of MPI's and
  * Espalier's call are the same function.
  */

@@ -262,7 +262,7 @@ static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_o
     pthread_mutex_unlock(&lock);
     if (due && pthread_mutex_trylock(&planning) == 0) {
         look(&copy, from, onto);
-        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL)
+        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL && !copy.plan->local)
             copy.plan = NULL;
         pthread_mutex_lock(&lock);
         s = slot_of(key);

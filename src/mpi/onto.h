@@ -22,6 +22,7 @@ struct espi_copy;
 
 struct espi_onto_plan {
     const struct espi_copy *copy; /* NULL: MPI's own copy is better, or the signatures differ */
+    bool local;                   /* no `copy`, as MPI's own copy within a process is as fast */
     int64_t bytes;                /* of data */
     int64_t from_lb, from_ub, onto_lb, onto_ub; /* true bounds */
     uint64_t gain_ns; /* in setting auto: less than MPI's copy; of a part, where only that was measured */
@@ -75,8 +76,9 @@ struct espi_onto_block {
     const struct espi_onto_plan *plan;
 };
 
-/* Fills block->plan from the rest. False: leave it to MPI, which also reports what is wrong (types unknown, counts
-   negative, null buffers, layouts that lie among each other). */
+/* Fills block->plan from the rest; it may be one without a copy, then false is returned. False: leave it to MPI,
+   which also reports what is wrong (types unknown, counts negative, null buffers, layouts that lie among each other).
+   */
 bool espi_onto_look(struct espi_thread *thread, struct espi_onto_block *block);
 void espi_onto_carry_out(struct espi_thread *thread, const struct espi_onto_block *block);
 

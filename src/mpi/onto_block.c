@@ -27,13 +27,14 @@ bool espi_onto_look(struct espi_thread *thread, struct espi_onto_block *b)
          onto + (uintptr_t)p->onto_lb < from + (uintptr_t)p->from_ub))
         return false;
     b->plan = p;
-    return true;
+    return p->copy != NULL;
 }
 
 void espi_onto_carry_out(struct espi_thread *thread, const struct espi_onto_block *block)
 {
     struct espi_stats_thread *stats = espi_mine(thread)->stats;
-    espi_copy_run(block->plan->copy, block->from, block->onto);
+    if (block->plan->copy != NULL)
+        espi_copy_run(block->plan->copy, block->from, block->onto);
     espi_count(stats, ESPI_COUNT_blocks_copied, 1);
     espi_count(stats, ESPI_COUNT_bytes_copied, (uint64_t)block->plan->bytes);
 }

@@ -218,13 +218,15 @@ struct espi_onto_plan *espi_onto_plan_make(const struct espi_onto_request *r)
         verdict = ESPI_COUNT_pairs_kept;
     else if (status == ESPI_ERR_LIMIT)
         verdict = ESPI_COUNT_pairs_too_large;
-    if (verdict == ESPI_COUNT_pairs_kept) {
+    plan->open.local = verdict == ESPI_COUNT_pairs_no_faster;
+    if (verdict == ESPI_COUNT_pairs_kept || plan->open.local) {
         plan->open.bytes = from->size;
         plan->open.from_lb = from->true_lb;
         plan->open.from_ub = from->true_ub;
         plan->open.onto_lb = onto->true_lb;
         plan->open.onto_ub = onto->true_ub;
-    } else {
+    }
+    if (verdict != ESPI_COUNT_pairs_kept) {
         plan->open.copy = NULL;
         espi_arena_release(&plan->arena);
     }
