@@ -1,6 +1,6 @@
 /*
  * From the tables of the dense solver to a tree. The tables hold costs only: how a cost came about is found again
- * here, which takes O(n d(n)) time per repetition node (d: number of divisors) and O(n^2) per struc.
+ * here, which takes O(n d(n)) time per repetition node (d: number of divisors) and O(n) per part of a struc.
  *
  * A sequence that starts at x != 0 (Lemma 5). A tree with only vec and bucket nodes on the way down from the root to
  * an item starts at 0; any other can be moved by x at no cost, in the displacements of the first idx, idxbuc or
@@ -17,8 +17,7 @@ struct builder {
     const struct espi_dense *dense;
     struct espi_arena *arena;
     const struct espi_node *const *item;
-    int64_t *strides, *f; /* scratch of n + 1 each */
-    size_t *from;
+    int64_t *strides; /* scratch of n + 1 */
 };
 
 /* How the root of a segment is made. */
@@ -161,22 +160,15 @@ static espi_status repetition(struct builder *b, size_t i, size_t e, int64_t shi
     return espi_node_idxbuc(b->arena, (int64_t)n, choice->stride, at, len, child, out);
 }
 
-/* The least cost of a path of edges from i to e; b->from leads back. Of equal costs the longest last edge wins. */
-static int64_t path(struct builder *b, size_t i, size_t e)
+/* Where the last edge of a least path from i to e begins: the longest such edge. */
+static size_t last_edge(const struct espi_dense *dense, size_t i, size_t e)
 {
-    b->f[0] = 0;
-    for (size_t k = i + 1; k <= e; k++) {
-        int64_t least = INT64_MAX;
-        for (size_t j = i; j < k; j++) {
-            int64_t cost = b->f[j - i] + espi_dense_edge(b->dense, j, k);
-            if (cost < least) {
-                least = cost;
-                b->from[k - i] = j;
-            }
-        }
-        b->f[k - i] = least;
+    int64_t cost = espi_dense_path(dense, i, e);
+    size_t j = i;
+    while (j + 1 < e && espi_dense_path(dense, i, j) + espi_dense_edge(dense, j, e) != cost) {
+        j++;
     }
-    return b->f[e - i];
+    return j;
 }
 
 /* The tree of an edge: no struc at its root. */
@@ -201,17 +193,16 @@ static espi_status build_edge(struct builder *b, size_t i, size_t e, const struc
 static espi_status build_struc(struct builder *b, size_t i, size_t e, int64_t shift, const struct espi_node **out)
 {
     size_t c = 0;
-    path(b, i, e);
-    for (size_t k = e; k > i; k = b->from[k - i]) {
+    for (size_t k = e; k > i; k = last_edge(b->dense, i, k)) {
         c++;
     }
-    size_t *end = espi_arena_calloc(b->arena, c, sizeof *end); /* b->from is used again below */
+    size_t *end = espi_arena_calloc(b->arena, c, sizeof *end);
     int64_t *disp = espi_arena_calloc(b->arena, c, sizeof *disp);
     const struct espi_node **sub = espi_arena_calloc(b->arena, c, sizeof *sub);
     if (end == NULL || disp == NULL || sub == NULL) {
         return ESPI_ERR_MEMORY;
     }
-    for (size_t k = e, at = c; k > i; k = b->from[k - i]) {
+    for (size_t k = e, at = c; k > i; k = last_edge(b->dense, i, k)) {
         end[--at] = k;
     }
     for (size_t at = 0, j = i; at < c; j = end[at++]) {
@@ -244,7 +235,6 @@ static espi_status build_displaced(struct builder *b, const struct espi_node **o
     if (best == NULL) {
         return ESPI_ERR_MEMORY;
     }
-    path(b, 0, n);
     for (l = 1; l <= n; l++) {
         if (n % l != 0) {
             continue;
@@ -263,7 +253,7 @@ static espi_status build_displaced(struct builder *b, const struct espi_node **o
                 }
             }
         }
-        consider(&best[l], (struct choice){.kind = ESPI_STRUC, .cost = dense->costs.struc + b->f[l]});
+        consider(&best[l], (struct choice){.kind = ESPI_STRUC, .cost = dense->costs.struc + espi_dense_path(dense, 0, l)});
     }
     *cost = best[n].cost;
     for (l = n; best[l].kind == ESPI_VEC || best[l].kind == ESPI_BUCKET; l = best[l].q) {
@@ -294,9 +284,7 @@ espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *
     struct builder b = {.dense = dense, .arena = arena, .item = item};
     espi_status status = ESPI_ERR_MEMORY;
     b.strides = malloc((n + 1) * sizeof *b.strides);
-    b.f = malloc((n + 1) * sizeof *b.f);
-    b.from = malloc((n + 1) * sizeof *b.from);
-    if (b.strides != NULL && b.f != NULL && b.from != NULL) {
+    if (b.strides != NULL) {
         if (dense->disp[0] == 0) {
             *cost = espi_dense_best(dense, 0, n);
             status = build(&b, 0, n, 0, out);
@@ -305,7 +293,5 @@ espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *
         }
     }
     free(b.strides);
-    free(b.f);
-    free(b.from);
     return status;
 }

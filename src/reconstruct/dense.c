@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 4 };
+enum { MOST_LANES = 32, BLOCK = 32 };
 
 /* An open hash table of stride -> count, emptied by counting up `round`. */
 struct slot {
@@ -14,12 +14,18 @@ struct slot {
 
 struct work {
     const struct espi_dense *dense;
-    uint32_t *x[TILE]; /* common extensions of the rows of a tile */
+    uint32_t *x[MOST_LANES]; /* common extensions of the rows of a tile */
     uint32_t *run_end; /* of each i: the largest e so that [i, e) is one strided run of equal items */
-    void *rows;        /* 2 * TILE arrays of n + 1 values */
+    uint32_t *stride;  /* of each i > 0: number of the distance to i - 1 */
+    size_t strides;
+    int64_t **run;     /* per symbol: run[l] = least cost of a strided run of l items, without a struc at the root */
+    int64_t one_edge;  /* no edge costs less */
+    int64_t uniform;   /* least cost of a repetition of uniform stride over its block */
+    void *rows;        /* arrays of n + 1 vectors: paths and roots; see solve */
+    void *modes[2];    /* arrays of a vector per stride */
+    uint64_t *touched;
+    uint32_t *squares, *roots; /* per column: lanes */
     int64_t *bucket;   /* scratch for espi_buckets_fewest */
-    bool runs_win;     /* a run as a vec has the least cost that two or more items can have */
-    int64_t two_edges; /* no path of two or more edges costs less */
     struct slot *slot;
     size_t mask;
     uint32_t *round;
@@ -90,6 +96,17 @@ static void extend(const struct work *work, size_t i, const uint32_t *next, uint
     x[n - 1] = symbol[n - 1] == symbol[i];
 }
 
+static int64_t least_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+#ifndef __clang__ /* which vectorizes at -O2 anyway, and warns where it is told not to */
+#define SIMD _Pragma("omp simd")
+#else
+#define SIMD
+#endif
+
 #define VALUE int16_t
 #define BITS 16
 #define NAME(x) x##_16
@@ -109,52 +126,122 @@ static void extend(const struct work *work, size_t i, const uint32_t *next, uint
 #define NAME(x) x##_64
 #include "reconstruct/dense_solve.h"
 
-int64_t espi_dense_best(const struct espi_dense *dense, size_t i, size_t e)
+/* The tables are stored tile by tile, as they are filled: columns of a vector each. */
+static size_t place_of(const struct espi_dense *dense, size_t i, size_t e)
 {
-    size_t at = e * (e - 1) / 2 + i;
-    return dense->bits == 16   ? ((const int16_t *)dense->best)[at]
-           : dense->bits == 32 ? ((const int32_t *)dense->best)[at]
-                               : ((const int64_t *)dense->best)[at];
+    size_t n = dense->n, lanes = 512 / (size_t)dense->bits, tile = (n - 1 - i) / lanes;
+    size_t low = n > (tile + 1) * lanes ? n - (tile + 1) * lanes : 0;
+    return lanes * lanes * (tile * (tile + 1) / 2) + (e - low - 1) * lanes + (n - 1 - i) % lanes;
+}
+
+static int64_t value_of(const struct espi_dense *dense, const void *table, size_t i, size_t e)
+{
+    size_t at = place_of(dense, i, e);
+    return dense->bits == 16   ? ((const int16_t *)table)[at]
+           : dense->bits == 32 ? ((const int32_t *)table)[at]
+                               : ((const int64_t *)table)[at];
 }
 
 int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e)
 {
-    size_t at = e * (e - 1) / 2 + i;
-    return dense->bits == 16   ? ((const int16_t *)dense->edge)[at]
-           : dense->bits == 32 ? ((const int32_t *)dense->edge)[at]
-                               : ((const int64_t *)dense->edge)[at];
+    return value_of(dense, dense->edge, i, e);
+}
+
+int64_t espi_dense_path(const struct espi_dense *dense, size_t i, size_t e)
+{
+    return i == e ? 0 : value_of(dense, dense->path, i, e);
+}
+
+int64_t espi_dense_best(const struct espi_dense *dense, size_t i, size_t e)
+{
+    return least_of(espi_dense_edge(dense, i, e) - dense->costs.struc_each,
+                    espi_dense_path(dense, i, e) + dense->costs.struc);
 }
 
 void espi_dense_release(struct espi_dense *dense)
 {
     free(dense->edge);
-    free(dense->best);
-    dense->edge = dense->best = NULL;
+    free(dense->path);
+    dense->edge = dense->path = NULL;
 }
 
-static int64_t least_of(int64_t a, int64_t b)
+static void set_uniform(struct work *work)
 {
-    return a < b ? a : b;
+    const struct espi_costs *costs = &work->dense->costs;
+    work->uniform = costs->vec;
+    if (work->dense->set != ESPI_SET_BASIC) {
+        work->uniform = least_of(work->uniform, costs->idxbuc + costs->idxbuc_each);
+    }
+    if (work->dense->set == ESPI_SET_EXTENDED) {
+        work->uniform = least_of(work->uniform, costs->bucket + costs->bucket_each);
+    }
+}
+
+/* Distances between neighbours, numbered. */
+static void set_strides(struct work *work)
+{
+    const int64_t *disp = work->dense->disp;
+    uint32_t round = ++*work->round;
+    work->strides = 0;
+    for (size_t i = 1; i < work->dense->n; i++) {
+        struct slot *slot = find(work, round, difference(disp[i], disp[i - 1]));
+        if (slot->count == 0) {
+            slot->count = (uint32_t)++work->strides;
+        }
+        work->stride[i] = slot->count - 1;
+    }
 }
 
 /*
- * The bounds that let the program skip work; `light` is the least weight of an item.
- * A tree of two or more items has a node that repeats at least two blocks or a struc of at least two children, and at
- * least one item below it. So a run of one symbol costs at least its weight and the cheapest such node; if that is
- * vec, nothing beats vec(c, s, item). A path of two edges costs at least 2 * (struc_each + light).
+ * Inside one strided run costs depend on lengths only: R(l) = min over q | l of C(q) + the cheapest node over l / q
+ * copies at one stride, C(l) = min(R(l), struc + F(l)), F the paths. O(l^2) once, instead of for every place.
  */
-static void set_bounds(struct work *work, int64_t light)
+static bool set_runs(struct work *work)
 {
-    const struct espi_costs *costs = &work->dense->costs;
-    int64_t other = least_of(costs->idx + 2 * costs->idx_each, costs->struc + 2 * costs->struc_each + light);
-    if (work->dense->set != ESPI_SET_BASIC) {
-        other = least_of(other, costs->idxbuc + costs->idxbuc_each);
+    const struct espi_dense *dense = work->dense;
+    const struct espi_costs *costs = &dense->costs;
+    size_t n = dense->n;
+    int64_t *path = malloc((n + 1) * sizeof *path);
+    for (size_t i = 0; i < n && path != NULL; i++) { /* the longest run of each symbol */
+        size_t longest = 0;
+        uint32_t symbol = dense->symbol[i];
+        if (work->run[symbol] != NULL) {
+            continue;
+        }
+        for (size_t j = i; j < n; j++) {
+            if (dense->symbol[j] == symbol && work->run_end[j] - j > longest) {
+                longest = work->run_end[j] - j;
+            }
+        }
+        int64_t *run = work->run[symbol] = malloc((longest + 1) * sizeof *run);
+        if (run == NULL) {
+            break;
+        }
+        for (size_t l = 0; l <= longest; l++) {
+            run[l] = INT64_MAX / 4;
+            path[l] = INT64_MAX / 4;
+        }
+        path[0] = 0;
+        run[1] = dense->weight[symbol];
+        for (size_t l = 1; l <= longest; l++) {
+            int64_t least = INT64_MAX / 4;
+            for (size_t k = 0; k < l; k++) {
+                least = least_of(least, path[k] + run[l - k]);
+            }
+            path[l] = least + costs->struc_each;
+            int64_t best = least_of(run[l], costs->struc + path[l]);
+            for (size_t c = 2; c * l <= longest; c++) {
+                int64_t root = least_of(work->uniform, costs->idx + (int64_t)c * costs->idx_each);
+                run[c * l] = least_of(run[c * l], best + root);
+            }
+        }
     }
-    if (work->dense->set == ESPI_SET_EXTENDED) {
-        other = least_of(other, costs->bucket + costs->bucket_each);
+    bool done = path != NULL;
+    for (size_t i = 0; i < n && done; i++) {
+        done = work->run[dense->symbol[i]] != NULL;
     }
-    work->runs_win = costs->vec <= other;
-    work->two_edges = 2 * (costs->struc_each + light);
+    free(path);
+    return done;
 }
 
 static void set_run_ends(struct work *work)
@@ -176,12 +263,12 @@ static void set_run_ends(struct work *work)
 
 espi_status espi_dense_solve(struct espi_dense *dense)
 {
-    size_t n = dense->n, cells = n * (n + 1) / 2, bytes;
+    size_t n = dense->n, cells, bytes, lanes, tiles;
     struct work work = {.dense = dense, .mask = 1};
     uint32_t round = 0;
     int64_t heavy = 0, light = INT64_MAX;
     espi_status status = ESPI_ERR_MEMORY;
-    dense->edge = dense->best = NULL;
+    dense->edge = dense->path = NULL;
     if (n == 0) {
         return ESPI_ERR_ARGUMENT;
     }
@@ -197,40 +284,61 @@ espi_status espi_dense_solve(struct espi_dense *dense)
     if (__builtin_mul_overflow((int64_t)n, dense->costs.struc_each + heavy, &most) || most > INT64_MAX / 8) {
         return ESPI_ERR_OVERFLOW;
     }
+    int64_t list = dense->costs.idx + (int64_t)n * dense->costs.idx_each + heavy + dense->costs.struc_each;
+    if (dense->symbols == 1 && list < most) {
+        most = list; /* nor the one edge of a list */
+    }
     most += dense->costs.struc + dense->costs.struc_each;
-    dense->bits = most < 1 << 14 ? 16 : most < 1 << 30 ? 32 : 64;
+    dense->bits = most < (1 << 14) - 1 ? 16 : most < (1 << 30) - 1 ? 32 : 64;
     bytes = (size_t)dense->bits / 8;
+    lanes = 64 / bytes;
+    tiles = (n + lanes - 1) / lanes;
+    cells = lanes * lanes * (tiles * (tiles + 1) / 2);
     while (work.mask + 1 < 2 * n) {
         work.mask = 2 * work.mask + 1;
     }
-    dense->edge = malloc(cells * bytes);
-    dense->best = malloc(cells * bytes);
-    work.rows = malloc(2 * TILE * (n + 1) * bytes);
+    dense->edge = aligned_alloc(64, cells * bytes);
+    dense->path = aligned_alloc(64, cells * bytes);
+    work.rows = aligned_alloc(64, 64 * (2 * (n + 1) + n / BLOCK + 1));
+    work.modes[0] = aligned_alloc(64, 2 * 64 * n);
+    work.modes[1] = (char *)work.modes[0] + 64 * n;
+    work.touched = calloc(n, sizeof *work.touched);
+    work.squares = malloc(2 * (n + 1) * sizeof *work.squares);
+    work.roots = work.squares + n + 1;
     work.run_end = malloc(n * sizeof *work.run_end);
-    work.x[0] = malloc(TILE * n * sizeof *work.x[0]);
+    work.stride = malloc(n * sizeof *work.stride);
+    work.run = calloc(dense->symbols, sizeof *work.run);
+    work.x[0] = malloc(lanes * n * sizeof *work.x[0]);
     work.slot = calloc(work.mask + 1, sizeof *work.slot);
     work.bucket = calloc(n + 3, sizeof *work.bucket);
     work.round = &round;
-    if (dense->edge == NULL || dense->best == NULL || work.rows == NULL || work.run_end == NULL ||
-        work.x[0] == NULL || work.slot == NULL || work.bucket == NULL) {
+    if (dense->edge == NULL || dense->path == NULL || work.rows == NULL || work.modes[0] == NULL ||
+        work.touched == NULL || work.squares == NULL || work.run_end == NULL || work.stride == NULL ||
+        work.run == NULL || work.x[0] == NULL || work.slot == NULL || work.bucket == NULL) {
         goto done;
     }
-    for (int k = 1; k < TILE; k++) {
-        work.x[k] = work.x[0] + (size_t)k * n;
+    for (size_t k = 1; k < lanes; k++) {
+        work.x[k] = work.x[0] + k * n;
     }
-    set_bounds(&work, light);
+    work.one_edge = dense->costs.struc_each + light;
+    set_uniform(&work);
     set_run_ends(&work);
-    if (dense->bits == 16) {
-        solve_16(&work);
-    } else if (dense->bits == 32) {
-        solve_32(&work);
-    } else {
-        solve_64(&work);
+    set_strides(&work);
+    if (set_runs(&work)) {
+        bool solved = dense->bits == 16 ? solve_16(&work) : dense->bits == 32 ? solve_32(&work) : solve_64(&work);
+        status = solved ? ESPI_OK : ESPI_ERR_MEMORY;
     }
-    status = ESPI_OK;
 done:
+    for (uint32_t s = 0; work.run != NULL && s < dense->symbols; s++) {
+        free(work.run[s]);
+    }
     free(work.rows);
+    free(work.modes[0]);
+    free(work.touched);
+    free(work.squares);
     free(work.run_end);
+    free(work.stride);
+    free(work.run);
     free(work.x[0]);
     free(work.slot);
     free(work.bucket);

@@ -16,9 +16,9 @@ struct espi_dense {
     struct espi_costs costs;
     /* The result, owned: */
     int bits;   /* width of a value in the tables */
-    /* Of segment [i, e), at e(e-1)/2 + i: least cost of a tree without struc at the root, plus struc_each. */
+    /* Of segment [i, e): least cost of a tree without struc at the root, plus struc_each. */
     void *edge;
-    void *best; /* likewise: least cost of any tree that starts at 0 */
+    void *path; /* likewise: least cost of a path of such edges */
 };
 
 /* Fills the tables in O(n^3) time, 2 * n * n / 2 values of memory. */
@@ -26,6 +26,8 @@ espi_status espi_dense_solve(struct espi_dense *dense);
 void espi_dense_release(struct espi_dense *dense);
 
 /* For 0 <= i < e <= n; an edge that was never better than infinite is at least espi_dense_infinity. */
+int64_t espi_dense_path(const struct espi_dense *dense, size_t i, size_t e);
+/* The least cost of any tree of [i, e) that starts at 0. */
 int64_t espi_dense_best(const struct espi_dense *dense, size_t i, size_t e);
 int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e);
 

@@ -15,66 +15,154 @@
  *     cost struc_each + R(j, k).
  *
  * Rows i are filled from the last to the first, each for growing e. When C(i, i+q) is final, every repetition of that
- * block is offered to R(i, i+cq): O(n/q) offers, so O(n log n) per row, ended by the first block that differs. Block
- * equality is one look at x(i, m), the length of the longest equal segments that start at i and m:
+ * block is offered to R(i, i+cq), ended by the first block that differs. Block equality is one look at x(i, m), the
+ * length of the longest equal segments that start at i and m:
  *   x(i, m) = 0 if the items differ, 1 if the next differences do, else 1 + x(i+1, m+1).
- * f_i(e) is a minimum over two contiguous arrays, f_i and the column e of the edges; TILE rows share each column that
- * is loaded. The minimum is skipped where the edge (i, e) costs no more than any two edges can.
+ *
+ * A tile is LANES rows, top, top - 1, .. down to low, whose values for one column e make one vector of 64 bytes. Of
+ * all edges (j, e) few are looked at:
+ *   - idx, idxbuc and uniform nodes over single items are found by running minima over j (Lemma 4 of
+ *     doc/reconstruction.md), as are the costs of [i, e) itself as idx or idxbuc; inside strided runs R comes from
+ *     a table by length.
+ *   - Another edge (j, e) counts only if it costs less than the best path from j to e without it, since that path can
+ *     stand in its place in any path. Then it is a *candidate*, and is kept in the list of its column for the rows to come.
  */
 
-#define INFINITE ((VALUE)((int64_t)1 << (BITS - 2)))
+#define INFINITE ((VALUE)(((int64_t)1 << (BITS - 2)) - 1)) /* twice that does not overflow */
+#define LANES (512 / BITS)
 
-static inline __attribute__((always_inline)) void NAME(relax_plain)(const VALUE *restrict edge,
-                                                                    const VALUE *const f[TILE], size_t n,
-                                                                    VALUE out[TILE])
+struct NAME(candidate) {
+    uint32_t from;
+    VALUE cost;
+};
+
+/* Candidates of one column from sources of one block of columns. */
+struct NAME(chunk) {
+    uint32_t block, n; /* of `at`, in order */
+    VALUE least;
+};
+
+struct NAME(list) {
+    struct NAME(candidate) *at;
+    struct NAME(chunk) *chunk;
+    size_t n, cap, chunks, chunk_cap;
+    VALUE least;
+};
+
+static inline VALUE NAME(clamp)(int64_t x)
 {
-    const VALUE *restrict f0 = f[0], *restrict f1 = f[1], *restrict f2 = f[2], *restrict f3 = f[3];
-    VALUE m0 = INFINITE, m1 = INFINITE, m2 = INFINITE, m3 = INFINITE;
-#ifndef __clang__ /* which vectorizes this at -O2 anyway, and warns where it is told not to */
-#pragma omp simd reduction(min : m0, m1, m2, m3)
-#endif
-    for (size_t j = 0; j < n; j++) {
-        VALUE t0 = (VALUE)(f0[j] + edge[j]), t1 = (VALUE)(f1[j] + edge[j]);
-        VALUE t2 = (VALUE)(f2[j] + edge[j]), t3 = (VALUE)(f3[j] + edge[j]);
-        m0 = t0 < m0 ? t0 : m0;
-        m1 = t1 < m1 ? t1 : m1;
-        m2 = t2 < m2 ? t2 : m2;
-        m3 = t3 < m3 ? t3 : m3;
+    return x < INFINITE ? (VALUE)x : INFINITE;
+}
+
+/* a = min(a, b + d), element by element; values up to INFINITE. */
+static inline __attribute__((always_inline)) void NAME(lower)(VALUE *restrict a, const VALUE *restrict b, VALUE d)
+{
+    SIMD
+    for (size_t k = 0; k < LANES; k++) {
+        VALUE t = (VALUE)(b[k] + d);
+        a[k] = t < a[k] ? t : a[k];
     }
-    out[0] = m0;
-    out[1] = m1;
-    out[2] = m2;
-    out[3] = m3;
 }
 
-static void NAME(relax_any)(const VALUE *edge, const VALUE *const f[TILE], size_t n, VALUE out[TILE])
+/* a = min(min(a, b) + d, INFINITE). */
+static inline __attribute__((always_inline)) void NAME(join)(VALUE *restrict a, const VALUE *restrict b, VALUE d)
 {
-    NAME(relax_plain)(edge, f, n, out);
+    SIMD
+    for (size_t k = 0; k < LANES; k++) {
+        VALUE t = (VALUE)((b[k] < a[k] ? b[k] : a[k]) + d);
+        a[k] = t < INFINITE ? t : INFINITE;
+    }
 }
 
-#ifdef __x86_64__
-__attribute__((target("avx2"))) static void NAME(relax_avx2)(const VALUE *edge, const VALUE *const f[TILE],
-                                                             size_t n, VALUE out[TILE])
+static inline __attribute__((always_inline)) void NAME(fill)(VALUE *a)
 {
-    NAME(relax_plain)(edge, f, n, out);
+    SIMD
+    for (size_t k = 0; k < LANES; k++) {
+        a[k] = INFINITE;
+    }
 }
+
+/* Whether a + d < b anywhere. */
+static inline __attribute__((always_inline)) bool NAME(below)(const VALUE *restrict a, VALUE d, const VALUE *restrict b)
+{
+    VALUE any = 0;
+#ifndef __clang__
+#pragma omp simd reduction(| : any)
 #endif
+    for (size_t k = 0; k < LANES; k++) {
+        any |= (VALUE)((VALUE)(a[k] + d) < b[k] ? 1 : 0);
+    }
+    return any != 0;
+}
 
-/* Offers every repetition of the block [i, i + q), whose least cost is `child`, to the row's edges. */
-static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t child, const uint32_t *x, VALUE *row)
+/* Candidates of one chunk, four at a time. */
+static inline __attribute__((always_inline)) void NAME(relax)(VALUE *restrict least, const VALUE *restrict f,
+                                                              const struct NAME(candidate) *c, size_t n)
+{
+    size_t at = 0;
+    for (; at + 4 <= n; at += 4, c += 4) {
+        const VALUE *restrict f0 = f + (size_t)c[0].from * LANES, *restrict f1 = f + (size_t)c[1].from * LANES;
+        const VALUE *restrict f2 = f + (size_t)c[2].from * LANES, *restrict f3 = f + (size_t)c[3].from * LANES;
+        VALUE d0 = c[0].cost, d1 = c[1].cost, d2 = c[2].cost, d3 = c[3].cost;
+        SIMD
+        for (size_t k = 0; k < LANES; k++) {
+            VALUE p = (VALUE)(f0[k] + d0), q = (VALUE)(f1[k] + d1);
+            VALUE r = (VALUE)(f2[k] + d2), t = (VALUE)(f3[k] + d3);
+            p = q < p ? q : p;
+            r = t < r ? t : r;
+            p = r < p ? r : p;
+            least[k] = p < least[k] ? p : least[k];
+        }
+    }
+    for (; at < n; at++, c++) {
+        NAME(lower)(least, f + (size_t)c->from * LANES, c->cost);
+    }
+}
+
+/*
+ * Lists of buckets over single items, for sources with costs to begin with: `all` is the least of source + each *
+ * copies, modes[x] of source + each * (copies - how often stride x occurred); `least` that of all strides seen. When
+ * stride y comes, all modes but that of y rise by `each`, which is made good when they are met again.
+ */
+struct NAME(modes) {
+    VALUE all[LANES] __attribute__((aligned(64)));
+    VALUE least[LANES] __attribute__((aligned(64)));
+    VALUE *mode;
+};
+
+static inline __attribute__((always_inline)) void NAME(mode_step)(struct NAME(modes) *m, const VALUE *restrict source,
+                                                                  VALUE each, bool begins, size_t stride,
+                                                                  VALUE late, bool known)
+{
+    if (begins) {
+        NAME(fill)(m->all);
+        NAME(fill)(m->least);
+    } else {
+        VALUE *restrict mode = m->mode + stride * LANES;
+        SIMD
+        for (size_t k = 0; k < LANES; k++) {
+            VALUE t = (VALUE)((known ? mode[k] : INFINITE) + late), u = (VALUE)(m->least[k] + each);
+            t = m->all[k] < t ? m->all[k] : t;
+            mode[k] = t < INFINITE ? t : INFINITE;
+            m->least[k] = mode[k] < u ? mode[k] : u;
+        }
+    }
+    NAME(join)(m->all, source, each);
+}
+
+/* Offers every repetition of the block [i, i + q), whose least cost is `child`, to the roots of lane k. */
+static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t child, const uint32_t *x, size_t k,
+                        VALUE *root)
 {
     const struct espi_costs *costs = &work->dense->costs;
     const int64_t *disp = work->dense->disp;
     size_t n = work->dense->n, c = 2;
-    if (i + 2 * q > n || x[i + q] < q) {
-        return;
-    }
     struct tally tally = {.stride = difference(disp[i + q], disp[i])};
-    if (work->runs_win && work->run_end[i] - i >= 2 * q) {
-        c = (work->run_end[i] - i) / q + 1; /* what lies inside the run can not be improved */
+    if (work->run_end[i] - i >= 2 * q) {
+        c = (work->run_end[i] - i) / q + 1; /* what lies inside the run is known */
         tally.most = c - 2;
     }
-    for (size_t at = i + (c - 1) * q; at + q <= n && x[at] >= q; at += q, c++) {
+    for (size_t at = i + (c - 1) * q; q > 1 && at + q <= n && x[at] >= q; at += q, c++) {
         tally_add(work, &tally, difference(disp[at], disp[at - q]));
         int64_t cost = costs->idx + (int64_t)c * costs->idx_each;
         if (tally.most == c - 1 && costs->vec < cost) {
@@ -85,86 +173,281 @@ static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t chi
             cost = buckets < cost ? buckets : cost;
         }
         cost += child;
-        if (cost < row[at + q]) {
-            row[at + q] = (VALUE)cost;
+        if (cost < root[(at + q) * LANES + k]) {
+            root[(at + q) * LANES + k] = (VALUE)cost;
+            work->roots[at + q] |= UINT32_C(1) << k;
         }
     }
     if (work->dense->set == ESPI_SET_EXTENDED) {
         const int64_t *bucket = work->bucket;
+        for (c = 2; i + c * q <= n && x[i + (c - 1) * q] >= q; c++) {
+        }
         espi_buckets_fewest(disp + i, q, c - 1, work->bucket);
         for (c = 2; bucket[c] != 0; c++) {
             int64_t cost = child + costs->bucket + bucket[c] * costs->bucket_each;
-            if (cost < row[i + c * q]) {
-                row[i + c * q] = (VALUE)cost;
+            if (cost < root[(i + c * q) * LANES + k]) {
+                root[(i + c * q) * LANES + k] = (VALUE)cost;
+                work->roots[i + c * q] |= UINT32_C(1) << k;
             }
         }
     }
 }
 
-static void NAME(solve)(const struct work *work)
+/* What is known of row i before it is filled: single items, strided runs, where blocks repeat. */
+static void NAME(begin_row)(const struct work *work, size_t i, size_t k, VALUE *root)
 {
     const struct espi_dense *dense = work->dense;
     const struct espi_costs *costs = &dense->costs;
-    size_t n = dense->n;
-    VALUE *edge = dense->edge, *best = dense->best, *f[TILE], *row[TILE];
-    void (*relax)(const VALUE *, const VALUE *const *, size_t, VALUE *) = NAME(relax_any);
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        relax = NAME(relax_avx2);
+    const uint32_t *x = work->x[k];
+    const int64_t *run = work->run[dense->symbol[i]];
+    size_t n = dense->n, end = work->run_end[i];
+    uint32_t bit = UINT32_C(1) << k;
+    root[(i + 1) * LANES + k] = NAME(clamp)(run[1]);
+    work->roots[i + 1] |= bit;
+    for (size_t e = i + 2; e <= end; e++) {
+        int64_t plain = least_of(work->uniform, costs->idx + (int64_t)(e - i) * costs->idx_each) + run[1];
+        root[e * LANES + k] = NAME(clamp)(run[e - i]);
+        if (run[e - i] < plain) {
+            work->roots[e] |= bit;
+        }
     }
-#endif
-    for (int k = 0; k < TILE; k++) {
-        f[k] = (VALUE *)work->rows + (size_t)k * (n + 1);
-        row[k] = (VALUE *)work->rows + (size_t)(TILE + k) * (n + 1);
-    }
-    for (size_t todo = n; todo > 0;) {
-        size_t top = todo - 1, rows = todo < TILE ? todo : TILE, low = todo - rows;
-        const VALUE *shared[TILE];
-        for (size_t k = 0; k < TILE; k++) {
-            size_t i = top - k;
-            shared[k] = f[k < rows ? k : 0] + top + 1;
-            if (k < rows) {
-                extend(work, i, work->x[(k + TILE - 1) % TILE], work->x[k]);
-                for (size_t e = i; e <= n; e++) {
-                    row[k][e] = INFINITE;
-                }
-                row[k][i + 1] = (VALUE)dense->weight[dense->symbol[i]];
-                for (size_t e = i + 2; work->runs_win && e <= work->run_end[i]; e++) {
-                    row[k][e] = (VALUE)(row[k][i + 1] + costs->vec);
-                }
-                f[k][i] = 0;
+    for (size_t q = dense->set == ESPI_SET_EXTENDED ? 1 : 2; i + 2 * q <= n; q++) {
+        if (x[i + q] >= q) {
+            size_t inside = (end - i) / q, at = i + inside * q;
+            if (inside < 2 || (at + q <= n && x[at] >= q)) {
+                work->squares[i + q] |= bit;
             }
         }
-        for (size_t e = low + 1; e <= n; e++) {
-            VALUE *column = edge + e * (e - 1) / 2, *best_column = best + e * (e - 1) / 2, from[TILE];
-            bool relaxed = false;
-            for (size_t k = e > top ? 0 : top - e + 1; k < rows; k++) {
-                size_t i = top - k;
-                VALUE own = row[k][e];
-                int64_t cost = own + costs->struc_each;
-                VALUE least = cost < INFINITE ? (VALUE)cost : INFINITE;
-                column[i] = least;
-                if (e - i > 1 && cost > work->two_edges) {
-                    for (size_t j = i + 1; j <= top && j < e; j++) {
-                        VALUE sum = (VALUE)(f[k][j] + column[j]);
-                        least = sum < least ? sum : least;
-                    }
-                    if (e > top + 1) {
-                        if (!relaxed) {
-                            relax(column + top + 1, shared, e - top - 1, from);
-                            relaxed = true;
-                        }
-                        least = from[k] < least ? from[k] : least;
-                    }
-                }
-                f[k][e] = least;
-                cost = least + costs->struc < own ? least + costs->struc : own;
-                best_column[i] = (VALUE)cost;
-                NAME(offer)(work, i, e - i, cost, work->x[k], row[k]);
-            }
-        }
-        todo = low;
     }
 }
 
+static bool NAME(keep)(struct NAME(list) *list, size_t from, VALUE cost)
+{
+    uint32_t block = (uint32_t)(from / BLOCK);
+    if (list->n == list->cap) {
+        size_t cap = list->cap < 8 ? 8 : 2 * list->cap;
+        struct NAME(candidate) *grown = realloc(list->at, cap * sizeof *grown);
+        if (grown == NULL) {
+            return false;
+        }
+        list->at = grown;
+        list->cap = cap;
+    }
+    if (list->chunks == 0 || list->chunk[list->chunks - 1].block != block) {
+        if (list->chunks == list->chunk_cap) {
+            size_t cap = list->chunk_cap < 4 ? 4 : 2 * list->chunk_cap;
+            struct NAME(chunk) *grown = realloc(list->chunk, cap * sizeof *grown);
+            if (grown == NULL) {
+                return false;
+            }
+            list->chunk = grown;
+            list->chunk_cap = cap;
+        }
+        list->chunk[list->chunks++] = (struct NAME(chunk)){block, 0, INFINITE};
+    }
+    struct NAME(chunk) *chunk = &list->chunk[list->chunks - 1];
+    chunk->n++;
+    chunk->least = cost < chunk->least ? cost : chunk->least;
+    list->least = list->n == 0 || cost < list->least ? cost : list->least;
+    list->at[list->n++] = (struct NAME(candidate)){(uint32_t)from, cost};
+    return true;
+}
+
+struct NAME(tile) {
+    const struct work *work;
+    size_t top, low;
+    VALUE *f, *root;  /* vectors per column: f_i(e), and R(i, e) but for idx and idxbuc over items */
+    VALUE *block;     /* per BLOCK columns: the least of f */
+    VALUE *edge, *path; /* of the tables */
+    struct NAME(list) *list; /* per column */
+    uint64_t stamp;
+};
+
+static inline __attribute__((always_inline)) bool NAME(columns)(struct NAME(tile) *t)
+{
+    const struct work *work = t->work;
+    const struct espi_dense *dense = work->dense;
+    const struct espi_costs *costs = &dense->costs;
+    const uint32_t *symbol = dense->symbol, *stride = work->stride;
+    size_t top = t->top, low = t->low, stretch = low;
+    VALUE *f = t->f;
+    VALUE uniform[LANES] __attribute__((aligned(64))), idx[LANES] __attribute__((aligned(64)));
+    VALUE own_idx[LANES] __attribute__((aligned(64))), source[LANES] __attribute__((aligned(64)));
+    VALUE none[LANES] __attribute__((aligned(64))), least[LANES] __attribute__((aligned(64)));
+    VALUE own[LANES] __attribute__((aligned(64))), enough[LANES] __attribute__((aligned(64)));
+    static const VALUE nothing[LANES];
+    VALUE idx_each = NAME(clamp)(costs->idx_each), buc_each = NAME(clamp)(costs->idxbuc_each);
+    VALUE struc = NAME(clamp)(costs->struc), struc_each = NAME(clamp)(costs->struc_each);
+    bool buckets = dense->set != ESPI_SET_BASIC, own_lists = true;
+    struct NAME(modes) all = {.mode = work->modes[0]}, mine = {.mode = work->modes[1]};
+    NAME(fill)(uniform);
+    NAME(fill)(idx);
+    NAME(fill)(own_idx);
+    NAME(fill)(none);
+    NAME(fill)(all.all);
+    NAME(fill)(all.least);
+    NAME(fill)(mine.all);
+    NAME(fill)(mine.least);
+    NAME(fill)(f + low * LANES);
+    f[low * LANES + (top - low)] = 0;
+    for (size_t b = low / BLOCK; b <= dense->n / BLOCK; b++) {
+        NAME(fill)(t->block + b * LANES);
+    }
+    NAME(lower)(t->block + low / BLOCK * LANES, f + low * LANES, 0);
+    for (size_t e = low + 1; e <= dense->n; e++) {
+        const VALUE *before = f + (e - 1) * LANES;
+        int64_t weight = dense->weight[symbol[e - 1]];
+        bool begins = e == low + 1 || symbol[e - 1] != symbol[e - 2];
+        if (begins) {
+            stretch = e;
+            NAME(fill)(uniform);
+            NAME(fill)(idx);
+            NAME(fill)(own_idx);
+            own_lists = own_lists && e - 1 <= top;
+        } else {
+            if (e - 1 > stretch && stride[e - 1] != stride[e - 2]) {
+                NAME(fill)(uniform);
+            }
+            NAME(join)(uniform, f + (e - 2) * LANES, 0);
+        }
+        NAME(fill)(source);
+        if (e - 1 <= top) {
+            source[top - (e - 1)] = 0;
+        }
+        /* Paths whose last edge is a list of items, or a uniform node over some. */
+        NAME(fill)(least);
+        NAME(join)(idx, before, idx_each);
+        NAME(lower)(least, idx, NAME(clamp)(costs->idx + weight + costs->struc_each));
+        NAME(lower)(least, uniform, NAME(clamp)(work->uniform + weight + costs->struc_each));
+        VALUE late = 0;
+        bool known = false;
+        if (buckets) {
+            if (!begins) {
+                uint64_t *touched = &work->touched[stride[e - 1]];
+                known = *touched > t->stamp + stretch;
+                late = known ? NAME(clamp)((int64_t)(t->stamp + e - *touched - 1) * costs->idxbuc_each) : 0;
+                *touched = t->stamp + e;
+            }
+            NAME(mode_step)(&all, before, buc_each, begins, stride[e - 1], late, known);
+            NAME(lower)(least, all.least, NAME(clamp)(costs->idxbuc + weight + costs->struc_each));
+        }
+        /* The segments as lists themselves. */
+        VALUE *restrict root = t->root + e * LANES;
+        memcpy(own, root, sizeof own);
+        if (own_lists) {
+            NAME(join)(own_idx, source, idx_each);
+            NAME(lower)(own, own_idx, NAME(clamp)(costs->idx + weight));
+            if (buckets) {
+                NAME(mode_step)(&mine, source, buc_each, begins, stride[e - 1], late, known);
+                NAME(lower)(own, mine.least, NAME(clamp)(costs->idxbuc + weight));
+            }
+        }
+        /* Candidates, but not where the segments themselves, as edges, are as good as any path that uses them. */
+        const struct NAME(list) *list = &t->list[e];
+        memcpy(enough, least, sizeof enough);
+        NAME(lower)(enough, own, struc_each);
+        if (list->n > 0 && NAME(below)(nothing, NAME(clamp)(list->least + work->one_edge), enough)) {
+            const struct NAME(candidate) *c = list->at;
+            for (size_t at = 0; at < list->chunks; c += list->chunk[at++].n) {
+                if (NAME(below)(t->block + list->chunk[at].block * LANES, list->chunk[at].least, enough)) {
+                    NAME(relax)(least, f, c, list->chunk[at].n);
+                    NAME(lower)(enough, least, 0);
+                }
+            }
+        }
+        for (uint32_t left = work->roots[e]; left != 0; left &= left - 1) {
+            size_t k = (size_t)__builtin_ctz(left);
+            int64_t cost = (int64_t)root[k] + costs->struc_each;
+            if (cost < least[k]) {
+                if (!NAME(keep)(&t->list[e], top - k, (VALUE)cost)) {
+                    return false;
+                }
+                NAME(lower)(least, f + (top - k) * LANES, (VALUE)cost);
+            }
+        }
+        VALUE *restrict edge = t->edge + (e - low - 1) * LANES;
+        VALUE *restrict now = f + e * LANES;
+        memcpy(t->path + (e - low - 1) * LANES, least, sizeof least);
+        SIMD
+        for (size_t k = 0; k < LANES; k++) {
+            VALUE with = (VALUE)(own[k] + struc_each);
+            now[k] = least[k];
+            edge[k] = with < INFINITE ? with : INFINITE;
+        }
+        if (e <= top) {
+            now[top - e] = 0;
+        }
+        NAME(lower)(t->block + e / BLOCK * LANES, now, 0);
+        for (uint32_t left = work->squares[e]; left != 0; left &= left - 1) {
+            size_t k = (size_t)__builtin_ctz(left), i = top - k;
+            int64_t parts = (int64_t)least[k] + struc, cost = parts < own[k] ? parts : own[k];
+            NAME(offer)(work, i, e - i, cost, work->x[k], k, t->root);
+        }
+    }
+    return true;
+}
+
+static bool NAME(columns_any)(struct NAME(tile) *t)
+{
+    return NAME(columns)(t);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static bool NAME(columns_avx2)(struct NAME(tile) *t)
+{
+    return NAME(columns)(t);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vl"))) static bool NAME(columns_avx512)(struct NAME(tile) *t)
+{
+    return NAME(columns)(t);
+}
+#endif
+
+/* False when there is no memory for the candidates. */
+static bool NAME(solve)(const struct work *work)
+{
+    const struct espi_dense *dense = work->dense;
+    size_t n = dense->n, lists = n + 1;
+    bool done = true;
+    struct NAME(tile) t = {.work = work, .f = work->rows, .edge = dense->edge, .path = dense->path, .stamp = n + 1};
+    bool (*columns)(struct NAME(tile) *) = NAME(columns_any);
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl")) {
+        columns = NAME(columns_avx512);
+    } else if (__builtin_cpu_supports("avx2")) {
+        columns = NAME(columns_avx2);
+    }
+#endif
+    t.root = t.f + (n + 1) * LANES;
+    t.block = t.root + (n + 1) * LANES;
+    t.list = calloc(lists, sizeof *t.list);
+    for (size_t todo = n; todo > 0 && done && t.list != NULL; todo = t.low) {
+        size_t rows = todo < LANES ? todo : LANES;
+        t.top = todo - 1;
+        t.low = todo - rows;
+        for (size_t e = t.low; e <= n; e++) {
+            NAME(fill)(t.root + e * LANES);
+            work->squares[e] = work->roots[e] = 0;
+        }
+        for (size_t k = 0; k < rows; k++) {
+            extend(work, t.top - k, work->x[(k + LANES - 1) % LANES], work->x[k]);
+            NAME(begin_row)(work, t.top - k, k, t.root);
+        }
+        done = columns(&t);
+        t.stamp += n + 1;
+        t.edge += (n - t.low) * LANES;
+        t.path += (n - t.low) * LANES;
+    }
+    for (size_t e = 0; t.list != NULL && e < lists; e++) {
+        free(t.list[e].at);
+        free(t.list[e].chunk);
+    }
+    done = done && t.list != NULL;
+    free(t.list);
+    return done;
+}
+
 #undef INFINITE
+#undef LANES

@@ -137,7 +137,7 @@ static espi_status sparse(struct espi_arena *arena, const struct espi_typemap *m
     uint64_t limit = UINT64_C(10000000) + 20 * (uint64_t)map->n;
     if (map->n <= options->exact_limit) {
         uint64_t thousands = map->n / 1000 + 1, n = map->n;
-        limit = 3000000 + (thousands < 1000 ? n * n * n / 2000 : UINT32_MAX);
+        limit = 500000 + (thousands < 1000 ? n * n * n / 8000 : UINT32_MAX);
     } else if (options->budget_ns > 0) {
         limit = options->budget_ns / 10 + 1;
     }
