@@ -287,7 +287,8 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
     }
     for (int i = 0; i < c->size; i++) {
         int64_t n = espi_blocks_count(b, i), bytes;
-        if (n < 0 || __builtin_mul_overflow(n, b->size, &bytes) || __builtin_add_overflow(total, bytes, &total))
+        if (n < 0 || __builtin_mul_overflow(n, b->size, &bytes) || __builtin_add_overflow(total, bytes, &total) ||
+            (n > 0 && (void *)b->buf == MPI_IN_PLACE))
             return false;
     }
     c->total = total;
@@ -308,6 +309,21 @@ static int64_t count_arg(const struct call *c, int position)
     return c->row->large ? (int64_t)c->args[position] : (int64_t)(int)c->args[position];
 }
 
+/* MPICH refuses a root's own block that is given twice, in place of MPI_IN_PLACE. It looks for the second in steps of
+   the type's size, not of its extent. */
+static bool given_twice(const struct call *c)
+{
+    int64_t count = espi_blocks_count(&c->blocks, c->root), from = c->blocks.each * c->root;
+    if (!c->own.buf || c->own.type != c->blocks.type || c->own.count == 0 || count == 0)
+        return false;
+    if (!c->blocks.counts && c->own.count != count)
+        return false;
+    if (c->blocks.displs)
+        from = c->row->large ? (int64_t)((const MPI_Aint *)c->blocks.displs)[c->root]
+                             : ((const int *)c->blocks.displs)[c->root];
+    return (uintptr_t)c->own.buf == (uintptr_t)c->blocks.buf + (uintptr_t)from * (uintptr_t)c->blocks.size;
+}
+
 /* False: an argument that MPI refuses. All four functions have the sending side first, then the receiving side, root
    and communicator. */
 static bool read_call(struct call *c)
@@ -322,7 +338,8 @@ static bool read_call(struct call *c)
     c->own.in_place = at_root && (void *)c->args[own] == MPI_IN_PLACE;
     if (c->own.in_place)
         return true;
-    return read_block(&c->own, (void *)c->args[own], count_arg(c, own + 1), (MPI_Datatype)c->args[own + 2]);
+    return read_block(&c->own, (void *)c->args[own], count_arg(c, own + 1), (MPI_Datatype)c->args[own + 2]) &&
+           !(at_root && given_twice(c));
 }
 
 static enum espi_lease_family family_of(enum espi_fn fn)
@@ -389,7 +406,8 @@ static __attribute__((noinline)) espi_word leased_call(struct espi_thread *threa
         return library(thread, fn, args, next);
     if (c.rank == c.root && state->sizes)
         for (int i = 0; i < c.size; i++)
-            state->sizes[i] = espi_blocks_bytes(&c.blocks, i);
+            /* A refused call says nothing of the sizes: planned for none, the others' data would never be taken. */
+            state->sizes[i] = refused && lease->planned ? lease->planned[i] : espi_blocks_bytes(&c.blocks, i);
     bool renewed = lease->calls > 0 && lease->remaining == 0;
     if (renewed)
         espi_count(mine->stats, ESPI_COUNT_tree_leases, 1);

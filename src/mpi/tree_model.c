@@ -1,9 +1,11 @@
 #include "mpi/tree_model.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "commtree/modelfit.h"
@@ -36,7 +38,8 @@ const char *espi_model_source_text(enum espi_model_source source)
 static void read_file(const char *path, struct espi_level_models *models)
 {
     struct espi_modelfile_error error;
-    FILE *file = fopen(path, "r");
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not stop the run */
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     char *text = file ? malloc(FILE_MOST) : NULL;
     size_t len = text ? fread(text, 1, FILE_MOST, file) : 0;
     memset(models, 0, sizeof *models);
@@ -54,6 +57,8 @@ static void read_file(const char *path, struct espi_level_models *models)
     free(text);
     if (file)
         fclose(file);
+    else if (descriptor >= 0)
+        close(descriptor);
 }
 
 /* ---- by measurement ---- */

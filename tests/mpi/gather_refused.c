@@ -94,6 +94,24 @@ int main(int argc, char **argv)
     }
     good_calls("after calls with a negative count", 3);
 
+    /* Of the root: its own block given twice, and MPI_IN_PLACE where all blocks should be. */
+    for (int k = 0; k < 4; k++) {
+        reset();
+        double *own = rank == 0 && k < 2 ? all : mine, *whole = rank == 0 && k >= 2 ? MPI_IN_PLACE : all;
+        if (k % 2 == 0)
+            class = class_of(MPI_Gatherv(own, EACH, MPI_DOUBLE, whole, counts, displs, MPI_DOUBLE, 0, comm));
+        else
+            class = class_of(MPI_Scatterv(whole, counts, displs, MPI_DOUBLE, own, EACH, MPI_DOUBLE, 0, comm));
+        check(k < 2 ? "own block twice" : "MPI_IN_PLACE for all blocks", rank > 0 || class == MPI_ERR_BUFFER);
+        good_calls("after a refused buffer", 3);
+        if (k % 2 == 0) {
+            reset();
+            class = class_of(MPI_Gather(own, EACH, MPI_DOUBLE, whole, EACH, MPI_DOUBLE, 0, comm));
+            check(k < 2 ? "own block twice" : "MPI_IN_PLACE for all blocks", rank > 0 || class == MPI_ERR_BUFFER);
+            good_calls("after a refused buffer of MPI_Gather", 3);
+        }
+    }
+
     /* The root's own block is too short for what it sends to itself. */
     reset();
     counts[0] = EACH / 2;
