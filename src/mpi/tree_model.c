@@ -38,7 +38,8 @@ const char *espi_model_source_text(enum espi_model_source source)
 static void read_file(const char *path, struct espi_level_models *models)
 {
     struct espi_modelfile_error error;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not stop the run */
+    /* A pipe without a writer must not stop the run. */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     char *text = file ? malloc(FILE_MOST) : NULL;
     size_t len = text ? fread(text, 1, FILE_MOST, file) : 0;
