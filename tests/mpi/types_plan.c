@@ -250,6 +250,11 @@ START_TEST(recorded)
     ck_assert_uint_eq(atomic_load(&record->uses), USES);
     ck_assert_uint_eq(atomic_load(&record->elements), USES * ITEMS);
     ck_assert_uint_eq(atomic_load(&record->bytes), USES * ITEMS * 24 * sizeof(int));
+    type = regular(1000); /* another life, with the same handle as a rule, counts from 0 */
+    ck_assert_int_ne(espi_types_better(&thread, type, ITEMS, true), type);
+    MPI_Type_free(&type);
+    ck_assert_uint_eq(atomic_load(&record->uses), USES + 1);
+    ck_assert_uint_eq(atomic_load(&record->elements), (USES + 1) * ITEMS);
     espi_types_stop();
 }
 END_TEST
@@ -302,6 +307,28 @@ START_TEST(told)
     ck_assert_uint_eq(uses, 40);
     ck_assert_uint_eq(bytes, 40 * 2 * 24 * sizeof(int));
     espi_types_stop();
+}
+END_TEST
+
+/* Not known: what was duplicated from a type that is not, and after a stop whatever was. Without a cheaper tree the
+   program's own type stays. */
+START_TEST(left_alone)
+{
+    MPI_Datatype type, other;
+
+    start(ESPI_MODE_ALWAYS);
+    MPI_Type_vector(10, 1, 3, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_dup(type, &other);
+    espi_types_duped(&thread, type, other);
+    ck_assert(!espi_types_known(&thread, other));
+    espi_types_committed(&thread, type);
+    ck_assert_int_eq(espi_types_better(&thread, type, 1, true), type);
+    ck_assert(espi_types_known(&thread, type));
+    espi_types_stop();
+    ck_assert(!espi_types_known(&thread, type));
+    MPI_Type_free(&other);
+    MPI_Type_free(&type);
 }
 END_TEST
 
@@ -417,6 +444,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, recorded);
     tcase_add_test(tcase, forgotten);
     tcase_add_test(tcase, told);
+    tcase_add_test(tcase, left_alone);
     tcase_add_test(tcase, pending);
     tcase_add_test(tcase, automatic);
     tcase_add_test(tcase, off);
