@@ -260,19 +260,3 @@ double oracle_binary(const struct espi_commtree_problem *problem)
     return problem->root == ESPI_COMMTREE_BEST ? binary_any(0, problem->p - 1)
                                                : binary_root(0, problem->p - 1, problem->root);
 }
-
-int run_tests(const char *name, const TTest *const *tests, int n)
-{
-    random_seed(name);
-    Suite *suite = suite_create(name);
-    TCase *tc = tcase_create("trees");
-    tcase_set_timeout(tc, 240);
-    for (int x = 0; x < n; x++)
-        tcase_add_test(tc, tests[x]);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}

@@ -26,7 +26,4 @@ void expect_time(double got, double want, const char *what, const struct espi_co
 double oracle_optimal(const struct espi_commtree_problem *problem);
 double oracle_binary(const struct espi_commtree_problem *problem);
 
-/* Runs the tests as one suite; the program's exit code. */
-int run_tests(const char *name, const TTest *const *tests, int n);
-
 #endif

@@ -6,6 +6,7 @@
 #include "oracle.h"
 #include "plain.h"
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/anytime.h"
 #include "reconstruct/parts.h"
 
@@ -196,19 +197,5 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-anytime");
-    Suite *suite = suite_create("anytime");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 600);
-    tcase_add_test(tests, all_small_maps);
-    tcase_add_test(tests, random_maps);
-    tcase_add_test(tests, budgets);
-    tcase_add_test(tests, the_input_stays);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_VERBOSE);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-anytime", 600, setup, teardown, all_small_maps, random_maps, budgets, the_input_stays);
 }

@@ -7,6 +7,7 @@
 
 #include "commtree_support.h"
 #include "random.h"
+#include "runner.h"
 
 static const char *reference_file;
 
@@ -179,5 +180,5 @@ int main(void)
     const char *folder = getenv("srcdir");
     snprintf(path, sizeof path, "%s/tests/unit/data/gather-trees-alpha100.tsv", folder ? folder : ".");
     reference_file = path;
-    return run_tests("test-commtree", tests, (int)(sizeof tests / sizeof *tests));
+    return run_suite("test-commtree", 240, NULL, NULL, tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -7,6 +7,7 @@
 
 #include "commtree_support.h"
 #include "random.h"
+#include "runner.h"
 
 START_TEST(wrong_arguments)
 {
@@ -273,5 +274,5 @@ int main(void)
         joins_in_any_order,
         choices,
     };
-    return run_tests("test-commtree-api", tests, (int)(sizeof tests / sizeof *tests));
+    return run_suite("test-commtree-api", 240, NULL, NULL, tests, (int)(sizeof tests / sizeof *tests));
 }

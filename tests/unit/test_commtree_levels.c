@@ -7,6 +7,7 @@
 
 #include "commtree_support.h"
 #include "random.h"
+#include "runner.h"
 
 static struct espi_commtree_links links;
 
@@ -336,5 +337,5 @@ int main(void)
         levels_of_many_ranks,
         wrong_levels,
     };
-    return run_tests("test-commtree-levels", tests, (int)(sizeof tests / sizeof *tests));
+    return run_suite("test-commtree-levels", 240, NULL, NULL, tests, (int)(sizeof tests / sizeof *tests));
 }

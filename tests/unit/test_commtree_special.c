@@ -7,6 +7,7 @@
 
 #include "commtree_support.h"
 #include "random.h"
+#include "runner.h"
 
 /* ---- out of order: the reduction from PARTITION (doc/gather-trees.md, "Trees out of order") ---- */
 
@@ -283,5 +284,5 @@ int main(void)
         two_sizes_where_the_form_does_not_hold,
         broadcast_is_optimal,
     };
-    return run_tests("test-commtree-special", tests, (int)(sizeof tests / sizeof *tests));
+    return run_suite("test-commtree-special", 240, NULL, NULL, tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -6,6 +6,7 @@
 
 #include "pack/copy.h"
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/transpack.h"
 #include "reconstruct/zip.h"
 
@@ -328,21 +329,6 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-copy");
-    Suite *suite = suite_create("copies from layout to layout");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, nests_of_one_type);
-    tcase_add_test(tcase, records);
-    tcase_add_test(tcase, records_to_arrays);
-    tcase_add_test(tcase, transpositions);
-    tcase_add_test(tcase, huge);
-    tcase_add_test(tcase, bad_pairs);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-copy", 300, setup, teardown, nests_of_one_type, records, records_to_arrays, transpositions,
+                     huge, bad_pairs);
 }

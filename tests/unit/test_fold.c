@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/parts.h"
 
@@ -171,20 +172,6 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-fold");
-    Suite *suite = suite_create("fold");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, twenty_displacements_used_four_times);
-    tcase_add_test(tests, found_in_a_type_map);
-    tcase_add_test(tests, small_cases);
-    tcase_add_test(tests, time_is_that_of_the_different_nodes);
-    tcase_add_test(tests, random_trees);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_VERBOSE);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-fold", 120, NULL, teardown, twenty_displacements_used_four_times, found_in_a_type_map,
+                     small_cases, time_is_that_of_the_different_nodes, random_trees);
 }

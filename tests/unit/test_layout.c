@@ -5,6 +5,7 @@
 
 #include "layout/layout.h"
 #include "random.h"
+#include "runner.h"
 
 static struct espi_arena arena;
 
@@ -340,28 +341,8 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-layout");
-    Suite *suite = suite_create("layout");
-    TCase *tcase = tcase_create("layout");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, arena_gives_aligned_memory);
-    tcase_add_test(tcase, status_texts_differ);
-    tcase_add_test(tcase, base_types_are_found);
-    tcase_add_test(tcase, base_types_are_added);
-    tcase_add_test(tcase, nodes_know_their_bounds);
-    tcase_add_test(tcase, constructors_check_their_domain);
-    tcase_add_test(tcase, depth_is_bounded);
-    tcase_add_test(tcase, huge_types_stay_small);
-    tcase_add_test(tcase, costs_add_up);
-    tcase_add_test(tcase, parser_says_what_is_wrong);
-    tcase_add_test(tcase, printer_shortens);
-    tcase_add_test(tcase, random_trees_hold_together);
-    tcase_add_test(tcase, copies_keep_sharing);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return RUN_SUITE("test-layout", 60, setup, teardown, arena_gives_aligned_memory, status_texts_differ,
+                     base_types_are_found, base_types_are_added, nodes_know_their_bounds,
+                     constructors_check_their_domain, depth_is_bounded, huge_types_stay_small, costs_add_up,
+                     parser_says_what_is_wrong, printer_shortens, random_trees_hold_together, copies_keep_sharing);
 }

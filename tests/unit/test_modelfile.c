@@ -10,6 +10,7 @@
 #include "commtree/modelfile.h"
 #include "commtree/modelfit.h"
 #include "random.h"
+#include "runner.h"
 
 static espi_status parse(const char *text, struct espi_level_models *models, struct espi_modelfile_error *error)
 {
@@ -221,22 +222,6 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-modelfile");
-    Suite *suite = suite_create("model");
-    TCase *tests = tcase_create("file and fit");
-    tcase_add_test(tests, levels);
-    tcase_add_test(tests, refused);
-    tcase_add_test(tests, any_bytes);
-    tcase_add_test(tests, round_trip);
-    tcase_add_test(tests, other_locales);
-    tcase_add_test(tests, lines);
-    tcase_add_test(tests, two_lines);
-    tcase_add_test(tests, model);
-    tcase_add_test(tests, quartile);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_SUITE("test-modelfile", 4, NULL, NULL, levels, refused, any_bytes, round_trip, other_locales, lines,
+                     two_lines, model, quartile);
 }

@@ -6,6 +6,7 @@
 
 #include "oracle.h"
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/parts.h"
 
 static struct espi_arena arena;
@@ -173,19 +174,6 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-normalize");
-    Suite *suite = suite_create("normalize");
-    TCase *tcase = tcase_create("normalize");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, huge_trees_are_never_flattened);
-    tcase_add_test(tcase, shared_subtrees_are_done_once);
-    tcase_add_test(tcase, random_trees_in_place);
-    tcase_add_test(tcase, bounded_method_keeps_its_promises);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return RUN_SUITE("test-normalize", 300, setup, teardown, huge_trees_are_never_flattened,
+                     shared_subtrees_are_done_once, random_trees_in_place, bounded_method_keeps_its_promises);
 }

@@ -6,6 +6,7 @@
 
 #include "oracle.h"
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/parts.h"
 
 static struct espi_arena arena;
@@ -263,22 +264,6 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-reconstruct");
-    Suite *suite = suite_create("reconstruct");
-    TCase *tcase = tcase_create("exact");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, known_layouts);
-    tcase_add_test(tcase, every_short_sequence);
-    tcase_add_test(tcase, strided_buckets);
-    tcase_add_test(tcase, random_sequences);
-    tcase_add_test(tcase, bad_arguments_are_refused);
-    tcase_add_test(tcase, far_displacements_hold);
-    tcase_add_test(tcase, extended_beyond_the_limit);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return RUN_SUITE("test-reconstruct", 300, setup, teardown, known_layouts, every_short_sequence, strided_buckets,
+                     random_sequences, bad_arguments_are_refused, far_displacements_hold, extended_beyond_the_limit);
 }

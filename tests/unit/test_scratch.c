@@ -6,6 +6,7 @@
 
 #include "base/scratch.h"
 #include "random.h"
+#include "runner.h"
 
 START_TEST(buffers_do_not_overlap)
 {
@@ -56,15 +57,5 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-scratch");
-    Suite *suite = suite_create("scratch");
-    TCase *tcase = tcase_create("all");
-    tcase_add_test(tcase, buffers_do_not_overlap);
-    tcase_add_test(tcase, a_buffer_is_used_again);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-scratch", 4, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again);
 }

@@ -4,6 +4,7 @@
 
 #include "layout/layout.h"
 #include "random.h"
+#include "runner.h"
 
 static struct espi_typemap flat(const struct espi_node *tree, int64_t shift)
 {
@@ -137,18 +138,6 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-slice");
-    Suite *suite = suite_create("slices and runs");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, slices_are_ranges_of_the_type_map);
-    tcase_add_test(tcase, slices_outside_are_refused);
-    tcase_add_test(tcase, slices_of_huge_vectors_stay_small);
-    tcase_add_test(tcase, runs_and_bases_agree_with_the_type_map);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-slice", 120, NULL, NULL, slices_are_ranges_of_the_type_map, slices_outside_are_refused,
+                     slices_of_huge_vectors_stay_small, runs_and_bases_agree_with_the_type_map);
 }

@@ -7,6 +7,7 @@
 #include "oracle.h"
 #include "plain.h"
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/sparse.h"
 
 static struct espi_typemap map;
@@ -198,21 +199,7 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-sparse");
     setvbuf(stdout, NULL, _IOLBF, 0);
-    Suite *suite = suite_create("sparse reconstruction");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 600);
-    tcase_add_test(tests, all_small_maps);
-    tcase_add_test(tests, plain_agrees_with_the_plainer);
-    tcase_add_test(tests, random_small_maps_and_costs);
-    tcase_add_test(tests, random_maps_default_costs);
-    tcase_add_test(tests, longer_maps_against_dense);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_VERBOSE);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-sparse", 600, setup, teardown, all_small_maps, plain_agrees_with_the_plainer,
+                     random_small_maps_and_costs, random_maps_default_costs, longer_maps_against_dense);
 }

@@ -6,6 +6,7 @@
 
 #include "oracle.h"
 #include "random.h"
+#include "runner.h"
 #include "reconstruct/transpack.h"
 
 enum { MOST = 24, BYTES = 1 << 16 };
@@ -344,23 +345,7 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-transpack");
-    Suite *suite = suite_create("transpacking");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, costs_of_pairs);
-    tcase_add_test(tcase, every_short_pair);
-    tcase_add_test(tcase, random_pairs_cost_the_least);
-    tcase_add_test(tcase, extended_set);
-    tcase_add_test(tcase, copies_as_the_maps_say);
-    tcase_add_test(tcase, a_transposition);
-    tcase_add_test(tcase, far_displacements);
-    tcase_add_test(tcase, bad_arguments_are_refused);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-transpack", 300, setup, teardown, costs_of_pairs, every_short_pair,
+                     random_pairs_cost_the_least, extended_set, copies_as_the_maps_say, a_transposition,
+                     far_displacements, bad_arguments_are_refused);
 }
