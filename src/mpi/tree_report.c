@@ -34,8 +34,8 @@ static const char *reason(const struct espi_lease *lease, const struct espi_sett
 }
 
 /* `calls` by the method of the lease, but for those that it lent to the library (a lease never begins with one). */
-static void count_calls(struct espi_lease_report *report, struct espi_stats_collective *record, const struct espi_lease *lease,
-                        int64_t calls)
+static void count_calls(struct espi_lease_report *report, struct espi_stats_collective *record,
+                        const struct espi_lease *lease, int64_t calls)
 {
     int64_t lent = lease->lent - report->lent;
     espi_stats_collective_count(record, report->method, (uint64_t)(calls - lent), 0);

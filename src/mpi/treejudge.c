@@ -2,7 +2,16 @@
 
 #include <string.h>
 
-enum { TRIAL = 6, WARM = 2, WARM_TURNS = 1, WARM_FIRST = 3, ROUNDS = 4, SHORTEST = 8, LONGEST = 1024, LONGEST_QUIET = 4096 };
+enum {
+    TRIAL = 6,
+    WARM = 2,
+    WARM_TURNS = 1,
+    WARM_FIRST = 3,
+    ROUNDS = 4,
+    SHORTEST = 8,
+    LONGEST = 1024,
+    LONGEST_QUIET = 4096
+};
 enum { FIRST_INTERVAL = 64, LAST_INTERVAL = 16384, FIRST_PATIENCE = 4096, LAST_PATIENCE = 1 << 20, MOST_EMPTY = 3 };
 
 /* Ratios of medians that are enough: where calls take all the same time, and where they do not. In between it falls
@@ -32,8 +41,8 @@ double espi_treejudge_median(const double *seconds, int n)
     return middle(sorted, n);
 }
 
-/* The sum of ranks of b is some standard deviations below what it would be if both came from one source. Eight and eight
-   come to 3.36 at most. */
+/* The sum of ranks of b is some standard deviations below what it would be if both came from one source. Eight and
+   eight come to 3.36 at most. */
 static bool is_below(const double *a, int na, const double *b, int nb, double deviations)
 {
     double wins = 0;
@@ -54,7 +63,8 @@ static double mean_of_most(const double *sorted, int n)
     return sum / most;
 }
 
-static enum espi_verdict verdict_in_turns(const double *a, int na, const double *b, int nb, int rounds, double clear, double noise)
+static enum espi_verdict verdict_in_turns(const double *a, int na, const double *b, int nb, int rounds, double clear,
+                                          double noise)
 {
     double ratio = middle(b, nb) / middle(a, na), means = mean_of_most(b, nb) / mean_of_most(a, na);
     double worse = ratio > means ? ratio : means;
@@ -65,8 +75,9 @@ static enum espi_verdict verdict_in_turns(const double *a, int na, const double 
     return rounds < ROUNDS && worse < (hope < 1.2 ? hope : 1.2) ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
 }
 
-enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held, const struct espi_judge_times *challenger,
-                                         int rounds, bool agreed, bool turns)
+enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
+                                         const struct espi_judge_times *challenger, int rounds, bool agreed,
+                                         bool turns)
 {
     double a[ESPI_JUDGE_KEPT], b[ESPI_JUDGE_KEPT];
     int na = held->n, nb = challenger->n;
@@ -232,7 +243,8 @@ static struct espi_judge_lease contest_anew(struct espi_treejudge *judge)
     return contest(judge, NULL, 0);
 }
 
-/* Times of a lease in turns, of both methods. Returns n, or 0 where some are missing: which is whose is not known then. */
+/* Times of a lease in turns, of both methods. Returns n, or 0 where some are missing: which is whose is not known
+   then. */
 static int take_turns(struct espi_treejudge *judge, const double *seconds, int n)
 {
     struct espi_judge_times both[2] = {{0}, {0}};

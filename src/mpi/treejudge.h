@@ -19,7 +19,8 @@
 
 enum { ESPI_JUDGE_MOST = 8, ESPI_JUDGE_SAMPLES = 16, ESPI_JUDGE_KEPT = 32 };
 
-/* Whether the library has the k-th counted call of a lease in turns, 0 <= k < ESPI_JUDGE_SAMPLES: pairs in changing order. */
+/* Whether the library has the k-th counted call of a lease in turns, 0 <= k < ESPI_JUDGE_SAMPLES: pairs in changing
+   order. */
 static inline bool espi_judge_turn(int64_t k)
 {
     return __builtin_parityll((unsigned long long)k) == 0;
@@ -48,8 +49,8 @@ struct espi_treejudge {
     int64_t patience;        /* calls by the library before trees are tried again */
 };
 
-/* What holds next: `skip` calls are not to be counted, none when `quiet`. `turns`: after these the library has the calls that
-   espi_judge_turn says, and all are to be counted, in this order. */
+/* What holds next: `skip` calls are not to be counted, none when `quiet`. `turns`: after these the library has the
+   calls that espi_judge_turn says, and all are to be counted, in this order. */
 struct espi_judge_lease {
     int candidate, skip;
     int64_t length;
@@ -68,7 +69,8 @@ bool espi_treejudge_settled(const struct espi_treejudge *judge);
    round's median was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more
    than the spread. */
 enum espi_verdict espi_treejudge_verdict(const struct espi_judge_times *held,
-                                         const struct espi_judge_times *challenger, int rounds, bool agreed, bool turns);
+                                         const struct espi_judge_times *challenger, int rounds, bool agreed,
+                                         bool turns);
 /* Of n >= 1 times, n <= ESPI_JUDGE_KEPT. */
 double espi_treejudge_median(const double *seconds, int n);
 

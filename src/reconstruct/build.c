@@ -253,7 +253,8 @@ static espi_status build_displaced(struct builder *b, const struct espi_node **o
                 }
             }
         }
-        consider(&best[l], (struct choice){.kind = ESPI_STRUC, .cost = dense->costs.struc + espi_dense_path(dense, 0, l)});
+        consider(&best[l],
+                 (struct choice){.kind = ESPI_STRUC, .cost = dense->costs.struc + espi_dense_path(dense, 0, l)});
     }
     *cost = best[n].cost;
     for (l = n; best[l].kind == ESPI_VEC || best[l].kind == ESPI_BUCKET; l = best[l].q) {

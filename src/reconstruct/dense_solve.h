@@ -25,7 +25,8 @@
  *     doc/reconstruction.md), as are the costs of [i, e) itself as idx or idxbuc; inside strided runs R comes from
  *     a table by length.
  *   - Another edge (j, e) counts only if it costs less than the best path from j to e without it, since that path can
- *     stand in its place in any path. Then it is a *candidate*, and is kept in the list of its column for the rows to come.
+ *     stand in its place in any path. Then it is a *candidate*, and is kept in the list of its column for the rows to
+ *     come.
  */
 
 #define INFINITE ((VALUE)(((int64_t)1 << (BITS - 2)) - 1)) /* twice that does not overflow */
@@ -83,7 +84,8 @@ static inline __attribute__((always_inline)) void NAME(fill)(VALUE *a)
 }
 
 /* Whether a + d < b anywhere. */
-static inline __attribute__((always_inline)) bool NAME(below)(const VALUE *restrict a, VALUE d, const VALUE *restrict b)
+static inline __attribute__((always_inline)) bool NAME(below)(const VALUE *restrict a, VALUE d,
+                                                              const VALUE *restrict b)
 {
     VALUE any = 0;
 #ifndef __clang__

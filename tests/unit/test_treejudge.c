@@ -15,7 +15,8 @@ struct world {
     double regimes;   /* relative height of a second state that lasts for some calls, for all candidates */
     int left;
     bool high;
-    const double *modes; /* of n_modes, one is multiplied: drawn when another method follows, and now and then, else kept */
+    const double
+        *modes; /* of n_modes, one is multiplied: drawn when another method follows, and now and then, else kept */
     int n_modes, last;
     double mode;
     double total, calls;
@@ -148,8 +149,9 @@ START_TEST(no_slower_tree)
 }
 END_TEST
 
-/* As seen on virtual hosts, several ranks to a processor: what a call takes depends on who begins late, that is locked while
-   calls by one method follow one another, and all methods have about the same modes. Six calls in a row are one sample. */
+/* As seen on virtual hosts, several ranks to a processor: what a call takes depends on who begins late, that is
+   locked while calls by one method follow one another, and all methods have about the same modes. Six calls in a row
+   are one sample. */
 START_TEST(locked_modes)
 {
     static const double seen[] = {12, 50, 70, 130};
@@ -158,14 +160,15 @@ START_TEST(locked_modes)
         int taken = 0, kept = 0, runs = 4000;
         for (int i = 0; i < runs; i++) {
             struct espi_treejudge judge;
-            struct world w = {.mean = {1, ratios[r]}, .noise = 0.05, .outliers = 0.02, .modes = seen, .n_modes = 4, .last = -1};
+            struct world w = {
+                .mean = {1, ratios[r]}, .noise = 0.05, .outliers = 0.02, .modes = seen, .n_modes = 4, .last = -1};
             struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 130);
             taken += judge.held == 1 && espi_treejudge_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
             play(&judge, &w, lease, 1000);
             kept += judge.held == 1 && judge.state != ESPI_JUDGE_LIBRARY;
         }
-        printf("locked modes, tree %.2f of the library: taken in %.2f %%, held after 1000 calls more in %.2f %%\n", ratios[r],
-               100.0 * taken / runs, 100.0 * kept / runs);
+        printf("locked modes, tree %.2f of the library: taken in %.2f %%, held after 1000 calls more in %.2f %%\n",
+               ratios[r], 100.0 * taken / runs, 100.0 * kept / runs);
         fflush(stdout);
         if (ratios[r] >= 1)
             ck_assert_double_le((double)taken / runs, 0.01);
@@ -182,11 +185,17 @@ START_TEST(close_modes)
     int taken = 0, equal = 0, runs = 4000;
     for (int i = 0; i < 2 * runs; i++) {
         struct espi_treejudge judge;
-        struct world w = {.mean = {1, i < runs ? 0.8 : 1}, .noise = 0.03, .outliers = 0.02, .modes = seen, .n_modes = 4, .last = -1};
+        struct world w = {.mean = {1, i < runs ? 0.8 : 1},
+                          .noise = 0.03,
+                          .outliers = 0.02,
+                          .modes = seen,
+                          .n_modes = 4,
+                          .last = -1};
         play(&judge, &w, begin(&judge, 2), 130);
         *(i < runs ? &taken : &equal) += judge.held == 1 && judge.state != ESPI_JUDGE_LIBRARY;
     }
-    printf("close modes: a tree of 0.8 is taken in %.2f %%, an equal one in %.2f %%\n", 100.0 * taken / runs, 100.0 * equal / runs);
+    printf("close modes: a tree of 0.8 is taken in %.2f %%, an equal one in %.2f %%\n", 100.0 * taken / runs,
+           100.0 * equal / runs);
     fflush(stdout);
     ck_assert_double_ge((double)taken / runs, 0.8);
     ck_assert_double_le((double)equal / runs, 0.01);
