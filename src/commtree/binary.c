@@ -86,8 +86,8 @@ static double family_best(const struct binary *b, const struct espi_triangle *tr
     }
     while (f->cross < e - 1 && f->first[f->cross - lo] < u[f->cross + 1])
         f->cross++;
-    int with_data = espi_min(e - 1, b->last[e] - 1);
-    while (f->pushed < with_data) {
+    /* Where nothing is to be sent these values are too large, but then `empty` below has a smaller one. */
+    while (f->pushed < e - 1) {
         int k = ++f->pushed;
         double value = f->first[k - lo] - b->beta * (double)b->sum[k + 1];
         while (f->back >= f->front && f->least[f->back] >= value)
@@ -101,9 +101,8 @@ static double family_best(const struct binary *b, const struct espi_triangle *tr
         best = u[f->cross] + cost(b, f->cross, e);
     if (f->front <= f->back)
         best = espi_min(best, f->least[f->front] + b->alpha + b->beta * (double)b->sum[e + 1]);
-    int empty = f->cross > b->last[e] ? f->cross : b->last[e];
-    if (empty < start)
-        empty = start;
+    /* The crossing is not behind it: from there on the second part's time is 0. */
+    int empty = b->last[e] > start ? b->last[e] : start;
     if (empty < e)
         best = espi_min(best, espi_max(f->first[empty - lo], u[empty + 1]));
     return best;

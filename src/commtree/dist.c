@@ -50,9 +50,9 @@ espi_status espi_commtree_dist_fill(enum espi_commtree_dist dist, int p, int64_t
                                     int64_t *size)
 {
     __int128 sum = 0, wide = b;
-    int64_t spikes = p / rho;
     if (p < 1 || b < 0 || rho < 1 || (unsigned)dist >= ESPI_DISTS)
         return ESPI_ERR_ARGUMENT;
+    int64_t spikes = p / rho;
     for (int i = 0; i < p; i++) {
         __int128 m = 0;
         switch (dist) {

@@ -1,6 +1,6 @@
 /* Trees for blocks of two sizes, many small ones and some large ones.
 
-   Blocks of at least half the largest count as large. The small blocks between two large ones (or the root) are
+   Blocks of more than half the largest count as large. The small blocks between two large ones (or the root) are
    joined among themselves in rounds; each such run and each large block is then one item. The items go to the root
    in one of three ways, whichever is fastest: each by itself, or joined in rounds like equal blocks, counted from the
    first item or from the last. Where a large block takes longer than all the small ones together, and these lie at

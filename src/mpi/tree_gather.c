@@ -236,13 +236,9 @@ static int start_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const 
     bool straight = sub->n > 1;
     for (int i = 0; i < sub->n && straight; i++)
         straight = espi_blocks_bytes(blocks, ranks[i]) == plan->size[sub->first + i];
-    if (straight && espi_blocks_joined(blocks, ranks, sub->n)) {
-        int from = 0;
-        while (from < sub->n - 1 && espi_blocks_bytes(blocks, ranks[from]) == 0)
-            from++;
-        return espi_tree_irecv(espi_blocks_at(blocks, ranks[from]), room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm,
+    if (straight && espi_blocks_joined(blocks, ranks, sub->n)) /* each has data, so they begin with the first */
+        return espi_tree_irecv(espi_blocks_at(blocks, ranks[0]), room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm,
                                request);
-    }
     a->memory = espi_scratch_get((size_t)room);
     return a->memory ? espi_tree_irecv(a->memory, room, MPI_PACKED, sub->rank, MPI_ANY_TAG, comm, request)
                      : MPI_ERR_NO_MEM;

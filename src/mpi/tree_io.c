@@ -94,6 +94,7 @@ int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MP
 {
     if (bytes > room)
         return MPI_ERR_TRUNCATE;
+    /* MPI_Unpack is promised to work for whole elements only (MPICH's stops where the bytes end, so it would do). */
     if (dense || bytes == room)
         return espi_tree_unpack(from, bytes, buf, count, type, dense, comm);
     return espi_tree_copy(from, bytes, MPI_PACKED, buf, count, type, false, bytes, rank, comm);

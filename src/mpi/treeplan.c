@@ -65,7 +65,7 @@ espi_status espi_treeplan_make(const struct espi_commtree *tree, const int64_t *
     }
     st = ESPI_ERR_ARGUMENT;
     for (int v = 0; v < p; v++)
-        if (count[v] && index[largest[v]] - index[least[v]] + 1 != count[v])
+        if (count[v] && (index[largest[v]] - index[least[v]] + 1 != count[v] || (size[v] == 0 && v != tree->root)))
             goto out;
     st = ESPI_OK;
     if (!plan->member)

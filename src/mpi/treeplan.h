@@ -55,7 +55,7 @@ struct espi_treeplan {
 };
 
 /* From a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for. ESPI_ERR_ARGUMENT where a
-   subtree is no range. The plan copies what it needs. */
+   subtree is no range or a rank of the tree other than the root has no data. The plan copies what it needs. */
 espi_status espi_treeplan_make(const struct espi_commtree *tree, const int64_t *size, int rank, int slack_percent,
                                struct espi_treeplan *plan);
 void espi_treeplan_release(struct espi_treeplan *plan);

@@ -23,6 +23,28 @@ START_TEST(optimal_is_the_plain_recurrence)
 }
 END_TEST
 
+/* Where times need not grow with the range: the fast method gives more than these, whichever part of its condition
+   (doc/gather-trees.md) is left out. */
+START_TEST(optimal_where_the_fast_method_does_not_hold)
+{
+    static const struct {
+        int p, root;
+        struct espi_commtree_model model;
+        int64_t size[6];
+        double time;
+    } cases[] = {
+        {5, 1, {5, 2, 3, 0, false}, {13, 28, 27, 19, 1}, 214}, /* a short block behind a long one */
+        {6, -1, {5, 1, 3, 0, false}, {1, 5, 5, 5, 5, 5}, 48},  /* and before one */
+        {5, 4, {4, 1, 1, 9, false}, {1, 30, 1, 29, 4}, 85},    /* latency, and copies that wait for it */
+    };
+    for (size_t x = 0; x < sizeof cases / sizeof *cases; x++) {
+        struct espi_commtree_problem problem = {cases[x].p, cases[x].size, cases[x].root, cases[x].model, 0};
+        expect_time(oracle_optimal(&problem), cases[x].time, "plain recurrence", &problem);
+        expect_time(build_time(ESPI_COMMTREE_OPTIMAL, &problem), cases[x].time, "optimal", &problem);
+    }
+}
+END_TEST
+
 START_TEST(binary_is_the_plain_recurrence)
 {
     int64_t size[MOST];
@@ -33,6 +55,39 @@ START_TEST(binary_is_the_plain_recurrence)
         /* Without any data the best root is any rank, and copies nothing. */
         expect_time(build_time(ESPI_COMMTREE_BINARY, &problem), want, "binary", &problem);
     }
+}
+END_TEST
+
+/* With latency the binary tree is the best one of a model in which it is paid with every message. */
+START_TEST(binary_with_latency)
+{
+    int64_t size[MOST];
+    for (int round = 0; round < 400; round++) {
+        struct espi_commtree_problem problem = random_problem((int)random_in(3, 12), size, SMALL_GAMMA, false);
+        struct espi_commtree_problem paid = problem;
+        struct espi_commtree tree;
+        problem.model.latency = (double)random_in(1, 60);
+        paid.model.alpha += problem.model.latency;
+        ck_assert_int_eq(espi_commtree_build(ESPI_COMMTREE_BINARY, &problem, &tree), ESPI_OK);
+        expect_time(time_of(&tree, &paid), oracle_binary(&paid), "binary with latency", &problem);
+        espi_commtree_release(&tree);
+    }
+}
+END_TEST
+
+START_TEST(bound_of_two_ranks)
+{
+    int64_t size[2] = {5, 7};
+    struct espi_commtree_problem problem = {2, size, 0, {3, 2, 1, 50, true}, 0};
+    double bound;
+    /* The copy and the latency overlap, and the message comes after both. */
+    ck_assert_int_eq(espi_commtree_lower_bound(&problem, &bound), ESPI_OK);
+    ck_assert_double_eq(bound, 50 + 3 + 2 * 7);
+    ck_assert_double_eq(build_time(ESPI_COMMTREE_OPTIMAL, &problem), bound);
+    problem.model.gamma = 20;
+    ck_assert_int_eq(espi_commtree_lower_bound(&problem, &bound), ESPI_OK);
+    ck_assert_double_eq(bound, 20 * 5 + 3 + 2 * 7);
+    ck_assert_double_eq(build_time(ESPI_COMMTREE_OPTIMAL, &problem), bound);
 }
 END_TEST
 
@@ -171,7 +226,10 @@ int main(void)
 {
     const TTest *const tests[] = {
         optimal_is_the_plain_recurrence,
+        optimal_where_the_fast_method_does_not_hold,
         binary_is_the_plain_recurrence,
+        binary_with_latency,
+        bound_of_two_ranks,
         optimal_beats_every_tree,
         no_tree_is_below_the_bound,
         published_table,

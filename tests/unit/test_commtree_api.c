@@ -53,6 +53,8 @@ START_TEST(wrong_arguments)
     ck_assert_int_eq(espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &many, &tree), ESPI_ERR_LIMIT);
     ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_SAME, 2, INT64_MAX, 1, 1, size), ESPI_ERR_OVERFLOW);
     ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_SAME, 0, 1, 1, 1, size), ESPI_ERR_ARGUMENT);
+    ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_SAME, 2, 1, 0, 1, size), ESPI_ERR_ARGUMENT);
+    ck_assert_int_eq(espi_commtree_dist_fill(ESPI_DIST_SAME, 2, -1, 1, 1, size), ESPI_ERR_ARGUMENT);
 }
 END_TEST
 
@@ -250,6 +252,9 @@ START_TEST(choices)
         many[v] = 1 + v % 17;
     problem = (struct espi_commtree_problem){300, many, 150, {50, 1, 0, 0, false}, 0};
     ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
+    ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
+    espi_commtree_release(&tree);
+    ck_assert_int_eq(espi_commtree_choose(&problem, 300, &tree, &choice), ESPI_OK);
     ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
     espi_commtree_release(&tree);
     ck_assert_int_eq(espi_commtree_choose(&problem, 299, &tree, &choice), ESPI_OK);

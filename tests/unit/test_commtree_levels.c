@@ -217,6 +217,62 @@ START_TEST(levels_are_exact)
 }
 END_TEST
 
+/* Two or three nodes with several ranks each, so that nodes are often cut in the middle: most ranges of the problems
+   above have their node whole. */
+START_TEST(levels_of_large_nodes)
+{
+    static int64_t size[MOST];
+    static int node[MOST], rank[MOST];
+    for (int round = 0; round < 1500; round++) {
+        int p = (int)random_in(6, 13), cut = (int)random_in(0, 3), nodes = (int)random_in(2, 3);
+        struct espi_commtree_levels levels = {node, {0, 0, 0, 0, false}, {0, 0, 0, 0, false}, false};
+        bool ordered, early = random_in(0, 1);
+        struct espi_commtree_problem problem = {p, size, (int)random_in(-1, p - 1), {0, 0, 0, 0, false}, 0};
+        for (int v = 0; v < p; v++) {
+            node[v] = v < cut ? 9 : (v - cut) * nodes / p;
+            size[v] = random_in(0, 3) ? random_in(1, 20) : random_in(1, 200);
+        }
+        double gamma = (double)random_in(0, 2) / 2;
+        levels.within = (struct espi_commtree_model){(double)random_in(0, 9), (double)random_in(0, 4) / 4, gamma,
+                                                     random_in(0, 1) ? (double)random_in(0, 9) : 0, early};
+        levels.across = levels.within;
+        /* A network hardly slower than the node: ranges may leave their node and return. */
+        bool near = random_in(0, 3);
+        levels.across.alpha += (double)random_in(0, near ? 2 : 40);
+        levels.across.beta += (double)random_in(0, near ? 1 : 4) / (near ? 16 : 4);
+        levels.across.latency += random_in(0, 1) ? (double)random_in(0, near ? 3 : 40) : 0;
+        problem.model = levels.within;
+        int n = taking_part(&problem, node, false, rank);
+        expect_time(levels_time(&problem, &levels, &ordered), levels_oracle(rank, n, &problem, &levels, early),
+                    "large nodes", &problem);
+    }
+}
+END_TEST
+
+/* A range that leaves its node in the middle and comes back: a join by the network of two parts of one node. */
+START_TEST(levels_that_leave_and_return)
+{
+    int64_t size[8] = {50, 42, 51, 2, 1, 12, 13, 20}, late[7] = {6, 19, 11, 19, 6, 4, 17};
+    int node[8] = {9, 0, 0, 0, 0, 1, 1, 1};
+    struct espi_commtree_levels levels = {node, {2, 1, 0, 0, false}, {2, 1.0625, 0, 0, false}, false};
+    struct espi_commtree_problem problem = {8, size, 1, {0, 0, 0, 0, false}, 0};
+    bool ordered;
+    expect_time(levels_time(&problem, &levels, &ordered), 157.875, "the node of the left end", &problem);
+    for (int i = 0, j = 7; i < j; i++, j--) {
+        int64_t bytes = size[i];
+        int of = node[i];
+        size[i] = size[j], node[i] = node[j];
+        size[j] = bytes, node[j] = of;
+    }
+    problem.root = 6;
+    expect_time(levels_time(&problem, &levels, &ordered), 157.875, "the node of the right end", &problem);
+    levels = (struct espi_commtree_levels){(const int[]){9, 0, 0, 0, 0, 1, 1}, {6, 0.25, 1.5, 6, false},
+                                           {6, 0.3125, 1.5, 8, false}, false};
+    problem = (struct espi_commtree_problem){7, late, ESPI_COMMTREE_BEST, {0, 0, 0, 0, false}, 0};
+    expect_time(levels_time(&problem, &levels, &ordered), 55.5, "late copies", &problem);
+}
+END_TEST
+
 START_TEST(levels_in_any_order)
 {
     static int64_t size[MOST];
@@ -332,6 +388,8 @@ int main(void)
         links_are_exact,
         equal_links_are_the_homogeneous_model,
         levels_are_exact,
+        levels_of_large_nodes,
+        levels_that_leave_and_return,
         levels_in_any_order,
         a_network_faster_than_the_nodes,
         levels_of_many_ranks,
