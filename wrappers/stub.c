@@ -6,9 +6,9 @@
  * without us, whatever other tools stand before or behind.
  *
  * A call that is made while the same thread is inside one (by the core, another tool, a callback, MPI itself) goes
- * straight on. `frame` tells: the stack grows downwards, so a nested call has a lower address. A call from above
- * means that the outer one was left without return (longjmp or an exception out of an error handler), so this one
- * counts as an outermost call again.
+ * straight on. `frame` tells (0 outside): the stack grows downwards, so a nested call has a lower address. A call
+ * from above means that the outer one was left without return (longjmp or an exception out of an error handler), so
+ * this one counts as an outermost call again.
  */
 #include "stub.h"
 
@@ -25,27 +25,33 @@ int espi_nested;
 _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
+/* What is rare stands in functions of its own, so that the entry keeps no register for it over the call. */
 #define ESPI_ENTRY(prefix, profiling, name, n, kind)                                                                 \
     ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
+    static __attribute__((noinline, cold)) espi_word prefix##name##_first(ESPI_PARAMS_##n)                           \
+    {                                                                                                                \
+        espi_start();                                                                                                \
+        espi_next next = espi_find_next(profiling, ESPI_FN_##name);                                                  \
+        if (!atomic_load_explicit(&espi_handlers, memory_order_acquire)) /* from inside of the core's start */       \
+            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        return prefix##name(ESPI_ARGS_##n);                                                                          \
+    }                                                                                                                \
     ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                              \
     {                                                                                                                \
-        espi_word args[n];                                                                                           \
+        espi_word args[n], result;                                                                                   \
         struct espi_thread *here = &espi_here;                                                                       \
         const espi_handler *handlers = atomic_load_explicit(&espi_handlers, memory_order_acquire);                   \
         espi_next next = atomic_load_explicit(&espi_nexts[profiling][ESPI_FN_##name], memory_order_acquire);         \
-        if (__builtin_expect(!handlers, 0))                                                                          \
-            handlers = espi_start();                                                                                 \
-        if (__builtin_expect(!next, 0))                                                                              \
-            next = espi_find_next(profiling, ESPI_FN_##name);                                                        \
         uintptr_t frame = (uintptr_t)args;                                                                           \
-        if (here->frame && frame < here->frame) {                                                                    \
+        if (__builtin_expect(!next || !handlers, 0))                                                                 \
+            return prefix##name##_first(ESPI_ARGS_##n);                                                              \
+        if (__builtin_expect(frame < here->frame, 0)) {                                                              \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 __atomic_store_n(&espi_nested, 1, __ATOMIC_RELAXED);                                                 \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         }                                                                                                            \
         espi_handler handler = handlers[ESPI_FN_##name];                                                             \
         here->frame = frame;                                                                                         \
-        espi_word result;                                                                                            \
         if (__builtin_expect(handler != 0, 1)) {                                                                     \
             const espi_word given[n] = {ESPI_ARGS_##n};                                                              \
             __builtin_memcpy(args, given, sizeof args);                                                              \

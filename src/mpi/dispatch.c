@@ -1,6 +1,7 @@
 /*
- * One handler for every function of api.def that is SUBSTITUTE or COUNT, driven by its row.
- * A call without derived types costs a look at each type argument and a counter; everything else is derived.c.
+ * One handler for every function of api.def that is SUBSTITUTE, TREE or COUNT, made from its row.
+ * A call without derived types costs a look at each type argument and a counter; so does one whose types are used as
+ * they are for now. Everything else is the general way, driven by the row as data, and derived.c.
  */
 #include "mpi/dispatch.h"
 
@@ -14,39 +15,67 @@
 #include "mpi/onto.h"
 #include "mpi/pending.h"
 #include "mpi/reduce.h"
+#include "mpi/rows.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 #include "words.h"
 
-/* Whether the call goes on as it is: its types are predefined, or ones that are used as they are for now. */
-static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_mine *mine, const struct espi_row *row,
-                                                                const espi_word *args)
+#define RUNNING atomic_load_explicit(&espi_running, memory_order_acquire)
+/* Every block of counters has room for every function (espi_stats_start). */
+_Static_assert(ESPI_FN_COUNT <= ESPI_STATS_FUNCTIONS, "all functions are counted");
+
+/* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now. Then
+   `slot` and `count` are for the counting; slot is NULL where there is nothing to count. */
+static inline __attribute__((always_inline)) bool goes_on(const struct espi_typed *typed, bool large, bool passes,
+                                                          const espi_word *args, struct espi_type_slot **slot,
+                                                          int64_t *count)
 {
-    struct espi_type_slot *slots[ESPI_MAX_TYPED];
-    int64_t counts[ESPI_MAX_TYPED];
-    int used = 0;
-    for (const struct espi_typed *typed = row->typed; typed->shape != ESPI_SHAPE_NONE; typed++) {
-        MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
-        if (typed->shape == ESPI_SHAPE_W)
+    *slot = NULL;
+    if (typed->shape == ESPI_SHAPE_NONE)
+        return true;
+    if (typed->shape == ESPI_SHAPE_W)
+        return false;
+    MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    if (__builtin_expect(espi_type_is_predefined(type), 1))
+        return true;
+    if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0 || typed->at_root || passes)
+        return false;
+    *count = large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    return *count > 0 && (*slot = espi_types_quiet(type)) != NULL;
+}
+
+/* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` known to the compiler
+   only the questions that this function needs are left. */
+static inline __attribute__((always_inline)) bool
+nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large, bool passes, bool own,
+              const espi_word *args)
+{
+    struct espi_type_slot *first, *second = NULL, *third = NULL;
+    int64_t counts[ESPI_MAX_TYPED] = {0};
+    if (!goes_on(&typed[0], large, passes, args, &first, &counts[0]))
+        return false;
+    if (typed[0].shape != ESPI_SHAPE_NONE) {
+        if (!goes_on(&typed[1], large, passes, args, &second, &counts[1]))
             return false;
-        if (__builtin_expect(espi_type_is_predefined(type), 1))
-            continue;
-        if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0 || typed->at_root || row->treatment == ESPI_API_COUNT)
+        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&typed[2], large, passes, args, &third, &counts[2]))
             return false;
-        counts[used] = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
-        slots[used] = espi_types_quiet(type);
-        if (counts[used] <= 0 || slots[used] == NULL)
-            return false;
-        used++;
     }
-    for (int i = 0; i < used; i++)
-        espi_types_used(mine->stats, slots[i], counts[i]);
+    if (own && (first != NULL || second != NULL) &&
+        (espi_settings.datatypes != ESPI_MODE_AUTO || espi_onto_due(&mine->onto, first, second)))
+        return false;
+    if (first != NULL)
+        espi_types_used(mine->stats, first, counts[0]);
+    if (second != NULL)
+        espi_types_used(mine->stats, second, counts[1]);
+    if (third != NULL)
+        espi_types_used(mine->stats, third, counts[2]);
     return true;
 }
 
-/* Specialized by the number of words, so that the call costs no second switch. */
+/* The general way, for all functions of n words. */
 #define ESPI_HANDLER(n)                                                                                              \
-    static espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)        \
+    static __attribute__((noinline)) espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn,               \
+                                                          espi_word *args, espi_next next)                           \
     {                                                                                                                \
         if (__builtin_expect(!atomic_load_explicit(&espi_running, memory_order_acquire), 0) && !espi_start_late())   \
             return ESPI_CALL(next, n, args);                                                                         \
@@ -55,7 +84,7 @@ static inline __attribute__((always_inline)) bool nothing_to_do(struct espi_mine
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(mine->stats, fn);                                                                            \
         const struct espi_row *row = &espi_rows[fn];                                                                 \
-        if (__builtin_expect(nothing_to_do(mine, row, args), 1))                                                     \
+        if (nothing_to_do(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, false, args))              \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
@@ -81,29 +110,27 @@ ESPI_HANDLER(13)
 
 static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    struct espi_mine *mine = espi_mine(thread);
     espi_word result = ESPI_CALL(next, 1, args);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
-    if ((int)result != MPI_SUCCESS || !mine ||
-        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()))
+    struct espi_mine *mine = espi_mine(thread);
+    if ((int)result != MPI_SUCCESS || !mine || (!RUNNING && !espi_start_late()))
         return result;
-    espi_count_call(mine->stats, fn);
+    espi_bump(&mine->stats->calls[fn], 1);
     if (!espi_type_is_predefined(*type))
-        espi_types_committed(thread, *type);
+        espi_types_committed(mine, *type);
     return result;
 }
 
 static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    struct espi_mine *mine = espi_mine(thread);
     espi_word result = ESPI_CALL(next, 2, args);
-    if ((int)result != MPI_SUCCESS || !mine ||
-        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()))
+    struct espi_mine *mine = espi_mine(thread);
+    if ((int)result != MPI_SUCCESS || !mine || (!RUNNING && !espi_start_late()))
         return result;
-    espi_count_call(mine->stats, fn);
+    espi_bump(&mine->stats->calls[fn], 1);
     MPI_Datatype old_type = (MPI_Datatype)args[0], new_type = *(const MPI_Datatype *)args[1];
     if (!espi_type_is_predefined(new_type))
-        espi_types_duped(thread, old_type, new_type);
+        espi_types_duped(mine, old_type, new_type);
     return result;
 }
 
@@ -111,14 +138,11 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
 {
     struct espi_mine *mine = espi_mine(thread);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
-    MPI_Datatype before = type ? *type : MPI_DATATYPE_NULL;
-    if (!espi_type_is_predefined(before))
-        espi_types_ending(thread, before);
-    espi_word result = ESPI_CALL(next, 1, args);
-    if ((int)result != MPI_SUCCESS || !mine || !atomic_load_explicit(&espi_running, memory_order_acquire))
-        return result;
-    espi_count_call(mine->stats, fn);
-    return result;
+    if (type && !espi_type_is_predefined(*type))
+        espi_types_ending(mine, *type);
+    if (mine && RUNNING)
+        espi_bump(&mine->stats->calls[fn], 1);
+    return ESPI_CALL(next, 1, args);
 }
 
 static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
@@ -149,16 +173,40 @@ static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_wo
     return espi_onto_call(thread, fn, args, next, by_args[espi_rows[fn].args]);
 }
 
-static espi_word handle_leaving(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
-{
-    espi_pending_note(&espi_rows[fn], args);
-    return espi_generic_handler(fn)(thread, fn, args, next);
-}
-
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
     return espi_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_rows[fn].args];
 }
+
+/* The short way of each function: what needs nothing goes on here, everything else goes to `general`. */
+#define ESPI_SHORT(name, n, large, kind, comm, passes, own, general, ready, ...)                                     \
+    static espi_word short_##name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)      \
+    {                                                                                                                \
+        static const struct espi_typed typed[] = {__VA_ARGS__ ESPI_TYPED_END};                                       \
+        struct espi_mine *mine = thread->core;                                                                       \
+        if ((kind) & ESPI_LEAVES)                                                                                    \
+            espi_pending_note(typed, kind, comm, args);                                                              \
+        if (__builtin_expect(!mine || !(ready) || !nothing_to_do(mine, typed, large, passes, own, args), 0))         \
+            return general(thread, fn, args, next);                                                                  \
+        espi_bump(&mine->stats->calls[ESPI_FN_##name], 1);                                                           \
+        return ESPI_CALL(next, n, args);                                                                             \
+    }
+#define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, ...)                                                       \
+    ESPI_SHORT(name, n, large, kind, comm, false, (kind) & ESPI_OWN, ((kind) & ESPI_OWN ? handle_own : handle_##n),  \
+               RUNNING, __VA_ARGS__)
+#define ESPI_SHORT_COUNT(name, n, large, kind, comm, ...)                                                            \
+    ESPI_SHORT(name, n, large, kind, comm, true, false, handle_##n, RUNNING, __VA_ARGS__)
+#define ESPI_SHORT_TREE(name, n, large, kind, comm, ...)                                                             \
+    ESPI_SHORT(name, n, large, kind, comm, false, true, espi_collective_call, RUNNING && !espi_world.trees,          \
+               __VA_ARGS__)
+#define ESPI_SHORT_REDUCE(...)
+#define ESPI_SHORT_LIFE(...)
+#define ESPI_SHORT_GUARD(...)
+#define ESPI_SHORT_LEAVE(...)
+#define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
+    ESPI_SHORT_##treatment(name, args, large, kind, comm, __VA_ARGS__)
+#include "api.def"
+#undef ESPI_API
 
 /* The functions treated as LIFE, by name. */
 #define ESPI_LIFE_Comm_free handle_comm_end
@@ -185,10 +233,9 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 #define ESPI_LIFE_Request_get_status espi_reduce_complete
 #define ESPI_LIFE_Request_free espi_reduce_complete
 
-#define ESPI_HANDLER_SUBSTITUTE(name, n, kind)                                                                       \
-    ((kind) & ESPI_LEAVES ? handle_leaving : (kind) & ESPI_OWN ? handle_own : handle_##n)
-#define ESPI_HANDLER_COUNT(name, n, kind) ((kind) & ESPI_LEAVES ? handle_leaving : handle_##n)
-#define ESPI_HANDLER_TREE(name, n, kind) espi_collective_call
+#define ESPI_HANDLER_SUBSTITUTE(name, n, kind) short_##name
+#define ESPI_HANDLER_COUNT(name, n, kind) short_##name
+#define ESPI_HANDLER_TREE(name, n, kind) short_##name
 #define ESPI_HANDLER_REDUCE(name, n, kind) espi_reduce_call
 #define ESPI_HANDLER_LIFE(name, n, kind) ESPI_LIFE_##name
 #define ESPI_HANDLER_GUARD(name, n, kind) 0

@@ -14,6 +14,7 @@ struct kind {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
 static struct kind kinds[KINDS];
 static uint64_t seen[SEEN];
+static bool used; /* neither is untouched */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -43,6 +44,7 @@ static struct kind *slot(uint64_t key)
 {
     struct kind *k = &kinds[(key >> 8) % KINDS];
 
+    used = true;
     if (k->key != key) {
         memset(k, 0, sizeof *k);
         k->key = key;
@@ -93,6 +95,7 @@ bool espi_layout_seen(uint64_t layout_key)
 
     pthread_mutex_lock(&lock);
     before = *at == layout_key;
+    used = true;
     *at = layout_key;
     pthread_mutex_unlock(&lock);
     return before;
@@ -101,7 +104,10 @@ bool espi_layout_seen(uint64_t layout_key)
 void espi_kinds_reset(void)
 {
     pthread_mutex_lock(&lock);
-    memset(kinds, 0, sizeof kinds);
-    memset(seen, 0, sizeof seen);
+    if (used) { /* memory that was never written costs nothing */
+        memset(kinds, 0, sizeof kinds);
+        memset(seen, 0, sizeof seen);
+        used = false;
+    }
     pthread_mutex_unlock(&lock);
 }

@@ -27,10 +27,6 @@ enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
 /* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but
    for one in SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed. */
 enum { FIRST_LOOK = 8, SAMPLE = 16 };
-/* Of the uses of pairs that a thread does not remember, one in so many is counted: programs may use thousands in
-   turn. */
-enum { UNKNOWN_SAMPLE = 4 };
-
 struct slot {
     struct espi_onto_key key;
     uint64_t uses, look;               /* look: number of uses at which planning is considered again */
@@ -47,10 +43,11 @@ struct layouts {
     UT_hash_handle hh;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, pairs_seen and plans */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used, pairs_seen and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
 static unsigned pairs_seen;
+static bool slots_used;
 static struct layouts *plans;
 static unsigned plans_made;
 static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
@@ -66,6 +63,7 @@ static struct slot *slot_of(const struct espi_onto_key *key) /* under the lock *
     uint64_t h = mix(mix(mix(mix(0, key->from), key->onto), (uint64_t)key->from_count), (uint64_t)key->onto_count);
     struct slot *s = &slots[h % SLOTS];
     if (memcmp(&s->key, key, sizeof *key) != 0) {
+        slots_used = true;
         bool at_once = espi_settings.datatypes == ESPI_MODE_ALWAYS || pairs_seen++ % SAMPLE == 0;
         *s = (struct slot){.key = *key, .look = at_once ? 1 : FIRST_LOOK};
     }
@@ -244,6 +242,14 @@ static uint64_t life_of(MPI_Datatype type)
     return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
 }
 
+/* From now on every use is looked at. */
+static void pair(MPI_Datatype type)
+{
+    struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+    if (slot != NULL)
+        atomic_store_explicit(&slot->paired, true, memory_order_relaxed);
+}
+
 static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_onto_known *place, unsigned now,
                                                                    const struct espi_onto_key *key, uint64_t uses,
                                                                    const struct espi_onto_side *from,
@@ -275,6 +281,10 @@ static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_o
     }
     if (!copy.decided)
         copy.plan = NULL;
+    if (copy.plan != NULL) {
+        pair(from->type);
+        pair(onto->type);
+    }
     *place = (struct espi_onto_known){*key, now, copy.plan, 0, 0};
     if (!copy.decided)
         place->wait = copy.look > copy.uses ? copy.look - copy.uses : 1;
@@ -293,14 +303,13 @@ const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const st
 
     if (key.from == 0 || key.onto == 0)
         return NULL;
-    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0) {
-        if (espi_settings.datatypes == ESPI_MODE_AUTO && ++cache->unknown % UNKNOWN_SAMPLE != 0)
-            return NULL;
+    unsigned weight = cache->weight > 0 ? cache->weight : 1;
+    cache->weight = 0;
+    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
         return slow(place, now, &key, 1, from, onto);
-    }
     if (place->wait == 0)
         return place->plan;
-    return ++place->waited < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
+    return (place->waited += weight) < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
 }
 
 void espi_onto_stop(void)
@@ -308,7 +317,9 @@ void espi_onto_stop(void)
     struct layouts *l, *next;
     pthread_mutex_lock(&planning);
     pthread_mutex_lock(&lock);
-    memset(slots, 0, sizeof slots);
+    if (slots_used)
+        memset(slots, 0, sizeof slots);
+    slots_used = false;
     HASH_ITER(hh, plans, l, next) {
         HASH_DELETE(hh, plans, l);
         espi_onto_plan_free(l->plan);

@@ -10,11 +10,13 @@
 #define ESPI_MPI_ONTO_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "bridge.h"
 #include "base/settings.h"
 #include "layout/layout.h"
+#include "mpi/slots.h"
 
 struct espi_copy;
 
@@ -45,8 +47,31 @@ struct espi_onto_cache {
         const struct espi_onto_plan *plan; /* NULL: not to be copied */
         uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
     } known[8];
-    unsigned unknown; /* uses of pairs that were not among them */
+    uint32_t turn;   /* decides which uses are looked at */
+    unsigned weight; /* uses that the next one looked at stands for; 0: one */
 };
+
+/* Of the uses in which no pair is copied as yet, one in so many is looked at: a look costs more than many a call may.
+   It is one in four times as many while the types are fresh. */
+enum { ESPI_ONTO_SAMPLE = 4, ESPI_ONTO_FRESH = 8 };
+
+/* Setting auto: whether a call that may have an own block is to be looked at. `a` and `b`: of its derived types, or
+   NULL. */
+static inline bool espi_onto_due(struct espi_onto_cache *cache, const struct espi_type_slot *a,
+                                 const struct espi_type_slot *b)
+{
+    if ((a != NULL && atomic_load_explicit(&a->paired, memory_order_relaxed)) ||
+        (b != NULL && atomic_load_explicit(&b->paired, memory_order_relaxed))) {
+        cache->weight = 1;
+        return true;
+    }
+    cache->turn = cache->turn * 1664525u + 1013904223u;
+    cache->weight = ESPI_ONTO_SAMPLE;
+    return (cache->turn >> 24) % ESPI_ONTO_SAMPLE == 0 &&
+           ((a != NULL && atomic_load_explicit(&a->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH) ||
+            (b != NULL && atomic_load_explicit(&b->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH) ||
+            (cache->turn >> 28) % ESPI_ONTO_SAMPLE == 0);
+}
 
 /* The plan for one use of a pair; NULL: leave it to MPI. At least one type is not predefined. */
 const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const struct espi_onto_side *from,

@@ -11,13 +11,38 @@
 #define ESPI_MPI_PENDING_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "bridge.h"
 #include "mpi/dispatch.h"
 
-/* Notes a call of kind ESPI_LEAVES, before it is made. */
-void espi_pending_note(const struct espi_row *row, const espi_word *args);
+enum { ESPI_PENDING_BITS = 13 };
+extern atomic_uchar espi_pending_seen[1 << ESPI_PENDING_BITS];
+
+static inline atomic_uchar *espi_pending_place(MPI_Comm comm, int rank)
+{
+    uint32_t h = ((uint32_t)comm * 0x9e3779b1u ^ (uint32_t)rank) * 0x85ebca6bu;
+    return &espi_pending_seen[h >> (32 - ESPI_PENDING_BITS)];
+}
+
+/* Notes a call of kind ESPI_LEAVES, before it is made. `comm`: position of the communicator. On every message's way,
+   so it is made for `typed` and `kind` that the compiler knows. */
+static inline __attribute__((always_inline)) void espi_pending_note(const struct espi_typed *typed, unsigned kind,
+                                                                    int comm, const espi_word *args)
+{
+    const struct espi_typed *send = &typed[0], *receive = send->source >= 0 ? send : send + 1;
+    int dest = (int)args[(int)send->dest], tag;
+
+    /* MPI_Sendrecv, MPI_Sendrecv_replace. */
+    if (receive->shape != ESPI_SHAPE_NONE && !(kind & ESPI_NONBLOCKING)) {
+        tag = (int)args[(int)receive->recvtag];
+        if ((int)args[(int)receive->source] == dest && (tag == (int)args[(int)send->sendtag] || tag == MPI_ANY_TAG))
+            return; /* where no message was pending before, its receive can only be for its own */
+    }
+    atomic_store_explicit(espi_pending_place((MPI_Comm)args[comm], dest), 1, memory_order_relaxed);
+}
 
 /* False: none of the messages that `rank`, the own one in `comm`, has sent to itself is pending. */
 bool espi_pending_possible(MPI_Comm comm, int rank);

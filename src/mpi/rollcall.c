@@ -17,6 +17,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +32,14 @@
 #define NAME 256
 #define WAIT_MS 20000 /* a launcher that is slower than this is taken for lost */
 
-#define VALUE_WORLD "espalier-world-" PACKAGE_VERSION
-#define VALUE_SESSIONS "espalier-sessions-" PACKAGE_VERSION
+/* Behind them stands a hash of the settings. */
+#define VALUE_WORLD "espalier-world-" PACKAGE_VERSION "-"
+#define VALUE_SESSIONS "espalier-sessions-" PACKAGE_VERSION "-"
 
 static int wire = -1; /* PMI_FD; -1: no roll call */
 static bool broken, announced;
 static char space[NAME]; /* name of this job's key-value space */
+static char mine[NAME];  /* what this rank has put there */
 
 static long now_ms(void)
 {
@@ -77,28 +80,37 @@ static bool send_line(const char *text, size_t length, long until)
     return true;
 }
 
-/* Reads up to the end of one line and not a byte further (what follows belongs to MPI): byte by byte, lines are short
-   and few. */
+/* What is there of a line: up to its end and not a byte further (what follows belongs to MPI). A socket shows what it
+   has; of anything else one byte is taken. */
+static ssize_t take(char *into, size_t room)
+{
+    ssize_t seen = recv(wire, into, room, MSG_PEEK | MSG_DONTWAIT);
+    if (seen < 0 && errno == ENOTSOCK)
+        return read(wire, into, 1);
+    if (seen <= 0)
+        return seen;
+    const char *end = memchr(into, '\n', (size_t)seen);
+    return recv(wire, into, end ? (size_t)(end - into) + 1 : (size_t)seen, MSG_DONTWAIT);
+}
+
 static bool read_line(char *line, size_t size, long until)
 {
     size_t used = 0;
-    for (;;) {
-        char byte;
+    while (used < size) {
         if (!wait_for(POLLIN, until))
             return false;
-        ssize_t got = read(wire, &byte, 1);
+        ssize_t got = take(line + used, size - used);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
             return false;
         if (got < 0)
             continue;
-        if (byte == '\n')
-            break;
-        if (used + 1 == size)
-            return false;
-        line[used++] = byte;
+        used += (size_t)got;
+        if (line[used - 1] == '\n') {
+            line[used - 1] = '\0';
+            return true;
+        }
     }
-    line[used] = '\0';
-    return true;
+    return false;
 }
 
 /* Copies the value of `key` out of "cmd=... key=value ..."; values hold no blanks. */
@@ -163,7 +175,7 @@ static int number_in_environment(const char *name)
     return errno == 0 && *end == '\0' && value >= 0 && value <= 1 << 24 ? (int)value : -1;
 }
 
-void espi_rollcall_announce(bool sessions)
+void espi_rollcall_announce(bool sessions, uint64_t settings)
 {
     char answer[LINE], question[LINE], value[LINE];
     int fd = number_in_environment("PMI_FD"), rank = number_in_environment("PMI_RANK");
@@ -179,14 +191,15 @@ void espi_rollcall_announce(bool sessions)
     get("espalier-rehearsal", value, sizeof value);
     if (broken)
         return;
-    snprintf(question, sizeof question, "cmd=put kvsname=%s key=espalier-%d value=%s\n", space, rank,
-             sessions ? VALUE_SESSIONS : VALUE_WORLD);
+    snprintf(mine, sizeof mine, "%s%016" PRIx64, sessions ? VALUE_SESSIONS : VALUE_WORLD, settings);
+    snprintf(question, sizeof question, "cmd=put kvsname=%s key=espalier-%d value=%s\n", space, rank, mine);
     announced = ask(question, "put_result", answer, sizeof answer) && succeeded(answer) && !sessions;
 }
 
-bool espi_rollcall_all_present(int rank, int size)
+bool espi_rollcall_all_present(int rank, int size, bool *alike)
 {
     char key[64], value[LINE];
+    *alike = true;
     if (size == 1)
         return true;
     if (!announced || broken || size > ESPI_ROLLCALL_MAX)
@@ -195,8 +208,9 @@ bool espi_rollcall_all_present(int rank, int size)
         if (other == rank)
             continue;
         snprintf(key, sizeof key, "espalier-%d", other);
-        if (!get(key, value, sizeof value) || strcmp(value, VALUE_WORLD) != 0)
+        if (!get(key, value, sizeof value) || strncmp(value, VALUE_WORLD, sizeof VALUE_WORLD - 1) != 0)
             return false;
+        *alike = *alike && strcmp(value, mine) == 0;
     }
     return true;
 }

@@ -5,29 +5,24 @@
 _Atomic(struct espi_type_slot *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 static atomic_uint chunks_end; /* chunks from here on are not there */
 
-struct espi_type_slot *espi_slot_room(MPI_Datatype type)
+/* Makes chunk number `which` unless it is there; NULL when memory is short. */
+struct espi_type_slot *espi_slot_more(uint32_t which)
 {
-    uint32_t number = espi_slot_number(type), which = number / ESPI_SLOTS_EACH;
-    struct espi_type_slot *chunk = atomic_load_explicit(&espi_type_chunks[which], memory_order_acquire),
-                          *other = NULL;
+    unsigned end = atomic_load(&chunks_end);
+    struct espi_type_slot *chunk, *other = NULL;
 
-    if (__builtin_expect(chunk == NULL, 0)) {
-        unsigned end = atomic_load(&chunks_end);
-
-        /* Not from the heap: memory in its midst, held for good, changes how fast malloc is for MPI; and a slot here
-           stands in one line of the cache. */
-        chunk = mmap(NULL, ESPI_SLOTS_EACH * sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                     0);
-        if (chunk == MAP_FAILED)
-            return NULL;
-        if (!atomic_compare_exchange_strong(&espi_type_chunks[which], &other, chunk)) {
-            munmap(chunk, ESPI_SLOTS_EACH * sizeof *chunk);
-            chunk = other;
-        }
-        while (end <= which && !atomic_compare_exchange_weak(&chunks_end, &end, which + 1))
-            ;
+    /* Not from the heap: memory in its midst, held for good, changes how fast malloc is for MPI; and a slot here
+       stands in one line of the cache. */
+    chunk = mmap(NULL, ESPI_SLOTS_EACH * sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED)
+        return NULL;
+    if (!atomic_compare_exchange_strong(&espi_type_chunks[which], &other, chunk)) {
+        munmap(chunk, ESPI_SLOTS_EACH * sizeof *chunk);
+        chunk = other;
     }
-    return chunk + number % ESPI_SLOTS_EACH;
+    while (end <= which && !atomic_compare_exchange_weak(&chunks_end, &end, which + 1))
+        ;
+    return chunk;
 }
 
 void espi_slots_each(void (*visit)(struct espi_type_slot *slot))

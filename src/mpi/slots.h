@@ -36,6 +36,7 @@ struct espi_type_slot {
     atomic_bool known;   /* committed and not freed */
     atomic_bool settled; /* planned, and best as it is */
     bool tied;           /* the attribute hangs on the datatype */
+    atomic_bool paired;  /* blocks of this type are copied directly (onto.h) */
 };
 _Static_assert(sizeof(struct espi_type_slot) <= 64, "a slot fits a line of the cache");
 
@@ -64,8 +65,19 @@ static inline struct espi_type_slot *espi_slot_of(MPI_Datatype type)
     return atomic_load_explicit(&chunk->known, memory_order_acquire) ? chunk : NULL;
 }
 
+struct espi_type_slot *espi_slot_more(uint32_t which);
+
 /* The slot for a handle whatever its state; NULL when memory is short. */
-struct espi_type_slot *espi_slot_room(MPI_Datatype type);
+static inline struct espi_type_slot *espi_slot_room(MPI_Datatype type)
+{
+    uint32_t number = espi_slot_number(type);
+    struct espi_type_slot *chunk =
+        atomic_load_explicit(&espi_type_chunks[number / ESPI_SLOTS_EACH], memory_order_acquire);
+
+    if (__builtin_expect(chunk == NULL, 0) && (chunk = espi_slot_more(number / ESPI_SLOTS_EACH)) == NULL)
+        return NULL;
+    return chunk + number % ESPI_SLOTS_EACH;
+}
 
 /* Calls `visit` for the slot of every known type. */
 void espi_slots_each(void (*visit)(struct espi_type_slot *slot));

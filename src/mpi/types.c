@@ -196,13 +196,12 @@ static uint64_t first_look(uint32_t number)
     }
 }
 
-static void begin(struct espi_thread *thread, MPI_Datatype type)
+static inline void begin(struct espi_mine *mine, MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
-    struct espi_mine *mine = espi_mine(thread);
     uint32_t number;
 
-    if (s == NULL || mine == NULL)
+    if (__builtin_expect(s == NULL, 0))
         return;
     if (atomic_load_explicit(&s->known, memory_order_relaxed)) {
         if (attributes)
@@ -218,30 +217,31 @@ static void begin(struct espi_thread *thread, MPI_Datatype type)
     atomic_store_explicit(&s->settled, false, memory_order_relaxed);
     atomic_store_explicit(&s->life, atomic_load_explicit(&s->life, memory_order_relaxed) + 1, memory_order_relaxed);
     s->tied = false;
+    atomic_store_explicit(&s->paired, false, memory_order_relaxed);
     atomic_store_explicit(&s->known, true, memory_order_release);
     espi_count(mine->stats, ESPI_COUNT_types_registered, 1);
 }
 
-void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
+void espi_types_committed(struct espi_mine *mine, MPI_Datatype type)
 {
     if (atomic_load_explicit(&registering, memory_order_relaxed))
-        begin(thread, type);
+        begin(mine, type);
 }
 
-void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type)
+void espi_types_duped(struct espi_mine *mine, MPI_Datatype old_type, MPI_Datatype new_type)
 {
     if (atomic_load_explicit(&registering, memory_order_relaxed) && espi_slot_of(old_type) != NULL)
-        begin(thread, new_type);
+        begin(mine, new_type);
 }
 
-void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
+void espi_types_ending(struct espi_mine *mine, MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_of(type);
-    struct espi_mine *mine = espi_mine(thread);
 
     if (s == NULL || !take(s))
         return;
-    end(s);
+    if (s->detail != NULL || atomic_load_explicit(&s->elements, memory_order_relaxed) != NULL)
+        end(s);
     if (mine != NULL)
         espi_count(mine->stats, ESPI_COUNT_types_ended, 1);
 }

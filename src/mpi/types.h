@@ -27,6 +27,8 @@ static inline bool espi_type_is_predefined(MPI_Datatype type)
     return bits >> 31 == 0 || ((bits >> 26) & 0xf) != 3 || bits - 0x8c000000u < 5;
 }
 
+struct espi_mine;
+
 /* After MPI is initialized, once; again after espi_types_stop when MPI lives on in a session. */
 espi_status espi_types_start(const struct espi_settings *settings);
 /* While MPI still works: frees every substitute, and forgets every type. Afterwards espi_types_better gives back what
@@ -46,7 +48,7 @@ bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 bool espi_types_tie(MPI_Datatype type);
 
 /* The short way for a use that needs no look at anything: the type is known and is, for now, used as it is. */
-static inline struct espi_type_slot *espi_types_quiet(MPI_Datatype type)
+static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_quiet(MPI_Datatype type)
 {
     struct espi_type_slot *slot = espi_slot_of(type);
 
@@ -60,7 +62,8 @@ static inline struct espi_type_slot *espi_types_quiet(MPI_Datatype type)
 }
 
 /* Counts a use of `count` elements (> 0) that took the short way. */
-static inline void espi_types_used(struct espi_stats_thread *stats, struct espi_type_slot *slot, int64_t count)
+static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats,
+                                                                  struct espi_type_slot *slot, int64_t count)
 {
     espi_bump(&slot->uses, 1);
     espi_bump(&slot->items, (uint64_t)count);
@@ -69,11 +72,11 @@ static inline void espi_types_used(struct espi_stats_thread *stats, struct espi_
                                                                                  : ESPI_COUNT_left_not_earned, 1);
 }
 
-/* After the call returned MPI_SUCCESS. */
-void espi_types_committed(struct espi_thread *thread, MPI_Datatype type);
-void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type);
-/* Before MPI_Type_free: ends what is known of the handle, which another thread may get for a new type as soon as MPI
-   has freed it. */
-void espi_types_ending(struct espi_thread *thread, MPI_Datatype type);
+/* After the call returned MPI_SUCCESS. `mine`: of the calling thread. */
+void espi_types_committed(struct espi_mine *mine, MPI_Datatype type);
+void espi_types_duped(struct espi_mine *mine, MPI_Datatype old_type, MPI_Datatype new_type);
+/* Before MPI_Type_free (mine may be NULL): ends what is known of the handle, which another thread may get for a new
+   type as soon as MPI has freed it. */
+void espi_types_ending(struct espi_mine *mine, MPI_Datatype type);
 
 #endif

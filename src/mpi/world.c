@@ -14,19 +14,33 @@
 
 struct espi_world espi_world = {false, 0, 1, 0, false, false, MPI_COMM_NULL};
 static struct espi_settings *world_settings;
+static char shared[SETTINGS_BYTES]; /* settings on their way; before MPI and in MPI_Init only */
 
 void espi_world_announce(bool sessions)
 {
-    espi_rollcall_announce(sessions);
+    struct espi_settings settings;
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    espi_settings_load_process(&settings, false);
+    size_t length = espi_settings_write(&settings, shared, sizeof shared);
+    for (size_t i = 0; i < length && i < sizeof shared; i++)
+        hash = (hash ^ (unsigned char)shared[i]) * 1099511628211u;
+    espi_rollcall_announce(sessions, hash);
 }
 
-/* The error of a failed private call must not reach the program. */
+/* Not MPI_Comm_dup: it would run the program's attribute callbacks. The error of a failed private call must not reach
+   the program. */
 static bool make_private(void)
 {
-    if (espi_real.Comm_dup(MPI_COMM_WORLD, &espi_world.comm) != MPI_SUCCESS) {
-        espi_world.comm = MPI_COMM_NULL;
+    MPI_Group group = MPI_GROUP_NULL;
+    if (espi_world.comm != MPI_COMM_NULL)
+        return true;
+    if (espi_real.Comm_group(MPI_COMM_WORLD, &group) != MPI_SUCCESS)
         return false;
-    }
+    if (espi_real.Comm_create(MPI_COMM_WORLD, group, &espi_world.comm) != MPI_SUCCESS)
+        espi_world.comm = MPI_COMM_NULL;
+    espi_real.Group_free(&group);
+    if (espi_world.comm == MPI_COMM_NULL)
+        return false;
     espi_real.Comm_set_errhandler(espi_world.comm, MPI_ERRORS_RETURN);
     return true;
 }
@@ -35,17 +49,16 @@ static bool make_private(void)
    all could take the settings: later collective steps (the statistics) follow from them. */
 static bool share_settings(struct espi_settings *settings)
 {
-    static char bytes[SETTINGS_BYTES];
     unsigned long long length = 0;
     if (espi_world.rank == 0) {
-        length = espi_settings_write(settings, bytes, sizeof bytes);
-        if (length > sizeof bytes)
+        length = espi_settings_write(settings, shared, sizeof shared);
+        if (length > sizeof shared)
             length = 0;
     }
     if (espi_real.Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, espi_world.comm) != MPI_SUCCESS || length == 0 ||
-        length > sizeof bytes || espi_real.Bcast(bytes, (int)length, MPI_CHAR, 0, espi_world.comm) != MPI_SUCCESS)
+        length > sizeof shared || espi_real.Bcast(shared, (int)length, MPI_CHAR, 0, espi_world.comm) != MPI_SUCCESS)
         return false;
-    int good = espi_world.rank == 0 || espi_settings_read(settings, bytes, (size_t)length) == ESPI_OK, all = 0;
+    int good = espi_world.rank == 0 || espi_settings_read(settings, shared, (size_t)length) == ESPI_OK, all = 0;
     if (!good)
         espi_log(ESPI_LOG_WARN, "rank %d could not read the settings of rank 0: ranks work alone", espi_world.rank);
     espi_log_set_level((enum espi_log_level)settings->log);
@@ -60,13 +73,18 @@ void espi_world_open(struct espi_settings *settings)
     espi_real.Comm_size(MPI_COMM_WORLD, &espi_world.size);
     espi_settings_load_process(settings, espi_world.rank == 0);
     world_settings = settings;
-    bool all = settings->world == ESPI_WORLD_ALL || espi_rollcall_all_present(espi_world.rank, espi_world.size);
-    espi_world.whole = all && make_private();
-    if (espi_world.whole && espi_world.size > 1)
-        espi_world.whole = share_settings(settings);
+    bool alike = false;
+    bool all = settings->world == ESPI_WORLD_ALL ||
+               espi_rollcall_all_present(espi_world.rank, espi_world.size, &alike);
+    espi_world.whole = all;
+    /* Settings that are alike need no word between the ranks, and no communicator: one is made when there is a use
+       for it. */
+    if (all && !(espi_world.size == 1 || alike))
+        espi_world.whole = make_private() && share_settings(settings);
     int on_node = 1;
     espi_world.node = espi_world.rank;
-    if (espi_world.whole && espi_world.size > 1 && (settings->collectives != ESPI_MODE_OFF || settings->tree != 0))
+    if (espi_world.whole && espi_world.size > 1 && (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) &&
+        make_private())
         espi_world.node = espi_node_of(espi_world.comm, &on_node);
     /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
        given by the user is heard. */
@@ -89,7 +107,7 @@ static int *members_of(MPI_Comm comm, int *size)
     bool covers = false;
     if (!espi_world.open || !espi_world.whole)
         return NULL;
-    if (espi_real.Comm_group(espi_world.comm, &all) != MPI_SUCCESS ||
+    if (espi_real.Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS ||
         espi_real.Comm_group(comm, &members) != MPI_SUCCESS || espi_real.Group_size(members, size) != MPI_SUCCESS)
         goto out;
     ranks = malloc(2 * (size_t)*size * sizeof *ranks);
@@ -127,27 +145,14 @@ void espi_world_saw_idup(void)
 
 MPI_Comm espi_world_private(MPI_Comm comm)
 {
-    int size, *ranks = members_of(comm, &size), free_to = !atomic_load(&idup_seen), other;
-    unsigned tag = 0;
+    int size, *ranks = members_of(comm, &size), mine = !atomic_load(&idup_seen), free_to = 0;
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Comm own = MPI_COMM_NULL;
     if (!ranks)
         return MPI_COMM_NULL;
-    /* Messages of different communicators, in different threads, are told apart by their members. */
-    for (int i = 0; i < size; i++)
-        tag = tag * 31 + (unsigned)ranks[i] + 1;
-    tag = 1 + tag % 32766;
-    if (ranks[0] == espi_world.rank) {
-        for (int i = 1; i < size; i++)
-            if (espi_real.Recv(&other, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm, MPI_STATUS_IGNORE) || !other)
-                free_to = 0;
-        for (int i = 1; i < size; i++)
-            espi_real.Send(&free_to, 1, MPI_INT, ranks[i], (int)tag, espi_world.comm);
-    } else if (espi_real.Send(&free_to, 1, MPI_INT, ranks[0], (int)tag, espi_world.comm) != MPI_SUCCESS ||
-               espi_real.Recv(&free_to, 1, MPI_INT, ranks[0], (int)tag, espi_world.comm, MPI_STATUS_IGNORE) !=
-                   MPI_SUCCESS) {
+    /* All members are in the same collective call on the same communicator: one more of them finds its fellows. */
+    if (espi_real.Allreduce(&mine, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
         free_to = 0;
-    }
     free(ranks);
     if (!free_to)
         return MPI_COMM_NULL;
@@ -201,7 +206,7 @@ static void write_statistics(void)
                                  espi_world.whole};
     struct espi_report report = ESPI_REPORT_INIT;
     bool have = espi_report_take(&report, &run) == ESPI_OK;
-    if (espi_world.whole)
+    if (espi_world.whole && espi_world.size > 1 && make_private())
         merge_over_ranks(&report, &have);
     if (have && (!espi_world.whole || espi_world.rank == 0)) {
         report.complete = true;

@@ -12,16 +12,16 @@ struct espi_world {
     int rank, size;
     int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where whole and `trees` */
     bool trees;    /* gathers and scatters may go along trees */
-    bool whole;    /* every rank has the core, and comm exists */
-    MPI_Comm comm; /* private duplicate of MPI_COMM_WORLD; MPI_COMM_NULL when not whole */
+    bool whole;    /* every rank has the core, and the same settings hold */
+    MPI_Comm comm; /* private, of the ranks of MPI_COMM_WORLD; MPI_COMM_NULL until there is a use for it */
 };
 extern struct espi_world espi_world;
 
 /* Before the real MPI_Init: tells the others that this rank has the core. `sessions`: MPI_COMM_WORLD may never be
    used here, so that nothing may be expected of this rank. */
 void espi_world_announce(bool sessions);
-/* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, makes the
-   private communicator and puts rank 0's settings into `settings`. Never waits for a rank that does not take part. */
+/* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, and unless they
+   announced the same settings, puts rank 0's into `settings`. Never waits for a rank that does not take part. */
 void espi_world_open(struct espi_settings *settings);
 /* Whether every member of `comm` (a valid intracommunicator) is known to have the core: the answer is the same on all
    of them. Only then may anything collective be done that the program did not ask for. */

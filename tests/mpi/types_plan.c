@@ -161,12 +161,12 @@ START_TEST(always)
     MPI_Type_create_indexed_block(100, 1, disp, MPI_INT, &type);
     MPI_Type_commit(&type);
     ck_assert_int_eq(espi_types_better(&thread, type, 1, false), type); /* never seen committed */
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     better = espi_types_better(&thread, type, 1, false);
     ck_assert_int_ne(better, type);
     same_places(type, better);
     MPI_Type_dup(type, &other);
-    espi_types_duped(&thread, type, other);
+    espi_types_duped(espi_mine(&thread), type, other);
     ck_assert_int_eq(espi_types_better(&thread, other, 1, false), better); /* one plan for both */
     MPI_Type_free(&other);
     MPI_Type_free(&type);
@@ -190,7 +190,7 @@ START_TEST(recycled)
             disp[k] = (2 + i % 5) * k + i % 3;
         MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
         MPI_Type_commit(&type);
-        espi_types_committed(&thread, type);
+        espi_types_committed(espi_mine(&thread), type);
         again += type == last;
         last = type;
         better = espi_types_better(&thread, type, 1, false);
@@ -345,7 +345,7 @@ START_TEST(pending)
         from[i] = i;
     MPI_Type_create_indexed_block(64, 1, disp, MPI_INT, &type);
     MPI_Type_commit(&type);
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     better = espi_types_better(&thread, type, 1, false);
     ck_assert_int_ne(better, type);
     MPI_Isend(from, 1, better, 0, 5, MPI_COMM_SELF, &request);
@@ -367,16 +367,16 @@ START_TEST(automatic)
     start(ESPI_MODE_AUTO);
     for (i = 0; i < 500; i++) { /* committed, used once and freed: left alone */
         once = irregular(50, i);
-        espi_types_committed(&thread, once);
+        espi_types_committed(espi_mine(&thread), once);
         ck_assert_int_eq(espi_types_better(&thread, once, 1, false), once);
-        espi_types_ending(&thread, once);
+        espi_types_ending(espi_mine(&thread), once);
         MPI_Type_free(&once);
     }
     type = irregular(2000, 1);
     MPI_Type_set_name(type, "mine");
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
     MPI_Type_set_attr(type, key, &mark);
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     ck_assert_int_eq(use(type, 3, false), type); /* not earned yet */
     better = use(type, 100000, false);
     ck_assert_int_ne(better, type); /* chunks win in messages by a factor */
@@ -385,11 +385,11 @@ START_TEST(automatic)
     ck_assert_str_eq(name, "mine");
     MPI_Type_get_attr(type, key, &value, &flag);
     ck_assert(flag && value == &mark);
-    espi_types_ending(&thread, type);
+    espi_types_ending(espi_mine(&thread), type);
     MPI_Type_free(&type);
     MPI_Type_free_keyval(&key);
     type = irregular(2000, 1); /* the same layout again: known at its first use */
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     ck_assert_int_eq(use(type, 1, false), better);
     espi_types_stop();
     ck_assert_int_eq(use(type, 10, false), type);
@@ -402,7 +402,7 @@ START_TEST(off)
     MPI_Datatype type = irregular(100, 1);
 
     start(ESPI_MODE_OFF);
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     ck_assert_int_eq(use(type, 100, false), type);
     espi_types_stop();
     MPI_Type_free(&type);

@@ -73,10 +73,10 @@ bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
     return known;
 }
 
-void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
+void espi_types_committed(struct espi_mine *mine, MPI_Datatype type)
 {
     MPI_Datatype copy, old;
-    (void)thread;
+    (void)mine;
     if (espi_real.Type_dup(type, &copy) != MPI_SUCCESS)
         return;
     pthread_mutex_lock(&lock);
@@ -90,7 +90,7 @@ void espi_types_committed(struct espi_thread *thread, MPI_Datatype type)
         espi_real.Type_free(&old);
 }
 
-void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Datatype new_type)
+void espi_types_duped(struct espi_mine *mine, MPI_Datatype old_type, MPI_Datatype new_type)
 {
     bool known;
     pthread_mutex_lock(&lock);
@@ -99,12 +99,12 @@ void espi_types_duped(struct espi_thread *thread, MPI_Datatype old_type, MPI_Dat
         known = known || slots[i].type == old_type;
     pthread_mutex_unlock(&lock);
     if (known)
-        espi_types_committed(thread, new_type);
+        espi_types_committed(mine, new_type);
 }
 
-void espi_types_ending(struct espi_thread *thread, MPI_Datatype type)
+void espi_types_ending(struct espi_mine *mine, MPI_Datatype type)
 {
-    (void)thread;
+    (void)mine;
     pthread_mutex_lock(&lock);
     MPI_Datatype copy = take(type);
     pthread_mutex_unlock(&lock);
