@@ -213,7 +213,7 @@ static MPI_Datatype regular(int salt)
         disp[k] = (2 + salt) * k;
     MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
     MPI_Type_commit(&type);
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     return type;
 }
 
@@ -301,7 +301,7 @@ START_TEST(told)
     ck_assert(espi_kind_ask(type, &kind));
     for (i = 0; i < 40; i++)
         espi_types_better(&thread, type, 2, true);
-    espi_types_ending(&thread, type);
+    espi_types_ending(espi_mine(&thread), type);
     MPI_Type_free(&type);
     espi_kind_use(kind.key, 0, 0, 0, &uses, &bytes);
     ck_assert_uint_eq(uses, 40);
@@ -320,9 +320,9 @@ START_TEST(left_alone)
     MPI_Type_vector(10, 1, 3, MPI_INT, &type);
     MPI_Type_commit(&type);
     MPI_Type_dup(type, &other);
-    espi_types_duped(&thread, type, other);
+    espi_types_duped(espi_mine(&thread), type, other);
     ck_assert(!espi_types_known(&thread, other));
-    espi_types_committed(&thread, type);
+    espi_types_committed(espi_mine(&thread), type);
     ck_assert_int_eq(espi_types_better(&thread, type, 1, true), type);
     ck_assert(espi_types_known(&thread, type));
     espi_types_stop();
