@@ -6,9 +6,11 @@
 #ifndef ESPI_WRAPPERS_BRIDGE_H
 #define ESPI_WRAPPERS_BRIDGE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 2
+#define ESPI_BRIDGE_VERSION 3
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -44,7 +46,24 @@ enum espi_api_kind {
 struct espi_thread {
     uintptr_t frame; /* stack address of the outermost wrapped call; 0 outside of one */
     void *core;      /* the core's own per-thread state, NULL until it makes one */
+    _Atomic uint64_t *calls; /* of the core, counts the thread's calls, by enum espi_fn; NULL where `core` is */
 };
+
+/* Calls in which the core has nothing to do but count. Where the core says that it is so (struct espi_stub, `plain`),
+   the stub sees to them by itself: the core's code and data need not be in the cache then. */
+enum espi_plain {
+    ESPI_PLAIN = 1 << 0,      /* SUBSTITUTE and COUNT of api.def without derived types, but not of kind ESPI_LEAVES */
+    ESPI_PLAIN_TREE = 1 << 1, /* TREE without derived types */
+};
+
+/* By MPICH's handle bits, without a look into any table: true for every datatype that the program can not have made
+   itself (also MPI_DATATYPE_NULL, and words that are no datatype handle at all). */
+static inline bool espi_is_predefined(uint32_t bits)
+{
+    /* Top two bits 1: built in. 2 and 3: an object, whose kind is in the next four bits (3: a datatype). The first
+       five objects are the pair types MPI_FLOAT_INT to MPI_LONG_DOUBLE_INT. */
+    return bits >> 31 == 0 || ((bits >> 26) & 0xf) != 3 || bits - 0x8c000000u < 5;
+}
 
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */
 typedef void (*espi_next)(void);
@@ -65,6 +84,7 @@ struct espi_stub {
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
     const int *nested; /* not 0 (read with __atomic) once a function of kind ESPI_LEAVES was called inside another
                           one, where the core does not see it */
+    atomic_uint *plain; /* flags of enum espi_plain, 0 until the core sets them */
 };
 
 /* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. The

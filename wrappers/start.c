@@ -23,7 +23,8 @@ static struct espi_thread *this_thread(void)
     return &espi_here;
 }
 
-static struct espi_stub self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, &espi_nested};
+static struct espi_stub self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, &espi_hot.nested,
+                                &espi_hot.plain};
 
 static void say_about(const char *before, const char *name, const char *after)
 {
@@ -106,13 +107,13 @@ static const espi_handler *decide(void)
 
 static void start(void)
 {
-    atomic_store_explicit(&espi_handlers, decide(), memory_order_release);
+    atomic_store_explicit(&espi_hot.handlers, decide(), memory_order_release);
 }
 
 const espi_handler *espi_start(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const espi_handler *handlers = atomic_load_explicit(&espi_handlers, memory_order_acquire);
+    const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);
     /* The core's start may enter MPI, and so come here again in the same thread, where waiting would never end. */
     static __thread bool starting __attribute__((tls_model("initial-exec")));
     if (handlers)
@@ -122,5 +123,5 @@ const espi_handler *espi_start(void)
     starting = true;
     pthread_once(&once, start);
     starting = false;
-    return atomic_load_explicit(&espi_handlers, memory_order_acquire);
+    return atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);
 }

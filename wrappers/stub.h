@@ -9,17 +9,20 @@
 
 #define ESPI_HIDDEN __attribute__((visibility("hidden")))
 
-/* Handlers of the core, or a table of nothing where calls pass through; NULL before the first call. */
-extern ESPI_HIDDEN _Atomic(const espi_handler *) espi_handlers;
+/* What every call reads, in one line of the cache. */
+struct espi_hot {
+    _Alignas(64) _Atomic(const espi_handler *) handlers; /* of the core, or a table of nothing where calls pass
+                                                            through; NULL before the first call */
+    atomic_uint plain; /* see struct espi_stub; and `nested`, too */
+    int nested;
+};
+extern ESPI_HIDDEN struct espi_hot espi_hot;
 /* The definitions that calls go on to: [0] for MPI_X, [1] for PMPI_X. Filled when first needed. */
 extern ESPI_HIDDEN _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 /* initial-exec: no call, no allocation, safe wherever MPI may be entered. */
 extern ESPI_HIDDEN __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
-/* See struct espi_stub. */
-extern ESPI_HIDDEN int espi_nested;
-
-/* Decides, once per process, between the core and passing through. Returns the table now in espi_handlers. */
+/* Decides, once per process, between the core and passing through. Returns the table now in espi_hot.handlers. */
 ESPI_HIDDEN const espi_handler *espi_start(void);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an
    error. */

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "mpi/dispatch.h"
+#include "mpi/init.h"
 #include "mpi/pending.h"
 #include "mpi/real.h"
 #include "stats/stats.h"
@@ -46,5 +47,6 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
         return NULL;
     espi_stats_start(espi_row_names, ESPI_FN_COUNT);
     espi_pending_start(stub->nested);
+    espi_init_start(stub->plain);
     return &core;
 }

@@ -24,13 +24,20 @@
 /* Every block of counters has room for every function (espi_stats_start). */
 _Static_assert(ESPI_FN_COUNT <= ESPI_STATS_FUNCTIONS, "all functions are counted");
 
-/* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now. Then
-   `slot` and `count` are for the counting; slot is NULL where there is nothing to count. */
+/* A use of a type that goes on as it is; all NULL: of a predefined one. */
+struct use {
+    MPI_Datatype type;
+    int64_t count;
+    atomic_uchar *quiet;         /* it was granted; or */
+    struct espi_type_slot *slot; /* what is known of the type */
+    bool off;                    /* or nothing, as types are left alone */
+};
+
+/* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now. */
 static inline __attribute__((always_inline)) bool goes_on(const struct espi_typed *typed, bool large, bool passes,
-                                                          const espi_word *args, struct espi_type_slot **slot,
-                                                          int64_t *count)
+                                                          const espi_word *args, struct use *use)
 {
-    *slot = NULL;
+    *use = (struct use){0};
     if (typed->shape == ESPI_SHAPE_NONE)
         return true;
     if (typed->shape == ESPI_SHAPE_W)
@@ -40,8 +47,36 @@ static inline __attribute__((always_inline)) bool goes_on(const struct espi_type
         return true;
     if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0 || typed->at_root || passes)
         return false;
-    *count = large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
-    return *count > 0 && (*slot = espi_types_quiet(type)) != NULL;
+    use->type = type;
+    use->count = large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    if (use->count <= 0)
+        return false;
+    if (espi_settings.datatypes == ESPI_MODE_OFF)
+        return use->off = true;
+    if (use->count == 1 && (use->quiet = espi_slot_quiet(type)) != NULL)
+        return true;
+    return (use->slot = espi_types_quiet(type)) != NULL;
+}
+
+static inline __attribute__((always_inline)) void count_use(struct espi_stats_thread *stats, const struct use *use)
+{
+    if (use->quiet != NULL)
+        espi_types_used_granted(stats, use->quiet);
+    else if (use->slot != NULL)
+        espi_types_used(stats, use->type, use->slot, use->count);
+    if (use->off) {
+        espi_count(stats, ESPI_COUNT_calls_examined, 1);
+        espi_count(stats, ESPI_COUNT_left_switched_off, 1);
+    }
+}
+
+/* Setting auto: whether the call may have an own block that is to be looked at. */
+static inline __attribute__((always_inline)) bool own_is_due(struct espi_onto_cache *cache, const struct use *a,
+                                                             const struct use *b)
+{
+    if (a->quiet != NULL || b->quiet != NULL)
+        return espi_onto_drawn(cache, a->quiet != NULL ? a->type : b->type);
+    return (a->slot != NULL || b->slot != NULL) && espi_onto_due(cache, a->slot, b->slot);
 }
 
 /* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` known to the compiler
@@ -50,25 +85,25 @@ static inline __attribute__((always_inline)) bool
 nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large, bool passes, bool own,
               const espi_word *args)
 {
-    struct espi_type_slot *first, *second = NULL, *third = NULL;
-    int64_t counts[ESPI_MAX_TYPED] = {0};
-    if (!goes_on(&typed[0], large, passes, args, &first, &counts[0]))
+    struct use first, second = {0}, third = {0};
+    if (!goes_on(&typed[0], large, passes, args, &first))
         return false;
     if (typed[0].shape != ESPI_SHAPE_NONE) {
-        if (!goes_on(&typed[1], large, passes, args, &second, &counts[1]))
+        if (!goes_on(&typed[1], large, passes, args, &second))
             return false;
-        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&typed[2], large, passes, args, &third, &counts[2]))
+        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&typed[2], large, passes, args, &third))
             return false;
     }
-    if (own && (first != NULL || second != NULL) &&
-        (espi_settings.datatypes != ESPI_MODE_AUTO || espi_onto_due(&mine->onto, first, second)))
+    /* One type on both sides, and one use left: counted by the slot. */
+    if (first.quiet != NULL && first.quiet == second.quiet &&
+        atomic_load_explicit(first.quiet, memory_order_relaxed) < 2)
         return false;
-    if (first != NULL)
-        espi_types_used(mine->stats, first, counts[0]);
-    if (second != NULL)
-        espi_types_used(mine->stats, second, counts[1]);
-    if (third != NULL)
-        espi_types_used(mine->stats, third, counts[2]);
+    if (own && (first.quiet || first.slot || second.quiet || second.slot) &&
+        (espi_settings.datatypes != ESPI_MODE_AUTO || own_is_due(&mine->onto, &first, &second)))
+        return false;
+    count_use(mine->stats, &first);
+    count_use(mine->stats, &second);
+    count_use(mine->stats, &third);
     return true;
 }
 

@@ -28,22 +28,42 @@ static bool world_begun;  /* and not yet ended */
 static bool world_ended;  /* MPI_COMM_WORLD comes only once */
 static int sessions;
 
+static atomic_uint *plain_calls; /* of the stub */
+
+void espi_init_start(atomic_uint *plain)
+{
+    plain_calls = plain;
+}
+
+/* Which calls the stub may see to by itself. */
+static void set_plain(bool running)
+{
+    unsigned flags = !running ? 0 : espi_world.trees ? ESPI_PLAIN : ESPI_PLAIN | ESPI_PLAIN_TREE;
+
+    if (plain_calls != NULL)
+        atomic_store_explicit(plain_calls, flags, memory_order_release);
+}
+
 /* Under the lock, with MPI usable and settings read. */
 static void start_services(void)
 {
-    if (atomic_load_explicit(&espi_running, memory_order_relaxed))
+    if (atomic_load_explicit(&espi_running, memory_order_relaxed)) {
+        set_plain(true); /* the world came after a session */
         return;
+    }
     espi_comms_start(world_begun);
     espi_collectives_start();
     if (espi_types_start(&espi_settings) != ESPI_OK)
         espi_log(ESPI_LOG_WARN, "derived types are left alone: their service did not start");
     atomic_store_explicit(&espi_running, true, memory_order_release);
+    set_plain(true);
 }
 
 static void stop_services(void)
 {
     if (!atomic_load_explicit(&espi_running, memory_order_relaxed))
         return;
+    set_plain(false);
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_onto_stop();
     espi_types_stop();

@@ -14,6 +14,9 @@
 extern atomic_bool espi_running;
 extern struct espi_settings espi_settings; /* as agreed by all ranks; valid once espi_running was true */
 
+/* Before anything else: where the stub is told which calls it may see to by itself (bridge.h). */
+void espi_init_start(atomic_uint *plain);
+
 /* For a program whose MPI_Init was not seen (called through dlsym): starts the core if MPI is initialized and not yet
    finalized. Returns espi_running. */
 bool espi_start_late(void);

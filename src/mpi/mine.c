@@ -13,6 +13,7 @@ static void thread_ends(void *data)
     struct espi_mine *mine = thread->core;
     /* A destructor of another library may still call MPI in this thread: it then gets a new one. */
     thread->core = NULL;
+    thread->calls = NULL;
     if (mine) {
         espi_stats_thread_end(mine->stats);
         free(mine);
@@ -34,6 +35,7 @@ struct espi_mine *espi_mine_make(struct espi_thread *thread)
     mine->comm.comm = MPI_COMM_NULL;
     mine->stats = espi_stats_thread_begin();
     thread->core = mine;
+    thread->calls = mine->stats->calls;
     if (key_made)
         pthread_setspecific(key, thread);
     return mine;

@@ -52,7 +52,7 @@ struct espi_onto_cache {
 };
 
 /* Of the uses in which no pair is copied as yet, one in so many is looked at: a look costs more than many a call may.
-   It is one in four times as many while the types are fresh. */
+   It is one in four times as many while the types are fresh, or their uses granted. */
 enum { ESPI_ONTO_SAMPLE = 4, ESPI_ONTO_FRESH = 8 };
 
 /* Setting auto: whether a call that may have an own block is to be looked at. `a` and `b`: of its derived types, or
@@ -71,6 +71,21 @@ static inline bool espi_onto_due(struct espi_onto_cache *cache, const struct esp
            ((a != NULL && atomic_load_explicit(&a->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH) ||
             (b != NULL && atomic_load_explicit(&b->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH) ||
             (cache->turn >> 28) % ESPI_ONTO_SAMPLE == 0);
+}
+
+/* The same where a use of `type` was granted (slots.h), and its slot is left alone unless the lot falls on it. */
+static inline bool espi_onto_drawn(struct espi_onto_cache *cache, MPI_Datatype type)
+{
+    const struct espi_type_slot *slot;
+
+    cache->turn = cache->turn * 1664525u + 1013904223u;
+    if ((cache->turn >> 24) % (ESPI_ONTO_SAMPLE * ESPI_ONTO_SAMPLE) != 0)
+        return false;
+    slot = espi_slot_of(type);
+    cache->weight = slot != NULL && atomic_load_explicit(&slot->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH
+                        ? ESPI_ONTO_SAMPLE * ESPI_ONTO_SAMPLE
+                        : ESPI_ONTO_SAMPLE;
+    return true;
 }
 
 /* The plan for one use of a pair; NULL: leave it to MPI. At least one type is not predefined. */

@@ -219,6 +219,7 @@ static inline void begin(struct espi_mine *mine, MPI_Datatype type)
     s->tied = false;
     atomic_store_explicit(&s->paired, false, memory_order_relaxed);
     atomic_store_explicit(&s->known, true, memory_order_release);
+    espi_slot_grant(type);
     espi_count(mine->stats, ESPI_COUNT_types_registered, 1);
 }
 

@@ -17,14 +17,9 @@
 #include "mpi/slots.h"
 #include "stats/stats.h"
 
-/* By MPICH's handle bits, without a look into any table: true for every type that the program can not have made
-   itself (also MPI_DATATYPE_NULL, and words that are no datatype handle at all). */
 static inline bool espi_type_is_predefined(MPI_Datatype type)
 {
-    uint32_t bits = (uint32_t)type;
-    /* Top two bits 1: built in. 2 and 3: an object, whose kind is in the next four bits (3: a datatype). The first
-       five objects are the pair types MPI_FLOAT_INT to MPI_LONG_DOUBLE_INT. */
-    return bits >> 31 == 0 || ((bits >> 26) & 0xf) != 3 || bits - 0x8c000000u < 5;
+    return espi_is_predefined((uint32_t)type);
 }
 
 struct espi_mine;
@@ -61,15 +56,32 @@ static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_q
                : NULL;
 }
 
-/* Counts a use of `count` elements (> 0) that took the short way. */
-static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats,
+/* Counts a use of `count` elements (> 0) that took the short way, and grants the next ones. */
+static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats, MPI_Datatype type,
                                                                   struct espi_type_slot *slot, int64_t count)
 {
     espi_bump(&slot->uses, 1);
     espi_bump(&slot->items, (uint64_t)count);
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
-    espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
-                                                                                 : ESPI_COUNT_left_not_earned, 1);
+    if (atomic_load_explicit(&slot->settled, memory_order_relaxed)) {
+        espi_count(stats, ESPI_COUNT_left_not_better, 1);
+    } else {
+        espi_count(stats, ESPI_COUNT_left_not_earned, 1);
+        espi_slot_grant(type);
+    }
+}
+
+/* Counts a use of one element that was granted (espi_slot_quiet). */
+static inline __attribute__((always_inline)) void espi_types_used_granted(struct espi_stats_thread *stats,
+                                                                          atomic_uchar *quiet)
+{
+    unsigned char left = atomic_load_explicit(quiet, memory_order_relaxed);
+
+    /* Another thread may have taken the last one meanwhile; the counts are allowed to miss that. */
+    if (left > 0)
+        atomic_store_explicit(quiet, (unsigned char)(left - 1), memory_order_relaxed);
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    espi_count(stats, ESPI_COUNT_left_not_earned, 1);
 }
 
 /* After the call returned MPI_SUCCESS. `mine`: of the calling thread. */

@@ -229,6 +229,51 @@ static struct espi_plan *plan_of(MPI_Datatype type)
     return plan;
 }
 
+/* Uses that were granted are counted by whoever looks at the slot, the look is due at the same use as without grants,
+   and a grant ends with its type. */
+START_TEST(granted)
+{
+    enum { LOOK = 8 };
+    struct espi_stats_thread *stats;
+    struct espi_type_slot *s;
+    MPI_Datatype type, old;
+    atomic_uchar *quiet;
+    int i;
+
+    start(ESPI_MODE_AUTO);
+    stats = espi_mine(&thread)->stats;
+    old = type = regular(1000);
+    ck_assert_ptr_null(espi_slot_quiet(type)); /* of the sample: looked at when it is first used */
+    ck_assert_int_eq(espi_types_better(&thread, type, 1, true), type);
+    s = espi_types_quiet(type);
+    ck_assert_ptr_nonnull(s);
+    espi_types_used(stats, type, s, 3);
+    for (i = 2; (quiet = espi_slot_quiet(type)) != NULL; i++)
+        espi_types_used_granted(stats, quiet);
+    ck_assert_int_eq(i, LOOK - 1);
+    ck_assert_ptr_null(espi_types_quiet(type)); /* due */
+    s = espi_slot_of(type);
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK - 1);
+    ck_assert_uint_eq(atomic_load(&s->items), 1 + 3 + LOOK - 3);
+    espi_types_better(&thread, type, 1, true);
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK);
+    ck_assert_uint_ge(atomic_load(&s->look), 2 * LOOK);
+
+    /* Part of a grant is taken back, and what is left of one does not outlive the type. */
+    espi_types_used(stats, type, espi_types_quiet(type), 1);
+    espi_types_used_granted(stats, espi_slot_quiet(type));
+    ck_assert_ptr_eq(espi_slot_of(type), s);
+    ck_assert_ptr_null(espi_slot_quiet(type));
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK + 2);
+    espi_types_used(stats, type, s, 1);
+    ck_assert_ptr_nonnull(espi_slot_quiet(type));
+    espi_types_ending(espi_mine(&thread), type);
+    ck_assert_ptr_null(espi_slot_quiet(old));
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
 /* The record of a layout has each use and each item once, also of those since the last look. */
 START_TEST(recorded)
 {
@@ -441,6 +486,7 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, rule);
     tcase_add_test(tcase, always);
     tcase_add_test(tcase, recycled);
+    tcase_add_test(tcase, granted);
     tcase_add_test(tcase, recorded);
     tcase_add_test(tcase, forgotten);
     tcase_add_test(tcase, told);
