@@ -117,13 +117,83 @@ static int64_t bound(int64_t kinds, bool single, const struct espi_reconstruct_o
     return costs->leaf + least;
 }
 
+/*
+ * Lemma 15 of doc/reconstruction.md: a map in which `steps` distances between neighbours of one pair of base
+ * types differ costs at least leaf + a + r steps.
+ */
+static int64_t bound_of_steps(uint64_t steps, const struct espi_reconstruct_options *options)
+{
+    const struct espi_costs *c = &options->costs;
+    int64_t each = c->struc_each + c->leaf, root = c->struc + c->struc_each + each, all;
+    each = c->vec < each ? c->vec : each;
+    root = c->vec < root ? c->vec : root;
+    each = c->idx_each < each ? c->idx_each : each;
+    root = c->idx + 2 * c->idx_each < root ? c->idx + 2 * c->idx_each : root;
+    if (options->set != ESPI_SET_BASIC) {
+        each = c->idxbuc_each < each ? c->idxbuc_each : each;
+        root = c->idxbuc + c->idxbuc_each < root ? c->idxbuc + c->idxbuc_each : root;
+    }
+    if (options->set == ESPI_SET_EXTENDED) {
+        each = c->bucket_each < each ? c->bucket_each : each;
+        root = c->bucket + c->bucket_each < root ? c->bucket + c->bucket_each : root;
+    }
+    if (steps == 0 || __builtin_mul_overflow((int64_t)(steps - 1), each, &all) || all > INT64_MAX / 2) {
+        return 0;
+    }
+    return c->leaf + root + all;
+}
+
+/* How many different distances d[k + 1] - d[k] there are, of neighbours with the base type of the first two when
+   `base` is given; 0 when there is no memory to count them. */
+static uint64_t different_steps(const int64_t *d, size_t n, const espi_base *base)
+{
+    size_t slots = 16;
+    uint64_t steps = 0;
+    while (slots < 2 * n) {
+        slots *= 2;
+    }
+    struct step {
+        int64_t step;
+        bool used;
+    } *table = n < 2 ? NULL : calloc(slots, sizeof *table);
+    for (size_t k = 0; table != NULL && k + 1 < n; k++) {
+        if (base != NULL && (base[k] != base[0] || base[k + 1] != base[1])) {
+            continue;
+        }
+        int64_t step = (int64_t)((uint64_t)d[k + 1] - (uint64_t)d[k]);
+        size_t at = (size_t)((uint64_t)step * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots - 1);
+        while (table[at].used && table[at].step != step) {
+            at = (at + 1) & (slots - 1);
+        }
+        steps += !table[at].used;
+        table[at].used = true;
+        table[at].step = step;
+    }
+    free(table);
+    return steps;
+}
+
 int64_t espi_lower_bound(const struct espi_typemap *map, const struct espi_reconstruct_options *options)
 {
     struct bases bases = {0};
     for (size_t i = 0; i < map->n; i++) {
         see(&bases, map->base[i]);
     }
-    return bound(bases.kinds, map->n == 1, options);
+    int64_t least = bound(bases.kinds, map->n == 1, options);
+    int64_t steps = bound_of_steps(different_steps(map->disp, map->n, map->base), options);
+    return steps > least ? steps : least;
+}
+
+/* The most different distances in one list of the chain of nodes from the root; all lists if it has no struc. */
+static uint64_t steps_of_tree(const struct espi_node *node)
+{
+    uint64_t most = 0;
+    for (; node != NULL && node->entries > 0 && node->kind != ESPI_LEAF && node->kind != ESPI_STRUC;
+         node = node->child) {
+        uint64_t steps = node->kind == ESPI_IDX ? different_steps(node->disp, (size_t)node->count, NULL) : 0;
+        most = steps > most ? steps : most;
+    }
+    return most;
 }
 
 int64_t espi_tree_lower_bound(const struct espi_node *tree, const struct espi_reconstruct_options *options)
@@ -132,7 +202,9 @@ int64_t espi_tree_lower_bound(const struct espi_node *tree, const struct espi_re
     struct espi_memo memo = {0};
     see_tree(&bases, tree, &memo);
     espi_memo_release(&memo);
-    return bound(bases.kinds, tree->entries == 1, options);
+    int64_t least = bound(bases.kinds, tree->entries == 1, options);
+    int64_t steps = bound_of_steps(steps_of_tree(tree), options);
+    return steps > least ? steps : least;
 }
 
 /* A sequence of finished trees. */

@@ -172,8 +172,32 @@ START_TEST(bounded_method_keeps_its_promises)
 }
 END_TEST
 
+/* Lists whose distances all differ: the bound is one word below them, from the map and from the tree. */
+START_TEST(bounds_of_distances)
+{
+    struct espi_arena own = ESPI_ARENA_INIT;
+    struct espi_typemap map = ESPI_TYPEMAP_INIT;
+    struct espi_reconstruct_options o;
+    const struct espi_node *list;
+    espi_reconstruct_defaults(&o);
+    for (int64_t k = 0; k < 1000; k++) {
+        ck_assert_int_eq(espi_typemap_append(&map, espi_base_find("MPI_INT", 7), 8 * k * k), ESPI_OK);
+    }
+    for (int set = ESPI_SET_BASIC; set <= ESPI_SET_EXTENDED; set++) {
+        o.set = (enum espi_set)set;
+        ck_assert_int_eq(espi_plain_list(&own, &map, &o, &list), ESPI_OK);
+        ck_assert_int_eq(espi_cost(list, &o.costs), 1005);
+        ck_assert_int_eq(espi_lower_bound(&map, &o), 1004);
+        ck_assert_int_eq(espi_tree_lower_bound(list, &o), 1004);
+    }
+    espi_typemap_release(&map);
+    espi_arena_release(&own);
+}
+END_TEST
+
 int main(void)
 {
     return RUN_SUITE("test-normalize", 300, setup, teardown, huge_trees_are_never_flattened,
-                     shared_subtrees_are_done_once, random_trees_in_place, bounded_method_keeps_its_promises);
+                     shared_subtrees_are_done_once, random_trees_in_place, bounded_method_keeps_its_promises,
+                     bounds_of_distances);
 }
