@@ -45,13 +45,13 @@ __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")))
 #define ESPI_PLAIN_FLAG_LEAVE 0u
 
 /* What is rare stands in functions of its own, so that the entry keeps no register for it over the call. */
-#define ESPI_ENTRY(prefix, profiling, name, n, kind, flag, ...)                                                          \
+#define ESPI_ENTRY(prefix, profiling, name, n, kind, flag, ...)                                                      \
     ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
     static __attribute__((noinline, cold)) espi_word prefix##name##_first(ESPI_PARAMS_##n)                           \
     {                                                                                                                \
         espi_start();                                                                                                \
         espi_next next = espi_find_next(profiling, ESPI_FN_##name);                                                  \
-        if (!atomic_load_explicit(&espi_hot.handlers, memory_order_acquire)) /* from inside of the core's start */       \
+        if (!atomic_load_explicit(&espi_hot.handlers, memory_order_acquire)) /* from inside of the core's start */   \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         return prefix##name(ESPI_ARGS_##n);                                                                          \
     }                                                                                                                \
@@ -59,14 +59,14 @@ __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")))
     {                                                                                                                \
         espi_word args[n], result;                                                                                   \
         struct espi_thread *here = &espi_here;                                                                       \
-        const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);                   \
+        const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);               \
         espi_next next = atomic_load_explicit(&espi_nexts[profiling][ESPI_FN_##name], memory_order_acquire);         \
         uintptr_t frame = (uintptr_t)args;                                                                           \
         if (__builtin_expect(!next || !handlers, 0))                                                                 \
             return prefix##name##_first(ESPI_ARGS_##n);                                                              \
         if (__builtin_expect(frame < here->frame, 0)) {                                                              \
             if ((kind) & ESPI_LEAVES)                                                                                \
-                __atomic_store_n(&espi_hot.nested, 1, __ATOMIC_RELAXED);                                                 \
+                __atomic_store_n(&espi_hot.nested, 1, __ATOMIC_RELAXED);                                             \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         }                                                                                                            \
         unsigned plain = (kind) & ESPI_LEAVES ? 0 : (flag);                                                          \
