@@ -177,6 +177,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         return;
     changed = !first && (changed || memcmp(lease->planned, sizes, bytes) != 0);
     bool other = first || (changed && is_other_problem(lease->planned, sizes, comm->size));
+    lease->outdated = lease->outdated || changed || other;
     lease->unsteady = other && !first ? lease->unsteady + 1 : 0;
     if (other) {
         predict(lease, comm, model, sizes);
@@ -210,8 +211,9 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         decision->length = LONGEST_LEASE;
     decision->slack = changed || lease->plan.slack_percent ? 25 : 0;
     if (decision->method != ESPI_METHOD_LIBRARY &&
-        (decision->method != lease->planned_for || changed || other || !lease->plan.ranks)) {
+        (decision->method != lease->planned_for || lease->outdated || !lease->plan.ranks)) {
         lease->planned_for = decision->method;
+        lease->outdated = false;
         if (!build(lease, comm, model, sizes, decision->method, tree) || !tree->ordered) {
             espi_commtree_release(tree);
             espi_treejudge_start(&lease->judge, 1);

@@ -49,6 +49,7 @@ struct espi_lease {
     int unsteady;      /* leases in a row that began with another problem */
     int64_t rest;      /* what the last of them led to */
     int planned_for;   /* method of `plan` */
+    bool outdated;     /* sizes have changed since `plan` was made */
     struct espi_treejudge judge; /* its candidates are order[0 .. methods-1] */
     int methods, order[ESPI_METHODS];
     double measured[ESPI_METHODS], predicted[ESPI_METHODS]; /* seconds, [1 + method]; negative: not known */
