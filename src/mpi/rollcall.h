@@ -15,7 +15,8 @@
 void espi_rollcall_announce(bool sessions, uint64_t settings);
 
 /* After MPI_Init. The same answer on every rank that asks; false when anything is unknown. One rank: true. `*alike`,
-   of use when true is returned, and then the same on every rank, too: all have announced the same settings. */
+   of use when true is returned, and then the same on every rank, too: all have announced the same settings, and
+   stand on one node of which the launcher knows. */
 bool espi_rollcall_all_present(int rank, int size, bool *alike);
 
 #endif

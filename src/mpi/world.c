@@ -77,20 +77,22 @@ void espi_world_open(struct espi_settings *settings)
     bool all = settings->world == ESPI_WORLD_ALL ||
                espi_rollcall_all_present(espi_world.rank, espi_world.size, &alike);
     espi_world.whole = all;
+    alike = alike && all;
     /* Settings that are alike need no word between the ranks, and no communicator: one is made when there is a use
        for it. */
     if (all && !(espi_world.size == 1 || alike))
         espi_world.whole = make_private() && share_settings(settings);
-    int on_node = 1;
-    espi_world.node = espi_world.rank;
-    if (espi_world.whole && espi_world.size > 1 && (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) &&
-        make_private())
-        espi_world.node = espi_node_of(espi_world.comm, &on_node);
     /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
        given by the user is heard. */
-    bool nothing_to_win = on_node == espi_world.size && on_node < FEW_ON_NODE && !settings->model[0];
-    espi_world.trees = espi_world.whole && (settings->tree != 0 || settings->collectives == ESPI_MODE_ALWAYS ||
-                                            (settings->collectives == ESPI_MODE_AUTO && !nothing_to_win));
+    bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
+               espi_world.size < FEW_ON_NODE;
+    int on_node = 1;
+    espi_world.node = espi_world.rank;
+    bool trees = espi_world.whole && espi_world.size > 1 && !(few && alike) &&
+                 (settings->collectives != ESPI_MODE_OFF || settings->tree != 0);
+    if (trees && make_private())
+        espi_world.node = espi_node_of(espi_world.comm, &on_node);
+    espi_world.trees = trees && !(few && on_node == espi_world.size);
     if (!espi_world.whole)
         espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
     espi_world.open = true;
@@ -99,41 +101,30 @@ void espi_world_open(struct espi_settings *settings)
     espi_stats_open(&run);
 }
 
-/* The ranks in MPI_COMM_WORLD of all members of comm; NULL unless all of them have the core. */
-static int *members_of(MPI_Comm comm, int *size)
+/* In pieces, without memory of its own: a rank that ran short would answer otherwise than the rest. */
+bool espi_world_covers(MPI_Comm comm)
 {
+    enum { PIECE = 256 };
     MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
-    int *ranks = NULL;
-    bool covers = false;
+    int size = 0, from[PIECE], to[PIECE];
     if (!espi_world.open || !espi_world.whole)
-        return NULL;
-    if (espi_real.Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS ||
-        espi_real.Comm_group(comm, &members) != MPI_SUCCESS || espi_real.Group_size(members, size) != MPI_SUCCESS)
-        goto out;
-    ranks = malloc(2 * (size_t)*size * sizeof *ranks);
-    if (!ranks)
-        goto out;
-    for (int i = 0; i < *size; i++)
-        ranks[*size + i] = i;
-    covers = espi_real.Group_translate_ranks(members, *size, ranks + *size, all, ranks) == MPI_SUCCESS;
-    for (int i = 0; i < *size && covers; i++)
-        covers = ranks[i] != MPI_UNDEFINED;
-out:
+        return false;
+    bool covers = espi_real.Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
+                  espi_real.Comm_group(comm, &members) == MPI_SUCCESS &&
+                  espi_real.Group_size(members, &size) == MPI_SUCCESS;
+    for (int done = 0; done < size && covers; done += PIECE) {
+        int n = size - done < PIECE ? size - done : PIECE;
+        for (int i = 0; i < n; i++)
+            from[i] = done + i;
+        covers = espi_real.Group_translate_ranks(members, n, from, all, to) == MPI_SUCCESS;
+        for (int i = 0; i < n && covers; i++)
+            covers = to[i] != MPI_UNDEFINED;
+    }
     if (members != MPI_GROUP_NULL)
         espi_real.Group_free(&members);
     if (all != MPI_GROUP_NULL)
         espi_real.Group_free(&all);
-    if (covers)
-        return ranks;
-    free(ranks);
-    return NULL;
-}
-
-bool espi_world_covers(MPI_Comm comm)
-{
-    int size, *ranks = members_of(comm, &size);
-    free(ranks);
-    return ranks != NULL;
+    return covers;
 }
 
 static atomic_bool idup_seen;
@@ -145,15 +136,14 @@ void espi_world_saw_idup(void)
 
 MPI_Comm espi_world_private(MPI_Comm comm)
 {
-    int size, *ranks = members_of(comm, &size), mine = !atomic_load(&idup_seen), free_to = 0;
+    int mine = !atomic_load(&idup_seen), free_to = 0;
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Comm own = MPI_COMM_NULL;
-    if (!ranks)
+    if (!espi_world_covers(comm))
         return MPI_COMM_NULL;
     /* All members are in the same collective call on the same communicator: one more of them finds its fellows. */
     if (espi_real.Allreduce(&mine, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
         free_to = 0;
-    free(ranks);
     if (!free_to)
         return MPI_COMM_NULL;
     /* Not MPI_Comm_dup: it would run the program's attribute callbacks. */
