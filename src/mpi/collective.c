@@ -59,7 +59,7 @@ static void state_free(struct comm_state *state)
         espi_lease_release(&entry->lease);
         free(entry);
     }
-    if (state->comm.own != MPI_COMM_NULL && espi_real.Comm_free(&state->comm.own) == MPI_SUCCESS)
+    if (espi_world_private_free(&state->comm.own))
         espi_count_anywhere(ESPI_COUNT_tree_comms_freed, 1);
     free(state->comm.tree);
     free(state->sizes);

@@ -46,7 +46,7 @@ static int agree(const struct espi_large *call, bool ready, bool *gaps, bool *al
     MPI_Comm own = espi_world_private(call->comm);
     if (own != MPI_COMM_NULL) {
         rc = espi_real.Allreduce(mine, any, 2, MPI_INT, MPI_LOR, own);
-        espi_real.Comm_free(&own);
+        espi_world_private_free(&own);
     }
     *gaps = any[0] != 0;
     *all_ready = any[1] == 0;

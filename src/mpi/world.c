@@ -27,22 +27,35 @@ void espi_world_announce(bool sessions)
     espi_rollcall_announce(sessions, hash);
 }
 
-/* Not MPI_Comm_dup: it would run the program's attribute callbacks. The error of a failed private call must not reach
-   the program. */
-static bool make_private(void)
+/* A communicator of the same ranks, errors returned; MPI_COMM_NULL where MPI has none left. Not MPI_Comm_dup: that
+   would run the program's attribute callbacks. A failure is no error of the program's, so its handler, which may end
+   it, is set aside. */
+static MPI_Comm same_ranks(MPI_Comm comm)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    if (espi_world.comm != MPI_COMM_NULL)
-        return true;
-    if (espi_real.Comm_group(MPI_COMM_WORLD, &group) != MPI_SUCCESS)
-        return false;
-    if (espi_real.Comm_create(MPI_COMM_WORLD, group, &espi_world.comm) != MPI_SUCCESS)
-        espi_world.comm = MPI_COMM_NULL;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    if (espi_real.Comm_group(comm, &group) != MPI_SUCCESS)
+        return MPI_COMM_NULL;
+    bool aside = espi_real.Comm_get_errhandler(comm, &handler) == MPI_SUCCESS &&
+                 espi_real.Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    if (espi_real.Comm_create(comm, group, &own) != MPI_SUCCESS)
+        own = MPI_COMM_NULL;
+    if (aside)
+        espi_real.Comm_set_errhandler(comm, handler);
+    if (handler != MPI_ERRHANDLER_NULL)
+        espi_real.Errhandler_free(&handler);
     espi_real.Group_free(&group);
+    if (own != MPI_COMM_NULL)
+        espi_real.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    return own;
+}
+
+static bool make_private(void)
+{
     if (espi_world.comm == MPI_COMM_NULL)
-        return false;
-    espi_real.Comm_set_errhandler(espi_world.comm, MPI_ERRORS_RETURN);
-    return true;
+        espi_world.comm = same_ranks(MPI_COMM_WORLD);
+    return espi_world.comm != MPI_COMM_NULL;
 }
 
 /* Rank 0's settings hold for all. Every rank makes the same calls whatever goes wrong on it alone, and learns whether
@@ -78,10 +91,10 @@ void espi_world_open(struct espi_settings *settings)
                espi_rollcall_all_present(espi_world.rank, espi_world.size, &alike);
     espi_world.whole = all;
     alike = alike && all;
-    /* Settings that are alike need no word between the ranks, and no communicator: one is made when there is a use
-       for it. */
-    if (all && !(espi_world.size == 1 || alike))
-        espi_world.whole = make_private() && share_settings(settings);
+    /* Settings that are alike need no word between the ranks; statistics need one at the end, when the program may
+       have left no communicator to be made. */
+    if (all && espi_world.size > 1 && (!alike || settings->stats[0] != '\0' || settings->summary))
+        espi_world.whole = make_private() && (alike || share_settings(settings));
     /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
        given by the user is heard. */
     bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
@@ -134,27 +147,30 @@ void espi_world_saw_idup(void)
     atomic_store(&idup_seen, true);
 }
 
+/* MPICH has about 2,000 communicators to give (context ids), and those are the program's. */
+enum { PRIVATE_MOST = 64 };
+static atomic_int private_alive;
+
 MPI_Comm espi_world_private(MPI_Comm comm)
 {
-    int mine = !atomic_load(&idup_seen), free_to = 0;
-    MPI_Group group = MPI_GROUP_NULL;
+    int mine = !atomic_load(&idup_seen) && atomic_load(&private_alive) < PRIVATE_MOST, free_to = 0;
     MPI_Comm own = MPI_COMM_NULL;
     if (!espi_world_covers(comm))
         return MPI_COMM_NULL;
     /* All members are in the same collective call on the same communicator: one more of them finds its fellows. */
     if (espi_real.Allreduce(&mine, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
         free_to = 0;
-    if (!free_to)
-        return MPI_COMM_NULL;
-    /* Not MPI_Comm_dup: it would run the program's attribute callbacks. */
-    if (espi_real.Comm_group(comm, &group) != MPI_SUCCESS)
-        return MPI_COMM_NULL;
-    if (espi_real.Comm_create(comm, group, &own) != MPI_SUCCESS)
-        own = MPI_COMM_NULL;
-    espi_real.Group_free(&group);
-    if (own != MPI_COMM_NULL)
-        espi_real.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    if (free_to && (own = same_ranks(comm)) != MPI_COMM_NULL)
+        atomic_fetch_add(&private_alive, 1);
     return own;
+}
+
+bool espi_world_private_free(MPI_Comm *own)
+{
+    if (*own == MPI_COMM_NULL || espi_real.Comm_free(own) != MPI_SUCCESS)
+        return false;
+    atomic_fetch_sub(&private_alive, 1);
+    return true;
 }
 
 /* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and
@@ -196,7 +212,7 @@ static void write_statistics(void)
                                  espi_world.whole};
     struct espi_report report = ESPI_REPORT_INIT;
     bool have = espi_report_take(&report, &run) == ESPI_OK;
-    if (espi_world.whole && espi_world.size > 1 && make_private())
+    if (espi_world.whole && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)
         merge_over_ranks(&report, &have);
     if (have && (!espi_world.whole || espi_world.rank == 0)) {
         report.complete = true;

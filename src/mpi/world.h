@@ -27,10 +27,12 @@ void espi_world_open(struct espi_settings *settings);
    of them. Only then may anything collective be done that the program did not ask for. */
 bool espi_world_covers(MPI_Comm comm);
 /* A private communicator of the members of `comm`, errors returned; MPI_COMM_NULL, on all of them alike, when not all
-   have the core or one has seen MPI_Comm_idup. Collective over `comm`. (While an idup is pending,
-   MPICH 4.0.2 can hang in the making of another communicator, see tests/mpi/idup_pending.c, so none is made behind
-   the program's back.) */
+   have the core, one has 64 of them already or has seen MPI_Comm_idup, or MPI has none left. Collective over `comm`.
+   (While an idup is pending, MPICH 4.0.2 can hang in the making of another communicator, see
+   tests/mpi/idup_pending.c, so none is made behind the program's back.) */
 MPI_Comm espi_world_private(MPI_Comm comm);
+/* Frees one; collective over it. False: there was none, or MPI refused. */
+bool espi_world_private_free(MPI_Comm *own);
 /* The program has called MPI_Comm_idup or a kin of it. */
 void espi_world_saw_idup(void);
 /* Before MPI_COMM_WORLD ends: collective where whole. Writes the statistics. */

@@ -29,6 +29,10 @@ check_PROGRAMS += %D%/gather_comms
 %C%_gather_comms_SOURCES = %D%/gather_comms.c
 %C%_gather_comms_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_gather_comms_LDADD = $(MPI_LIBS) -lpthread
+check_PROGRAMS += %D%/gather_many
+%C%_gather_many_SOURCES = %D%/gather_many.c
+%C%_gather_many_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_gather_many_LDADD = $(MPI_LIBS)
 check_PROGRAMS += %D%/gather_parts
 %C%_gather_parts_SOURCES = %D%/gather_parts.c %D%/types_setup.h src/mpi/real.c src/mpi/treeplan.c src/mpi/tree_io.c \
 	src/mpi/tree_gather.c src/mpi/tree_scatter.c
