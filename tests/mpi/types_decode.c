@@ -12,7 +12,7 @@
 #include "mpi/emit.h"
 #include "mpi/real.h"
 #include "types_random.h"
-#include "types_setup.h"
+#include "types_run.h"
 
 enum { ROUNDS = 400 };
 
@@ -277,27 +277,9 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("decode");
-    TCase *tcase = tcase_create("types");
-    SRunner *runner;
-    int failed;
-
-    MPI_Init(&argc, &argv);
-    types_setup();
-    random_seed("types_decode");
-    tcase_add_test(tcase, known);
-    tcase_add_test(tcase, deep);
-    tcase_add_test(tcase, bounds);
-    tcase_add_test(tcase, limited);
-    tcase_add_loop_test(tcase, every_combiner, 0, MADE_KINDS);
-    tcase_add_test(tcase, nested);
-    tcase_set_timeout(tcase, 0);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    MPI_Finalize();
-    return failed != 0;
+    const TTest *const tests[] = {known, deep, bounds, limited};
+    TCase *all = types_case(tests, sizeof tests / sizeof *tests);
+    tcase_add_loop_test(all, every_combiner, 0, MADE_KINDS);
+    tcase_add_test(all, nested);
+    return types_run(argc, argv, "types_decode", all);
 }

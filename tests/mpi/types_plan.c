@@ -6,8 +6,6 @@
 #include <check.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mpi/budget.h"
 #include "mpi/decode.h"
@@ -21,36 +19,8 @@
 #include "mpi/types.h"
 #include "mpi/variants.h"
 #include "types_random.h"
-#include "types_setup.h"
-
-static struct espi_thread thread;
-
-/* n blocks of three doubles with gaps that repeat nowhere. */
-static MPI_Datatype irregular(int n, int salt)
-{
-    int *disp = malloc((size_t)n * sizeof *disp), i, at = salt;
-    MPI_Datatype type;
-
-    for (i = 0; i < n; i++) {
-        disp[i] = at;
-        at += 4 + (int)((unsigned)((i + salt) * (i + 7)) * 2654435761u >> 29);
-    }
-    MPI_Type_create_indexed_block(n, 3, disp, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
-    free(disp);
-    return type;
-}
-
-static void start(enum espi_mode mode)
-{
-    struct espi_settings settings;
-
-    espi_settings_defaults(&settings);
-    settings.datatypes = mode;
-    settings.check = 1;
-    settings.budget_ms = 200;
-    ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
-}
+#include "types_run.h"
+#include "types_service.h"
 
 /* Uses the type until another stands in its place; gives that, or the type itself after `most` uses. */
 static MPI_Datatype use(MPI_Datatype type, int most, bool whole)
@@ -59,21 +29,8 @@ static MPI_Datatype use(MPI_Datatype type, int most, bool whole)
     int i;
 
     for (i = 0; i < most && better == type; i++)
-        better = espi_types_better(&thread, type, 1, whole);
+        better = espi_types_better(&own_thread, type, 1, whole);
     return better;
-}
-
-static void same_places(MPI_Datatype a, MPI_Datatype b)
-{
-    size_t n, m, i;
-    int64_t *x = packed_places(a, &n), *y = packed_places(b, &m);
-
-    ck_assert(espi_same_bounds(a, b));
-    ck_assert_uint_eq(n, m);
-    for (i = 0; i < n; i++)
-        ck_assert_int_eq(x[i], y[i]);
-    free(x);
-    free(y);
 }
 
 START_TEST(variants)
@@ -160,17 +117,17 @@ START_TEST(always)
         disp[i] = 3 * i;
     MPI_Type_create_indexed_block(100, 1, disp, MPI_INT, &type);
     MPI_Type_commit(&type);
-    ck_assert_int_eq(espi_types_better(&thread, type, 1, false), type); /* never seen committed */
-    espi_types_committed(espi_mine(&thread), type);
-    better = espi_types_better(&thread, type, 1, false);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, false), type); /* never seen committed */
+    espi_types_committed(espi_mine(&own_thread), type);
+    better = espi_types_better(&own_thread, type, 1, false);
     ck_assert_int_ne(better, type);
     same_places(type, better);
     MPI_Type_dup(type, &other);
-    espi_types_duped(espi_mine(&thread), type, other);
-    ck_assert_int_eq(espi_types_better(&thread, other, 1, false), better); /* one plan for both */
+    espi_types_duped(espi_mine(&own_thread), type, other);
+    ck_assert_int_eq(espi_types_better(&own_thread, other, 1, false), better); /* one plan for both */
     MPI_Type_free(&other);
     MPI_Type_free(&type);
-    ck_assert_int_eq(espi_types_better(&thread, type, 1, false), type); /* the handle's life is over */
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, false), type); /* the handle's life is over */
     espi_types_stop();
 }
 END_TEST
@@ -190,167 +147,15 @@ START_TEST(recycled)
             disp[k] = (2 + i % 5) * k + i % 3;
         MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
         MPI_Type_commit(&type);
-        espi_types_committed(espi_mine(&thread), type);
+        espi_types_committed(espi_mine(&own_thread), type);
         again += type == last;
         last = type;
-        better = espi_types_better(&thread, type, 1, false);
+        better = espi_types_better(&own_thread, type, 1, false);
         ck_assert_int_ne(better, type);
         same_places(type, better);
         MPI_Type_free(&type);
     }
     ck_assert_int_gt(again, 50);
-    espi_types_stop();
-}
-END_TEST
-
-/* 24 integers at a stride that belongs to `salt` alone. */
-static MPI_Datatype regular(int salt)
-{
-    MPI_Datatype type;
-    int disp[24], k;
-
-    for (k = 0; k < 24; k++)
-        disp[k] = (2 + salt) * k;
-    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
-    MPI_Type_commit(&type);
-    espi_types_committed(espi_mine(&thread), type);
-    return type;
-}
-
-static struct espi_plan *plan_of(MPI_Datatype type)
-{
-    struct espi_arena arena = ESPI_ARENA_INIT;
-    struct espi_decoded d;
-    struct espi_plan *plan;
-
-    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
-    plan = espi_plan_find(&d);
-    espi_arena_release(&arena);
-    return plan;
-}
-
-/* Uses that were granted are counted by whoever looks at the slot, the look is due at the same use as without grants,
-   and a grant ends with its type. */
-START_TEST(granted)
-{
-    enum { LOOK = 8 };
-    struct espi_stats_thread *stats;
-    struct espi_type_slot *s;
-    MPI_Datatype type, old;
-    atomic_uchar *quiet;
-    int i;
-
-    start(ESPI_MODE_AUTO);
-    stats = espi_mine(&thread)->stats;
-    old = type = regular(1000);
-    ck_assert_ptr_null(espi_slot_quiet(type)); /* of the sample: looked at when it is first used */
-    ck_assert_int_eq(espi_types_better(&thread, type, 1, true), type);
-    s = espi_types_quiet(type);
-    ck_assert_ptr_nonnull(s);
-    espi_types_used(stats, type, s, 3);
-    for (i = 2; (quiet = espi_slot_quiet(type)) != NULL; i++)
-        espi_types_used_granted(stats, quiet);
-    ck_assert_int_eq(i, LOOK - 1);
-    ck_assert_ptr_null(espi_types_quiet(type)); /* due */
-    s = espi_slot_of(type);
-    ck_assert_uint_eq(atomic_load(&s->uses), LOOK - 1);
-    ck_assert_uint_eq(atomic_load(&s->items), 1 + 3 + LOOK - 3);
-    espi_types_better(&thread, type, 1, true);
-    ck_assert_uint_eq(atomic_load(&s->uses), LOOK);
-    ck_assert_uint_ge(atomic_load(&s->look), 2 * LOOK);
-
-    /* Part of a grant is taken back, and what is left of one does not outlive the type. */
-    espi_types_used(stats, type, espi_types_quiet(type), 1);
-    espi_types_used_granted(stats, espi_slot_quiet(type));
-    ck_assert_ptr_eq(espi_slot_of(type), s);
-    ck_assert_ptr_null(espi_slot_quiet(type));
-    ck_assert_uint_eq(atomic_load(&s->uses), LOOK + 2);
-    espi_types_used(stats, type, s, 1);
-    ck_assert_ptr_nonnull(espi_slot_quiet(type));
-    espi_types_ending(espi_mine(&thread), type);
-    ck_assert_ptr_null(espi_slot_quiet(old));
-    MPI_Type_free(&type);
-    espi_types_stop();
-}
-END_TEST
-
-/* The record of a layout has each use and each item once, also of those since the last look. */
-START_TEST(recorded)
-{
-    enum { USES = 45, ITEMS = 3 };
-    struct espi_stats_type *record;
-    struct espi_plan *plan;
-    MPI_Datatype type;
-    int i;
-
-    start(ESPI_MODE_ALWAYS);
-    type = regular(1000);
-    for (i = 0; i < USES; i++)
-        ck_assert_int_ne(espi_types_better(&thread, type, ITEMS, true), type);
-    plan = plan_of(type);
-    ck_assert_ptr_nonnull(plan);
-    record = plan->record;
-    espi_plan_release(plan);
-    MPI_Type_free(&type);
-    ck_assert_uint_eq(atomic_load(&record->uses), USES);
-    ck_assert_uint_eq(atomic_load(&record->elements), USES * ITEMS);
-    ck_assert_uint_eq(atomic_load(&record->bytes), USES * ITEMS * 24 * sizeof(int));
-    type = regular(1000); /* another life, with the same handle as a rule, counts from 0 */
-    ck_assert_int_ne(espi_types_better(&thread, type, ITEMS, true), type);
-    MPI_Type_free(&type);
-    ck_assert_uint_eq(atomic_load(&record->uses), USES + 1);
-    ck_assert_uint_eq(atomic_load(&record->elements), (USES + 1) * ITEMS);
-    espi_types_stop();
-}
-END_TEST
-
-/* Plans whose types are freed go when there are many of them, the oldest first; those in use stay. */
-START_TEST(forgotten)
-{
-    MPI_Datatype used, type;
-    struct espi_plan *plan;
-    int i;
-
-    start(ESPI_MODE_ALWAYS);
-    used = regular(0);
-    ck_assert_int_ne(espi_types_better(&thread, used, 1, true), used);
-    for (i = 1; i < 200; i++) {
-        type = regular(i);
-        ck_assert_int_ne(espi_types_better(&thread, type, 1, true), type);
-        MPI_Type_free(&type);
-    }
-    type = regular(1);
-    ck_assert_ptr_null(plan_of(type));
-    MPI_Type_free(&type);
-    type = regular(199);
-    plan = plan_of(type);
-    ck_assert_ptr_nonnull(plan);
-    espi_plan_release(plan);
-    MPI_Type_free(&type);
-    same_places(used, espi_types_better(&thread, used, 1, true));
-    MPI_Type_free(&used);
-    espi_types_stop();
-}
-END_TEST
-
-/* A kind of types is told of each use once. */
-START_TEST(told)
-{
-    struct espi_kind_facts kind;
-    uint64_t uses, bytes;
-    MPI_Datatype type;
-    int i;
-
-    start(ESPI_MODE_AUTO);
-    type = regular(2000);
-    ck_assert(espi_kind_ask(type, &kind));
-    for (i = 0; i < 40; i++)
-        espi_types_better(&thread, type, 2, true);
-    espi_types_ending(espi_mine(&thread), type);
-    MPI_Type_free(&type);
-    espi_kind_use(kind.key, 0, 0, 0, &uses, &bytes);
-    ck_assert_uint_eq(uses, 40);
-    ck_assert_uint_eq(bytes, 40 * 2 * 24 * sizeof(int));
     espi_types_stop();
 }
 END_TEST
@@ -365,13 +170,13 @@ START_TEST(left_alone)
     MPI_Type_vector(10, 1, 3, MPI_INT, &type);
     MPI_Type_commit(&type);
     MPI_Type_dup(type, &other);
-    espi_types_duped(espi_mine(&thread), type, other);
-    ck_assert(!espi_types_known(&thread, other));
-    espi_types_committed(espi_mine(&thread), type);
-    ck_assert_int_eq(espi_types_better(&thread, type, 1, true), type);
-    ck_assert(espi_types_known(&thread, type));
+    espi_types_duped(espi_mine(&own_thread), type, other);
+    ck_assert(!espi_types_known(&own_thread, other));
+    espi_types_committed(espi_mine(&own_thread), type);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+    ck_assert(espi_types_known(&own_thread, type));
     espi_types_stop();
-    ck_assert(!espi_types_known(&thread, type));
+    ck_assert(!espi_types_known(&own_thread, type));
     MPI_Type_free(&other);
     MPI_Type_free(&type);
 }
@@ -390,8 +195,8 @@ START_TEST(pending)
         from[i] = i;
     MPI_Type_create_indexed_block(64, 1, disp, MPI_INT, &type);
     MPI_Type_commit(&type);
-    espi_types_committed(espi_mine(&thread), type);
-    better = espi_types_better(&thread, type, 1, false);
+    espi_types_committed(espi_mine(&own_thread), type);
+    better = espi_types_better(&own_thread, type, 1, false);
     ck_assert_int_ne(better, type);
     MPI_Isend(from, 1, better, 0, 5, MPI_COMM_SELF, &request);
     MPI_Type_free(&type);
@@ -412,16 +217,16 @@ START_TEST(automatic)
     start(ESPI_MODE_AUTO);
     for (i = 0; i < 500; i++) { /* committed, used once and freed: left alone */
         once = irregular(50, i);
-        espi_types_committed(espi_mine(&thread), once);
-        ck_assert_int_eq(espi_types_better(&thread, once, 1, false), once);
-        espi_types_ending(espi_mine(&thread), once);
+        espi_types_committed(espi_mine(&own_thread), once);
+        ck_assert_int_eq(espi_types_better(&own_thread, once, 1, false), once);
+        espi_types_ending(espi_mine(&own_thread), once);
         MPI_Type_free(&once);
     }
     type = irregular(2000, 1);
     MPI_Type_set_name(type, "mine");
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
     MPI_Type_set_attr(type, key, &mark);
-    espi_types_committed(espi_mine(&thread), type);
+    espi_types_committed(espi_mine(&own_thread), type);
     ck_assert_int_eq(use(type, 3, false), type); /* not earned yet */
     better = use(type, 100000, false);
     ck_assert_int_ne(better, type); /* chunks win in messages by a factor */
@@ -430,11 +235,11 @@ START_TEST(automatic)
     ck_assert_str_eq(name, "mine");
     MPI_Type_get_attr(type, key, &value, &flag);
     ck_assert(flag && value == &mark);
-    espi_types_ending(espi_mine(&thread), type);
+    espi_types_ending(espi_mine(&own_thread), type);
     MPI_Type_free(&type);
     MPI_Type_free_keyval(&key);
     type = irregular(2000, 1); /* the same layout again: known at its first use */
-    espi_types_committed(espi_mine(&thread), type);
+    espi_types_committed(espi_mine(&own_thread), type);
     ck_assert_int_eq(use(type, 1, false), better);
     espi_types_stop();
     ck_assert_int_eq(use(type, 10, false), type);
@@ -447,7 +252,7 @@ START_TEST(off)
     MPI_Datatype type = irregular(100, 1);
 
     start(ESPI_MODE_OFF);
-    espi_types_committed(espi_mine(&thread), type);
+    espi_types_committed(espi_mine(&own_thread), type);
     ck_assert_int_eq(use(type, 100, false), type);
     espi_types_stop();
     MPI_Type_free(&type);
@@ -470,37 +275,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    Suite *suite = suite_create("plan");
-    TCase *tcase = tcase_create("types");
-    static const char *const names[] = {"none"};
-    SRunner *runner;
-    int failed;
-
-    MPI_Init(&argc, &argv);
-    types_setup();
-    espi_stats_start(names, 1);
-    random_seed("types_plan");
-    tcase_add_test(tcase, variants);
-    tcase_add_test(tcase, measured);
-    tcase_add_test(tcase, modelled);
-    tcase_add_test(tcase, rule);
-    tcase_add_test(tcase, always);
-    tcase_add_test(tcase, recycled);
-    tcase_add_test(tcase, granted);
-    tcase_add_test(tcase, recorded);
-    tcase_add_test(tcase, forgotten);
-    tcase_add_test(tcase, told);
-    tcase_add_test(tcase, left_alone);
-    tcase_add_test(tcase, pending);
-    tcase_add_test(tcase, automatic);
-    tcase_add_test(tcase, off);
-    tcase_set_timeout(tcase, 0);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    MPI_Finalize();
-    return failed != 0;
+    return TYPES_RUN(argc, argv, "types_plan", variants, measured, modelled, rule, always, recycled, left_alone,
+                     pending, automatic, off);
 }

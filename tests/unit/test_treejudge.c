@@ -2,10 +2,10 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "mpi/treejudge.h"
 #include "random.h"
+#include "runner.h"
 
 /* A world in which candidate c takes mean[c] seconds, disturbed. */
 struct world {
@@ -290,25 +290,7 @@ END_TEST
 
 int main(void)
 {
-    random_seed("test-treejudge");
-    Suite *suite = suite_create("treejudge");
-    TCase *tc = tcase_create("judge");
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, nothing_to_choose);
-    tcase_add_test(tc, exact_times);
-    tcase_add_test(tc, best_of_several);
-    tcase_add_test(tc, no_slower_tree);
-    tcase_add_test(tc, locked_modes);
-    tcase_add_test(tc, close_modes);
-    tcase_add_test(tc, twice_as_fast);
-    tcase_add_test(tc, goes_back);
-    tcase_add_test(tc, checks_are_cheap);
-    tcase_add_test(tc, losers_rest);
-    tcase_add_test(tc, silence);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return RUN_SUITE("test-treejudge", 120, NULL, NULL, nothing_to_choose, exact_times, best_of_several,
+                     no_slower_tree, locked_modes, close_modes, twice_as_fast, goes_back, checks_are_cheap,
+                     losers_rest, silence);
 }

@@ -1,0 +1,172 @@
+/*
+ * Uses of types are counted once each, whoever counts them: the slot, grants ahead, the record of the layout, the
+ * kind of types; and plans that nobody uses are forgotten. One process, calling what the core's handlers call.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <stdatomic.h>
+
+#include "mpi/decode.h"
+#include "mpi/kinds.h"
+#include "mpi/mine.h"
+#include "mpi/plan.h"
+#include "mpi/types.h"
+#include "types_run.h"
+#include "types_service.h"
+
+/* 24 integers at a stride that belongs to `salt` alone. */
+static MPI_Datatype regular(int salt)
+{
+    MPI_Datatype type;
+    int disp[24], k;
+
+    for (k = 0; k < 24; k++)
+        disp[k] = (2 + salt) * k;
+    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(espi_mine(&own_thread), type);
+    return type;
+}
+
+static struct espi_plan *plan_of(MPI_Datatype type)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded d;
+    struct espi_plan *plan;
+
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    plan = espi_plan_find(&d);
+    espi_arena_release(&arena);
+    return plan;
+}
+
+/* Uses that were granted are counted by whoever looks at the slot, the look is due at the same use as without grants,
+   and a grant ends with its type. */
+START_TEST(granted)
+{
+    enum { LOOK = 8 };
+    struct espi_stats_thread *stats;
+    struct espi_type_slot *s;
+    MPI_Datatype type, old;
+    atomic_uchar *quiet;
+    int i;
+
+    start(ESPI_MODE_AUTO);
+    stats = espi_mine(&own_thread)->stats;
+    old = type = regular(1000);
+    ck_assert_ptr_null(espi_slot_quiet(type)); /* of the sample: looked at when it is first used */
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+    s = espi_types_quiet(type);
+    ck_assert_ptr_nonnull(s);
+    espi_types_used(stats, type, s, 3);
+    for (i = 2; (quiet = espi_slot_quiet(type)) != NULL; i++)
+        espi_types_used_granted(stats, quiet);
+    ck_assert_int_eq(i, LOOK - 1);
+    ck_assert_ptr_null(espi_types_quiet(type)); /* due */
+    s = espi_slot_of(type);
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK - 1);
+    ck_assert_uint_eq(atomic_load(&s->items), 1 + 3 + LOOK - 3);
+    espi_types_better(&own_thread, type, 1, true);
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK);
+    ck_assert_uint_ge(atomic_load(&s->look), 2 * LOOK);
+
+    /* Part of a grant is taken back, and what is left of one does not outlive the type. */
+    espi_types_used(stats, type, espi_types_quiet(type), 1);
+    espi_types_used_granted(stats, espi_slot_quiet(type));
+    ck_assert_ptr_eq(espi_slot_of(type), s);
+    ck_assert_ptr_null(espi_slot_quiet(type));
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK + 2);
+    espi_types_used(stats, type, s, 1);
+    ck_assert_ptr_nonnull(espi_slot_quiet(type));
+    espi_types_ending(espi_mine(&own_thread), type);
+    ck_assert_ptr_null(espi_slot_quiet(old));
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* The record of a layout has each use and each item once, also of those since the last look. */
+START_TEST(recorded)
+{
+    enum { USES = 45, ITEMS = 3 };
+    struct espi_stats_type *record;
+    struct espi_plan *plan;
+    MPI_Datatype type;
+    int i;
+
+    start(ESPI_MODE_ALWAYS);
+    type = regular(1000);
+    for (i = 0; i < USES; i++)
+        ck_assert_int_ne(espi_types_better(&own_thread, type, ITEMS, true), type);
+    plan = plan_of(type);
+    ck_assert_ptr_nonnull(plan);
+    record = plan->record;
+    espi_plan_release(plan);
+    MPI_Type_free(&type);
+    ck_assert_uint_eq(atomic_load(&record->uses), USES);
+    ck_assert_uint_eq(atomic_load(&record->elements), USES * ITEMS);
+    ck_assert_uint_eq(atomic_load(&record->bytes), USES * ITEMS * 24 * sizeof(int));
+    type = regular(1000); /* another life, with the same handle as a rule, counts from 0 */
+    ck_assert_int_ne(espi_types_better(&own_thread, type, ITEMS, true), type);
+    MPI_Type_free(&type);
+    ck_assert_uint_eq(atomic_load(&record->uses), USES + 1);
+    ck_assert_uint_eq(atomic_load(&record->elements), (USES + 1) * ITEMS);
+    espi_types_stop();
+}
+END_TEST
+
+/* Plans whose types are freed go when there are many of them, the oldest first; those in use stay. */
+START_TEST(forgotten)
+{
+    MPI_Datatype used, type;
+    struct espi_plan *plan;
+    int i;
+
+    start(ESPI_MODE_ALWAYS);
+    used = regular(0);
+    ck_assert_int_ne(espi_types_better(&own_thread, used, 1, true), used);
+    for (i = 1; i < 200; i++) {
+        type = regular(i);
+        ck_assert_int_ne(espi_types_better(&own_thread, type, 1, true), type);
+        MPI_Type_free(&type);
+    }
+    type = regular(1);
+    ck_assert_ptr_null(plan_of(type));
+    MPI_Type_free(&type);
+    type = regular(199);
+    plan = plan_of(type);
+    ck_assert_ptr_nonnull(plan);
+    espi_plan_release(plan);
+    MPI_Type_free(&type);
+    same_places(used, espi_types_better(&own_thread, used, 1, true));
+    MPI_Type_free(&used);
+    espi_types_stop();
+}
+END_TEST
+
+/* A kind of types is told of each use once. */
+START_TEST(told)
+{
+    struct espi_kind_facts kind;
+    uint64_t uses, bytes;
+    MPI_Datatype type;
+    int i;
+
+    start(ESPI_MODE_AUTO);
+    type = regular(2000);
+    ck_assert(espi_kind_ask(type, &kind));
+    for (i = 0; i < 40; i++)
+        espi_types_better(&own_thread, type, 2, true);
+    espi_types_ending(espi_mine(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_kind_use(kind.key, 0, 0, 0, &uses, &bytes);
+    ck_assert_uint_eq(uses, 40);
+    ck_assert_uint_eq(bytes, 40 * 2 * 24 * sizeof(int));
+    espi_types_stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "types_uses", granted, recorded, forgotten, told);
+}
