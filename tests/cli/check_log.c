@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "runner.h"
 
 static int saved = -1, pipe_read = -1;
 
@@ -139,17 +140,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("log");
-    TCase *all = tcase_create("log");
-    tcase_add_test(all, one_line_each);
-    tcase_add_test(all, long_lines_are_cut);
-    tcase_add_test(all, broken_pipe_is_survived);
-    tcase_add_test(all, closed_stderr_is_survived);
-    tcase_add_test(all, threads_do_not_mix_lines);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_SUITE("check_log", 4, NULL, NULL, one_line_each, long_lines_are_cut, broken_pipe_is_survived,
+                     closed_stderr_is_survived, threads_do_not_mix_lines);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/settings.h"
+#include "runner.h"
 
 struct environment {
     const char *name[8], *value[8];
@@ -192,19 +193,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("settings");
-    TCase *all = tcase_create("settings");
-    tcase_add_test(all, defaults_are_the_table);
-    tcase_add_test(all, every_choice_reads_back);
-    tcase_add_test(all, values_count_not_presence);
-    tcase_add_test(all, wrong_values_give_the_default_and_one_warning);
-    tcase_add_test(all, limits_of_numbers_and_texts);
-    tcase_add_test(all, unknown_names_are_named_once);
-    tcase_add_test(all, values_of_rank_0_hold);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_SUITE("check_settings", 4, NULL, NULL, defaults_are_the_table, every_choice_reads_back,
+                     values_count_not_presence, wrong_values_give_the_default_and_one_warning,
+                     limits_of_numbers_and_texts, unknown_names_are_named_once, values_of_rank_0_hold);
 }
