@@ -1,5 +1,6 @@
 #!/bin/sh
-# The sources keep the rules of scripts/lint; and it does find a line that is too long, comment or not.
+# The sources keep the rules of scripts/lint; and it does find a line that is too long, comment or not,
+# and a file that is.
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 for folder in src wrappers tests bench examples scripts .ci; do
@@ -18,4 +19,12 @@ for long in src/a.c bench/a.def; do
     esac
     printf '/* %0112d */\n' 0 >"$work/$long"
 done
+yes '/**/' | head -n 500 >"$work/src/a.c"
+"$ESPI_SOURCE/scripts/lint" "$work" || { echo "FAILED: a file of 500 lines is refused"; exit 1; }
+echo '/**/' >>"$work/src/a.c"
+found=$("$ESPI_SOURCE/scripts/lint" "$work") && { echo "FAILED: a file of 501 lines passes"; exit 1; }
+case $found in
+"src/a.c:501: a file of more than 500 lines"*"lint: 1 breaches") ;;
+*) echo "FAILED: $found"; exit 1 ;;
+esac
 "$ESPI_SOURCE/scripts/lint" "$ESPI_SOURCE"
