@@ -67,3 +67,11 @@ noinst_PROGRAMS += %D%/persistent
 %C%_persistent_SOURCES = %D%/persistent.c %D%/bench.c
 %C%_persistent_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_persistent_LDADD = $(MPI_LIBS)
+
+# The start and the end of a job, in several ways; start_rank is the program that it starts.
+noinst_PROGRAMS += %D%/start %D%/start_rank
+%C%_start_SOURCES = %D%/start.c
+%C%_start_CPPFLAGS = $(AM_CPPFLAGS) -DESPALIER_MPIEXEC='"$(MPIEXEC)"'
+%C%_start_rank_SOURCES = %D%/start_rank.c
+%C%_start_rank_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_start_rank_LDADD = $(MPI_LIBS)

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "mpi/mapping.h"
 
 #define LINE 2048 /* longest line of the protocol, with room: values are at most 1024 bytes */
 #define NAME 256
@@ -175,28 +176,6 @@ static int number_in_environment(const char *name)
     return errno == 0 && *end == '\0' && value >= 0 && value <= 1 << 24 ? (int)value : -1;
 }
 
-/* The node of a rank by the launcher's "(vector,(first node,nodes,ranks on each),...)"; -1 where that is not to be
-   had or understood. */
-static int node_of(int rank)
-{
-    char value[LINE];
-    long long at = 0;
-    if (!get("PMI_process_mapping", value, sizeof value) || strncmp(value, "(vector,", 8) != 0)
-        return -1;
-    for (const char *text = value + 8;; text++) {
-        int first, nodes, each, used = 0;
-        if (sscanf(text, "(%9d,%9d,%9d)%n", &first, &nodes, &each, &used) != 3 || used == 0 || first < 0 ||
-            nodes < 1 || each < 1)
-            return -1;
-        if (rank < at + (long long)nodes * each)
-            return first + (int)((rank - at) / each);
-        at += (long long)nodes * each;
-        text += used;
-        if (*text != ',')
-            return -1;
-    }
-}
-
 void espi_rollcall_announce(bool sessions, uint64_t settings)
 {
     char answer[LINE], question[LINE], value[LINE];
@@ -211,7 +190,7 @@ void espi_rollcall_announce(bool sessions, uint64_t settings)
         return;
     /* A rehearsal: whoever cannot get cannot be counted on later, and must not be counted by the others. */
     get("espalier-rehearsal", value, sizeof value);
-    int node = node_of(rank);
+    int node = get("PMI_process_mapping", value, sizeof value) ? espi_mapping_node(value, rank) : -1;
     if (broken)
         return;
     snprintf(mine, sizeof mine, "%s%016" PRIx64 "-%d", sessions ? VALUE_SESSIONS : VALUE_WORLD, settings,

@@ -108,6 +108,9 @@ void espi_world_open(struct espi_settings *settings)
     espi_world.trees = trees && !(few && on_node == espi_world.size);
     if (!espi_world.whole)
         espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
+    else
+        espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s", espi_world.rank,
+                 espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
     espi_world.open = true;
     struct espi_stats_run run = {settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
                                  espi_world.whole};
