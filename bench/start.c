@@ -19,6 +19,7 @@
  * quartiles; `faults` the same for page faults that needed no disk.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -106,7 +107,7 @@ static double seconds(struct timeval t)
     return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-static void once(char **argv, struct spent *out)
+static void once(const char *name, char **argv, struct spent *out)
 {
     extern char **environ;
     struct timespec begin, end;
@@ -116,8 +117,9 @@ static void once(char **argv, struct spent *out)
     int status;
 
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", 0, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", 1, 0);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     clock_gettime(CLOCK_MONOTONIC, &begin);
     int error = posix_spawnp(&child, argv[0], &files, NULL, argv, environ);
     if (error != 0)
@@ -128,7 +130,7 @@ static void once(char **argv, struct spent *out)
     clock_gettime(CLOCK_MONOTONIC, &end);
     posix_spawn_file_actions_destroy(&files);
     if (status != 0)
-        die("a run ended with status %d", status);
+        die("a run of way %s ended with status %d", name, status);
     out->cpu = (seconds(used.ru_utime) + seconds(used.ru_stime)) * 1e3;
     out->wall = (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6;
     out->faults = (double)used.ru_minflt;
@@ -237,7 +239,7 @@ int main(int argc, char **argv)
             if (!(chosen & 1u << way))
                 continue;
             command(way, at < argc ? argv + at : default_program, line);
-            once(line, &spent[way][round < 0 ? 0 : round]);
+            once(names[way], line, &spent[way][round < 0 ? 0 : round]);
         }
     unlink(stats);
     printf("#@ranks=%d\n#@rounds=%d\n", ranks, rounds);

@@ -1,12 +1,13 @@
 # Lists of wrappers/; see Makefile.am.
 # The stub. It needs libc only; -z now makes a missing symbol an error of the build's own test, not of a user's
-# program.
+# program. -Bsymbolic-functions: what the stub calls by its own exported names is its own, though another tool stands
+# before it; and the loader has some six hundred symbols less to look up.
 pkglib_LTLIBRARIES += libespalier.la
 libespalier_la_SOURCES = %D%/stub.c %D%/start.c %D%/next.c %D%/find.c
 libespalier_la_SOURCES += %D%/stub.h %D%/find.h %D%/words.h %D%/bridge.h %D%/api.def
 libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 libespalier_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,now
-libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map
+libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions
 libespalier_la_LIBADD =
 libespalier_la_DEPENDENCIES = wrappers/stub.map
 

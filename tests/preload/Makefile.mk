@@ -18,7 +18,7 @@ check_PROGRAMS += %D%/program %D%/host %D%/foreign %D%/threads %D%/errors %D%/ca
 %C%_foreign_LDADD = %D%/libfakempi.la
 
 # -rpath makes a shared library of what is never installed.
-check_LTLIBRARIES += %D%/plugin.la %D%/tool_one.la %D%/tool_two.la %D%/libfakempi.la
+check_LTLIBRARIES += %D%/plugin.la %D%/tool_one.la %D%/tool_two.la %D%/tool_next.la %D%/libfakempi.la
 %C%_plugin_la_SOURCES = %D%/plugin.c %D%/work.c
 %C%_plugin_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_plugin_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
@@ -29,6 +29,9 @@ check_LTLIBRARIES += %D%/plugin.la %D%/tool_one.la %D%/tool_two.la %D%/libfakemp
 %C%_tool_two_la_SOURCES = %D%/tool.c
 %C%_tool_two_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -DTOOL='"two"'
 %C%_tool_two_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+%C%_tool_next_la_SOURCES = %D%/tool.c
+%C%_tool_next_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -DTOOL='"next"' -DPASS_TO_NEXT
+%C%_tool_next_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 %C%_libfakempi_la_SOURCES = %D%/fake.c
 %C%_libfakempi_la_LDFLAGS = -avoid-version -shared -rpath /nowhere
 

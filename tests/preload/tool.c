@@ -1,6 +1,15 @@
-/* An ordinary PMPI tool: counts some calls, calls PMPI_X, and reports when MPI ends. TOOL is its name. */
+/* An ordinary tool: counts some calls, passes them on to PMPI_X, or with PASS_TO_NEXT to the next MPI_X, and reports
+   when MPI ends. TOOL is its name. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
+
+#ifdef PASS_TO_NEXT
+#define PASS_ON(name) ((__typeof__(&MPI_##name))dlsym(RTLD_NEXT, "MPI_" #name))
+#else
+#define PASS_ON(name) PMPI_##name
+#endif
 
 #define SEEN __attribute__((visibility("default")))
 
@@ -9,20 +18,20 @@ static int sends, commits, inits;
 SEEN int MPI_Init(int *argc, char ***argv)
 {
     inits++;
-    return PMPI_Init(argc, argv);
+    return PASS_ON(Init)(argc, argv);
 }
 
 SEEN int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                    MPI_Request *request)
 {
     sends++;
-    return PMPI_Isend(buf, count, type, dest, tag, comm, request);
+    return PASS_ON(Isend)(buf, count, type, dest, tag, comm, request);
 }
 
 SEEN int MPI_Type_commit(MPI_Datatype *type)
 {
     commits++;
-    return PMPI_Type_commit(type);
+    return PASS_ON(Type_commit)(type);
 }
 
 SEEN int MPI_Finalize(void)
