@@ -1,24 +1,37 @@
 #include "mpi/mapping.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #define BEGIN "(vector,"
+enum { LARGEST = 9999999 };
 
 struct block {
     int first, nodes, each;
 };
 
+static bool read_sign(const char **text, char sign)
+{
+    return *(*text)++ == sign;
+}
+
+/* Digits and nothing else, so few that sums of products fit 63 bits. */
+static bool read_number(const char **text, int least, int *number)
+{
+    const char *begin = *text;
+    *number = 0;
+    for (; **text >= '0' && **text <= '9' && *number <= LARGEST; ++*text)
+        *number = 10 * *number + (**text - '0');
+    bool leading_zero = *begin == '0' && *text - begin > 1;
+    return *text > begin && !leading_zero && *number >= least && *number <= LARGEST;
+}
+
 /* Reads the block at `*text` and goes on behind it. */
 static bool read_block(const char **text, struct block *block)
 {
-    int used = 0;
-    if (sscanf(*text, "(%7d,%7d,%7d)%n", &block->first, &block->nodes, &block->each, &used) != 3 || used == 0 ||
-        block->first < 0 || block->nodes < 1 || block->each < 1)
-        return false;
-    *text += used;
-    return true;
+    return read_sign(text, '(') && read_number(text, 0, &block->first) && read_sign(text, ',') &&
+           read_number(text, 1, &block->nodes) && read_sign(text, ',') && read_number(text, 1, &block->each) &&
+           read_sign(text, ')');
 }
 
 /* All ranks from this block to the end; -1 where the text is not understood. `*again` is where the second round of

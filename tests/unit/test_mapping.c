@@ -1,5 +1,7 @@
 /* Nodes of ranks: what a mapping of the launcher says against the same written out rank by rank. */
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "mpi/mapping.h"
 #include "random.h"
@@ -42,15 +44,44 @@ END_TEST
 START_TEST(not_understood)
 {
     static const char *const texts[] = {
-        "",           "vector",           "(vector)",         "(vector,)",           "(vector,())",
-        "(vector,(0,1,1)", "(vector,(0,1))", "(vector,(0,1,1),)", "(vector,(0,1,1)))", "(vector,(-1,1,1))",
-        "(vector,(0,0,1))", "(vector,(0,1,0))", "(vector,(0,1,-1))", "(vector,(0,1,1)x", "(matrix,(0,1,1))",
-        "(vector,(0,1,1),(1,1)", "(vector,(0,1,1),(1,0,1))",
+        "", "0", "(", "()", "vector", "(vector", "(vector)", "(vector,", "(vector,)", "(vector,())",
+        "(vector,(0,1,1)",
+        "(vector,(0,1,1)),", "(vector,(0,1,1)) ", " (vector,(0,1,1))", "(vector, (0,1,1))", "(vector,( 0,1,1))",
+        "(vector,(0 ,1,1))", "(vector,(0, 1,1))", "(vector,(0,1,1),)", "(vector,(0,1,1)))", "(vector,(0,1,1)(1,1,1))",
+        "(vector,(0,1,1)x", "(vector,(0,1,1)x)", "(vector,(0,1,1))x", "vector,(0,1,1)", "(Vector,(0,1,1))",
+        "(vector(0,1,1))", "(matrix,(0,1,1))", "(vector,(0,1))", "(vector,(0,1,1,1))", "(vector,(,1,1))",
+        "(vector,(0,,1))", "(vector,(0,1,))", "(vector,0,1,1)", "(vector,(0,1,1),(1,1)", "(vector,(0,1,1),(1,0,1))",
+        "(vector,(-1,1,1))", "(vector,(0,-1,1))", "(vector,(0,1,-1))", "(vector,(+0,1,1))", "(vector,(0,+1,1))",
+        "(vector,(0,0,1))", "(vector,(0,1,0))", "(vector,(00,1,1))", "(vector,(0,01,1))", "(vector,(0x0,1,1))",
+        "(vector,(0,1,1e0))", "(vector,(0,1.0,1))", "(vector,(a,b,c))", "(vector,(0,1,1)\n)",
+        "(vector,(0,1,10000000))", "(vector,(0,10000000,1))", "(vector,(10000000,1,1))", "(vector,(0,1,2147483648))",
+        "(vector,(0,4294967297,1))", "(vector,(0,1,18446744073709551617))",
+        "(vector,(0,1,99999999999999999999999999999999999999999999))", "(vector,(0,1,1),(0,1,10000000))",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (int rank = 0; rank < 3; rank++)
             ck_assert_msg(espi_mapping_node(texts[i], rank) == -1, "'%s' was understood", texts[i]);
     ck_assert_int_eq(espi_mapping_node("(vector,(0,1,1))", -1), -1);
+    ck_assert_int_eq(espi_mapping_node("(vector,(0,1,1))", INT_MIN), -1);
+}
+END_TEST
+
+/* The largest rank, the largest numbers, sums of them beyond 32 bits. */
+START_TEST(large)
+{
+    char text[4096] = "(vector";
+    size_t used = strlen(text);
+    ck_assert_int_eq(espi_mapping_node("(vector,(0,1,1))", INT_MAX), 0);
+    ck_assert_int_eq(espi_mapping_node("(vector,(0,2,1))", INT_MAX), 1);
+    ck_assert_int_eq(espi_mapping_node("(vector,(5,9999999,1))", 9999998), 10000003);
+    ck_assert_int_eq(espi_mapping_node("(vector,(5,9999999,1))", 9999999), 5);
+    ck_assert_int_eq(espi_mapping_node("(vector,(9999999,9999999,1))", 9999998), 19999997);
+    ck_assert_int_eq(espi_mapping_node("(vector,(0,9999999,9999999))", INT_MAX), INT_MAX / 9999999);
+    for (int i = 0; i < 100; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, ",(%d,9999999,9999999)", i);
+    snprintf(text + used, sizeof text - used, ")");
+    ck_assert_int_eq(espi_mapping_node(text, 0), 0);
+    ck_assert_int_eq(espi_mapping_node(text, INT_MAX), INT_MAX / 9999999);
 }
 END_TEST
 
@@ -78,12 +109,21 @@ START_TEST(any_blocks)
             from = from < n ? from : 0;
         }
         expect(text, nodes, RANKS);
+        /* Cut off anywhere it says nothing; with a byte changed, nothing or a node. */
+        size_t cut = (size_t)random_in(0, used);
+        char part[sizeof text];
+        memcpy(part, text, cut);
+        part[cut] = '\0';
+        ck_assert_msg(espi_mapping_node(part, 0) == -1, "'%s' was understood", part);
+        memcpy(part, text, (size_t)used + 2);
+        part[cut] = (char)random_in(1, 255);
+        ck_assert_int_ge(espi_mapping_node(part, (int)random_in(0, INT_MAX)), -1);
     }
 }
 END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-mapping", 30, NULL, NULL, one_node, several_nodes, more_ranks_than_slots, not_understood,
-                     any_blocks);
+    return RUN_SUITE("test-mapping", 120, NULL, NULL, one_node, several_nodes, more_ranks_than_slots, not_understood,
+                     large, any_blocks);
 }
