@@ -1,12 +1,12 @@
 /*
  * Data that a process sends to itself, from one layout to another: the same call natively (`mpi`) and as the program
- * makes it, under Espalier (`espalier`), and a plain loop in C that knows both layouts (`hand`). All take turns in
- * one process, on one rank.
+ * makes it, under Espalier (`espalier`), a plain loop in C that knows both layouts (`hand`), and for matrices the
+ * same loop in squares of 16 by 16 (`tiled`). All take turns in one process, on one rank.
  *
  *   onto [--millis MS] [--settle MS] [--call NAME]        under `espalier run`
  *
  * Before anything is measured the program's call is made for --settle MS, at least 64 times, in which planning is
- * earned and done; the two others are made as often as warms up. MPI_COMM_SELF is used, but for `worldrecv`, which is
+ * earned and done; the others are made as often as warms up. MPI_COMM_SELF is used, but for `worldrecv`, which is
  * `sendrecv` on MPI_COMM_WORLD: start it on two ranks, of which the second waits. ESPALIER_BUDGET_MS=500 grants
  * planning time for all the pairs at once, which programs earn one by one. Prints a line per call and pair of
  * layouts: medians in microseconds, ratios, and the number of rounds. Without an Espalier the columns of MPI's and
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MPI, ESPALIER, HAND, WAYS, SAMPLES = 4000, ROUNDS_LEAST = 25, CALLS_LEAST = 64 };
+enum { MPI, ESPALIER, HAND, TILED, WAYS, SAMPLES = 4000, ROUNDS_LEAST = 25, CALLS_LEAST = 64 };
 enum { PARTICLES = 20000, FIELDS = 7, BLOCKS = 8000, BLOCK = 3 };
 
 static struct bench_calls calls[2];
@@ -30,7 +30,7 @@ struct pair {
     const char *name;
     MPI_Datatype send, receive;
     int send_count, receive_count, n;
-    void (*hand)(int n);
+    void (*hand)(int n), (*tiled)(int n); /* tiled: NULL where there is none */
 };
 
 static void transposed_by_hand(int n)
@@ -38,6 +38,16 @@ static void transposed_by_hand(int n)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
             onto[(size_t)i * (size_t)n + (size_t)k] = from[(size_t)k * (size_t)n + (size_t)i];
+}
+
+static void transposed_in_tiles(int n)
+{
+    enum { SIDE = 16 };
+    for (int I = 0; I < n; I += SIDE)
+        for (int K = 0; K < n; K += SIDE)
+            for (int i = I; i < n && i < I + SIDE; i++)
+                for (int k = K; k < n && k < K + SIDE; k++)
+                    onto[(size_t)i * (size_t)n + (size_t)k] = from[(size_t)k * (size_t)n + (size_t)i];
 }
 
 static void column_by_hand(int n)
@@ -85,12 +95,14 @@ static MPI_Datatype columns(int n)
 
 static struct pair transpose(int n, const char *name)
 {
-    return (struct pair){name, columns(n), MPI_DOUBLE, 1, n * n, n, transposed_by_hand};
+    return (struct pair){name, columns(n), MPI_DOUBLE, 1, n * n, n, transposed_by_hand,
+                         transposed_in_tiles};
 }
 
 static struct pair column(int n)
 {
-    struct pair p = {"column to row", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, n, n, column_by_hand};
+    struct pair p = {"column to row", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, n, n, column_by_hand,
+                     NULL};
     MPI_Type_vector(n, 1, n, MPI_DOUBLE, &p.send);
     finished(p.send);
     return p;
@@ -99,7 +111,7 @@ static struct pair column(int n)
 static struct pair list(void)
 {
     struct pair p = {"irregular to dense", MPI_DATATYPE_NULL, MPI_DOUBLE, 1, BLOCK * BLOCKS, BLOCKS,
-                     irregular_by_hand};
+                     irregular_by_hand, NULL};
     int at = 0;
     for (int i = 0; i < BLOCKS; i++) {
         irregular[i] = at;
@@ -112,7 +124,8 @@ static struct pair list(void)
 
 static struct pair particles(int n)
 {
-    struct pair p = {"particles to arrays", MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, n, n, n, particles_by_hand};
+    struct pair p = {"particles to arrays", MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, n, n, n, particles_by_hand,
+                     NULL};
     MPI_Datatype record, fields;
     MPI_Aint places[FIELDS];
     MPI_Type_contiguous(FIELDS, MPI_DOUBLE, &record);
@@ -130,7 +143,7 @@ static struct pair particles(int n)
 
 static struct pair face(int n)
 {
-    struct pair p = {"face to face", MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, 1, 1, n, face_by_hand};
+    struct pair p = {"face to face", MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, 1, 1, n, face_by_hand, NULL};
     int sizes[3] = {n, n, n}, sub[3] = {n, n, 1}, start[3] = {0, 0, 0}, other[3] = {1, n, n};
     MPI_Type_create_subarray(3, sizes, sub, start, MPI_ORDER_C, MPI_DOUBLE, &p.send);
     MPI_Type_create_subarray(3, sizes, other, start, MPI_ORDER_C, MPI_DOUBLE, &p.receive);
@@ -147,6 +160,8 @@ static void run(const struct pair *p, int call, int way)
     int zero = 0;
     if (way == HAND)
         p->hand(p->n);
+    else if (way == TILED)
+        p->tiled(p->n);
     else if (call == SENDRECV || call == WORLDRECV)
         calls[way].sendrecv(from, p->send_count, p->send, 0, 1, onto, p->receive_count, p->receive, 0, 1,
                             call == SENDRECV ? MPI_COMM_SELF : MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -161,9 +176,9 @@ static void bench(const struct pair *p, int call, double millis, double settle)
 {
     static double sample[WAYS][SAMPLES];
     double once[WAYS], end;
-    int n = 0, repeat[WAYS];
+    int n = 0, repeat[WAYS], ways = p->tiled != NULL ? WAYS : TILED;
 
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = 0; way < ways; way++) {
         memset(onto, 0, bytes);
         run(p, call, way);
         if (way == 0)
@@ -181,7 +196,7 @@ static void bench(const struct pair *p, int call, double millis, double settle)
     }
     end = bench_now() + millis / 1000;
     while (n < SAMPLES && (bench_now() < end || n < ROUNDS_LEAST)) {
-        for (int way = 0; way < WAYS; way++) {
+        for (int way = 0; way < ways; way++) {
             double begun = bench_now();
             for (int k = 0; k < repeat[way]; k++)
                 run(p, call, way);
@@ -189,10 +204,12 @@ static void bench(const struct pair *p, int call, double millis, double settle)
         }
         n++;
     }
-    for (int way = 0; way < WAYS; way++)
+    for (int way = 0; way < ways; way++)
         once[way] = 1e6 * bench_quantile(sample[way], (size_t)n, 0.5);
-    printf("%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%d\n", call_names[call], p->name, once[MPI],
-           once[ESPALIER], once[HAND], once[MPI] / once[ESPALIER], once[HAND] / once[ESPALIER], n);
+    printf("%s\t%s\t%.3f\t%.3f\t%.3f\t", call_names[call], p->name, once[MPI], once[ESPALIER], once[HAND]);
+    if (ways > TILED)
+        printf("%.3f", once[TILED]);
+    printf("\t%.2f\t%.2f\t%d\n", once[MPI] / once[ESPALIER], once[HAND] / once[ESPALIER], n);
     fflush(stdout);
 }
 
@@ -227,7 +244,7 @@ int main(int argc, char **argv)
     struct pair pairs[] = {transpose(16, "transpose 16"), transpose(128, "transpose 128"),
                            transpose(1000, "transpose 1000"), column(1000), list(), particles(PARTICLES), face(100)};
     if (rank == 0)
-        printf("call\tlayouts\tmpi_us\tespalier_us\thand_us\tmpi/espalier\thand/espalier\trounds\n");
+        printf("call\tlayouts\tmpi_us\tespalier_us\thand_us\ttiled_us\tmpi/espalier\thand/espalier\trounds\n");
     for (int call = 0; call < CALLS; call++)
         for (size_t k = 0; k < sizeof pairs / sizeof *pairs && rank == 0; k++)
             if (*only != '\0' ? strcmp(only, call_names[call]) == 0 : call != WORLDRECV || ranks > 1)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pack/copy.h"
+#include "pack/copy_program.h"
 #include "random.h"
 #include "runner.h"
 #include "reconstruct/transpack.h"
@@ -288,6 +289,53 @@ START_TEST(transpositions)
 }
 END_TEST
 
+/* Two loops over blocks, of whatever counts and steps: those of the target are such that no place comes twice. */
+START_TEST(grids)
+{
+    int compared = 0;
+    static const int64_t sizes[] = {1, 2, 4, 8, 12, 16, 24, 32, 40, 5};
+    for (int round = 0; round < 6000; round++) {
+        int64_t bytes = sizes[random_in(0, 9)], n[2] = {random_in(1, 9), random_in(1, 9)}, start[2] = {0, 0}, span[2];
+        if (random_in(0, 2) > 0)
+            n[random_in(0, 1)] = random_in(1, 600);
+        if (random_in(0, 9) == 0)
+            n[0] = random_in(60, 140), n[1] = random_in(60, 140);
+        int inner = (int)random_in(0, 1), same = (int)random_in(0, 3) == 0 ? inner : 1 - inner;
+        struct espi_copy_loop loop[2] = {{.count = n[0]}, {.count = n[1]}};
+        loop[inner].onto = bytes + random_in(0, 1) * random_in(0, 40);
+        loop[1 - inner].onto = loop[inner].onto * n[inner] + random_in(0, 1) * random_in(0, 40);
+        loop[same].from = random_in(0, 2) == 0 ? random_in(0, 80) : bytes;
+        loop[1 - same].from = random_in(0, 2) == 0 ? random_in(0, 80) : loop[same].from * n[same];
+        for (int k = 0; k < 2; k++) {
+            if (random_in(0, 5) == 0)
+                loop[k].from = -loop[k].from;
+            if (random_in(0, 5) == 0)
+                loop[k].onto = -loop[k].onto;
+            start[0] -= loop[k].from < 0 ? (n[k] - 1) * loop[k].from : 0;
+            start[1] -= loop[k].onto < 0 ? (n[k] - 1) * loop[k].onto : 0;
+        }
+        for (int k = 0; k < 2; k++)
+            span[k] = (n[0] - 1) * llabs(k ? loop[0].onto : loop[0].from) +
+                      (n[1] - 1) * llabs(k ? loop[1].onto : loop[1].from) + bytes;
+        if (span[0] > SPACE || span[1] > SPACE)
+            continue;
+        compared++;
+        memset(target, 0x5a, sizeof target);
+        memset(wanted, 0x5a, sizeof wanted);
+        for (int64_t i = 0; i < n[0]; i++)
+            for (int64_t k = 0; k < n[1]; k++)
+                memcpy(wanted + start[1] + i * loop[0].onto + k * loop[1].onto,
+                       source + start[0] + i * loop[0].from + k * loop[1].from, (size_t)bytes);
+        espi_copy_grid(bytes, &loop[0], &loop[1], (char *)source + start[0], (char *)target + start[1]);
+        ck_assert_msg(memcmp(target, wanted, sizeof target) == 0,
+                      "%" PRId64 " bytes, %" PRId64 " (%" PRId64 " to %" PRId64 ") times %" PRId64 " (%" PRId64
+                      " to %" PRId64 ")",
+                      bytes, n[0], loop[0].from, loop[0].onto, n[1], loop[1].from, loop[1].onto);
+    }
+    ck_assert_int_gt(compared, 5000);
+}
+END_TEST
+
 /* No work in proportion to the entries. */
 START_TEST(huge)
 {
@@ -330,5 +378,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-copy", 300, setup, teardown, nests_of_one_type, records, records_to_arrays, transpositions,
-                     huge, bad_pairs);
+                     grids, huge, bad_pairs);
 }
