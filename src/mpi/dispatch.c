@@ -72,17 +72,18 @@ static inline __attribute__((always_inline)) void count_use(struct espi_stats_th
 
 /* Setting auto: whether the call may have an own block that is to be looked at. */
 static inline __attribute__((always_inline)) bool own_is_due(struct espi_onto_cache *cache, const struct use *a,
-                                                             const struct use *b)
+                                                             const struct use *b, unsigned worth)
 {
     if (a->quiet != NULL || b->quiet != NULL)
         return espi_onto_drawn(cache, a->quiet != NULL ? a->type : b->type);
-    return (a->slot != NULL || b->slot != NULL) && espi_onto_due(cache, a->slot, b->slot);
+    return (a->slot != NULL || b->slot != NULL) && espi_onto_due(cache, a->slot, b->slot, worth);
 }
 
 /* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` known to the compiler
-   only the questions that this function needs are left. */
+   only the questions that this function needs are left. `own`: what may be done with an own block, flags of enum
+   espi_paired. */
 static inline __attribute__((always_inline)) bool
-nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large, bool passes, bool own,
+nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large, bool passes, unsigned own,
               const espi_word *args)
 {
     struct use first, second = {0}, third = {0};
@@ -99,7 +100,7 @@ nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large
         atomic_load_explicit(first.quiet, memory_order_relaxed) < 2)
         return false;
     if (own && (first.quiet || first.slot || second.quiet || second.slot) &&
-        (espi_settings.datatypes != ESPI_MODE_AUTO || own_is_due(&mine->onto, &first, &second)))
+        (espi_settings.datatypes != ESPI_MODE_AUTO || own_is_due(&mine->onto, &first, &second, own)))
         return false;
     count_use(mine->stats, &first);
     count_use(mine->stats, &second);
@@ -119,7 +120,7 @@ nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(mine->stats, fn);                                                                            \
         const struct espi_row *row = &espi_rows[fn];                                                                 \
-        if (nothing_to_do(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, false, args))              \
+        if (nothing_to_do(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))              \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
@@ -226,13 +227,15 @@ espi_handler espi_generic_handler(enum espi_fn fn)
         espi_bump(&mine->stats->calls[ESPI_FN_##name], 1);                                                           \
         return ESPI_CALL(next, n, args);                                                                             \
     }
+#define OWN(kind)                                                                                                    \
+    (((kind) & ESPI_OWN) == 0 ? 0 : ESPI_PAIRED_COPIED | ((kind) & ESPI_P2P ? (unsigned)ESPI_PAIRED_LOCAL : 0))
 #define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, ...)                                                       \
-    ESPI_SHORT(name, n, large, kind, comm, false, (kind) & ESPI_OWN, ((kind) & ESPI_OWN ? handle_own : handle_##n),  \
+    ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), ((kind) & ESPI_OWN ? handle_own : handle_##n),          \
                RUNNING, __VA_ARGS__)
 #define ESPI_SHORT_COUNT(name, n, large, kind, comm, ...)                                                            \
-    ESPI_SHORT(name, n, large, kind, comm, true, false, handle_##n, RUNNING, __VA_ARGS__)
+    ESPI_SHORT(name, n, large, kind, comm, true, 0, handle_##n, RUNNING, __VA_ARGS__)
 #define ESPI_SHORT_TREE(name, n, large, kind, comm, ...)                                                             \
-    ESPI_SHORT(name, n, large, kind, comm, false, true, espi_collective_call, RUNNING && !espi_world.trees,          \
+    ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), espi_collective_call, RUNNING && !espi_world.trees,     \
                __VA_ARGS__)
 #define ESPI_SHORT_REDUCE(...)
 #define ESPI_SHORT_LIFE(...)

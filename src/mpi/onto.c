@@ -242,12 +242,12 @@ static uint64_t life_of(MPI_Datatype type)
     return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
 }
 
-/* From now on every use is looked at. */
-static void pair(MPI_Datatype type)
+/* From now on every use that may come to this is looked at, or only few of them. */
+static void pair(MPI_Datatype type, enum espi_paired what)
 {
     struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     if (slot != NULL)
-        atomic_store_explicit(&slot->paired, true, memory_order_relaxed);
+        atomic_fetch_or_explicit(&slot->paired, (unsigned char)what, memory_order_relaxed);
 }
 
 static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_onto_known *place, unsigned now,
@@ -281,9 +281,12 @@ static __attribute__((noinline)) const struct espi_onto_plan *slow(struct espi_o
     }
     if (!copy.decided)
         copy.plan = NULL;
-    if (copy.plan != NULL) {
-        pair(from->type);
-        pair(onto->type);
+    if (copy.decided) {
+        enum espi_paired what = copy.plan == NULL         ? ESPI_PAIRED_LEFT
+                                : copy.plan->copy != NULL ? ESPI_PAIRED_COPIED
+                                                          : ESPI_PAIRED_LOCAL;
+        pair(from->type, what);
+        pair(onto->type, what);
     }
     *place = (struct espi_onto_known){*key, now, copy.plan, 0, 0};
     if (!copy.decided)

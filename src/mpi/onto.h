@@ -24,7 +24,7 @@ struct espi_copy;
 
 struct espi_onto_plan {
     const struct espi_copy *copy; /* NULL: MPI's own copy is better, or the signatures differ */
-    bool local;                   /* no `copy`, as MPI's own copy within a process is as fast */
+    bool local; /* no `copy`, as MPI's own copy within a process is as fast; and it is faster than a message */
     int64_t bytes;                /* of data */
     int64_t from_lb, from_ub, onto_lb, onto_ub; /* true bounds */
     uint64_t gain_ns; /* in setting auto: less than MPI's copy; of a part, where only that was measured */
@@ -48,29 +48,40 @@ struct espi_onto_cache {
         uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
     } known[8];
     uint32_t turn;   /* decides which uses are looked at */
-    unsigned weight; /* uses that the next one looked at stands for; 0: one */
+    unsigned weight; /* uses that the next one looked at stands for; 0: no lot was drawn for it */
 };
 
 /* Of the uses in which no pair is copied as yet, one in so many is looked at: a look costs more than many a call may.
-   It is one in four times as many while the types are fresh, or their uses granted. */
-enum { ESPI_ONTO_SAMPLE = 4, ESPI_ONTO_FRESH = 8 };
+   It is one in four times as many while the types are fresh, or their uses granted, and one in 16 times as many where
+   a pair of them was found to be best left alone. */
+enum { ESPI_ONTO_SAMPLE = 4, ESPI_ONTO_FRESH = 8, ESPI_ONTO_LEFT = 16 };
 
 /* Setting auto: whether a call that may have an own block is to be looked at. `a` and `b`: of its derived types, or
-   NULL. */
+   NULL. `worth`: flags of enum espi_paired that matter to the call. */
 static inline bool espi_onto_due(struct espi_onto_cache *cache, const struct espi_type_slot *a,
-                                 const struct espi_type_slot *b)
+                                 const struct espi_type_slot *b, unsigned worth)
 {
-    if ((a != NULL && atomic_load_explicit(&a->paired, memory_order_relaxed)) ||
-        (b != NULL && atomic_load_explicit(&b->paired, memory_order_relaxed))) {
+    unsigned paired = (a != NULL ? atomic_load_explicit(&a->paired, memory_order_relaxed) : 0) |
+                      (b != NULL ? atomic_load_explicit(&b->paired, memory_order_relaxed) : 0);
+
+    if (paired & worth) {
         cache->weight = 1;
         return true;
     }
     cache->turn = cache->turn * 1664525u + 1013904223u;
+    if (paired != 0) {
+        if ((cache->turn >> 24) % (ESPI_ONTO_SAMPLE * ESPI_ONTO_LEFT) != 0)
+            return false;
+        cache->weight = ESPI_ONTO_SAMPLE * ESPI_ONTO_LEFT;
+        return true;
+    }
+    if ((cache->turn >> 24) % ESPI_ONTO_SAMPLE != 0 ||
+        ((a == NULL || atomic_load_explicit(&a->uses, memory_order_relaxed) < ESPI_ONTO_FRESH) &&
+         (b == NULL || atomic_load_explicit(&b->uses, memory_order_relaxed) < ESPI_ONTO_FRESH) &&
+         (cache->turn >> 28) % ESPI_ONTO_SAMPLE != 0))
+        return false;
     cache->weight = ESPI_ONTO_SAMPLE;
-    return (cache->turn >> 24) % ESPI_ONTO_SAMPLE == 0 &&
-           ((a != NULL && atomic_load_explicit(&a->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH) ||
-            (b != NULL && atomic_load_explicit(&b->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH) ||
-            (cache->turn >> 28) % ESPI_ONTO_SAMPLE == 0);
+    return true;
 }
 
 /* The same where a use of `type` was granted (slots.h), and its slot is left alone unless the lot falls on it. */

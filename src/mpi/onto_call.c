@@ -25,8 +25,7 @@
 #include "mpi/real.h"
 #include "mpi/self.h"
 #include "mpi/types.h"
-
-enum { PIECE = 16 << 10 };
+#include "words.h"
 
 static bool has_derived(const struct espi_row *row, const espi_word *args)
 {
@@ -79,6 +78,30 @@ static bool read_side(struct espi_thread *thread, const struct espi_row *row, co
     return true;
 }
 
+/* What is known of the type of the own block's one side. */
+static const struct espi_type_slot *own_slot(const espi_word *args, const struct espi_typed *t, int rank)
+{
+    MPI_Datatype type = (MPI_Datatype)args[(int)t->type];
+
+    if (t->shape == ESPI_SHAPE_W && (void *)args[(int)t->type] == NULL)
+        return NULL;
+    if (t->shape == ESPI_SHAPE_W)
+        type = ((const MPI_Datatype *)args[(int)t->type])[rank];
+    return espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+}
+
+/* Setting auto: the lot for a call that did not come to it on the short way. False: this one is left to MPI. */
+static bool is_due(struct espi_mine *mine, const struct espi_row *row, const espi_word *args, unsigned worth)
+{
+    if (espi_settings.datatypes != ESPI_MODE_AUTO || mine->onto.weight != 0)
+        return true;
+    if ((void *)args[(int)row->typed[0].buffer] == MPI_IN_PLACE ||
+        (void *)args[(int)row->typed[1].buffer] == MPI_IN_PLACE)
+        return false;
+    return espi_onto_due(&mine->onto, own_slot(args, &row->typed[0], mine->comm.rank),
+                         own_slot(args, &row->typed[1], mine->comm.rank), worth);
+}
+
 /* ---- collectives ---- */
 
 /* What of the call a rank does for itself alone. */
@@ -103,6 +126,52 @@ static void *without_own(const struct espi_row *row, espi_word counts, int n, in
     return copy;
 }
 
+/* A use of one side's type that goes on as it is, on a communicator of one rank; `slot` is NULL for a predefined
+   type. False: it needs more. */
+static bool side_goes_on(const struct espi_row *row, const espi_word *args, const struct espi_typed *t,
+                         MPI_Datatype *type, int64_t *count, struct espi_type_slot **slot)
+{
+    const void *counts = (const void *)args[(int)t->count];
+
+    *slot = NULL;
+    if ((void *)args[(int)t->buffer] == MPI_IN_PLACE)
+        return false;
+    if (t->shape == ESPI_SHAPE_ONE)
+        *count = row->large ? (int64_t)args[(int)t->count] : (int64_t)(int)args[(int)t->count];
+    else if (counts == NULL || (t->shape == ESPI_SHAPE_W && (void *)args[(int)t->type] == NULL))
+        return false;
+    else
+        *count = number_at(row, counts, 0);
+    *type = t->shape == ESPI_SHAPE_W ? *(const MPI_Datatype *)args[(int)t->type]
+                                     : (MPI_Datatype)args[(int)t->type];
+    return espi_type_is_predefined(*type) || (*count > 0 && (*slot = espi_types_quiet(*type)) != NULL);
+}
+
+/* A call that is left to MPI, on a communicator of one rank: without the general way where it changes nothing. */
+static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                          espi_handler substitute)
+{
+    const struct espi_row *row = &espi_rows[fn];
+    struct espi_mine *mine = espi_mine(thread);
+    struct espi_type_slot *slot[2];
+    MPI_Datatype type[2];
+    int64_t count[2];
+
+    for (int side = 0; side < 2; side++)
+        if (!side_goes_on(row, args, &row->typed[side], &type[side], &count[side], &slot[side]) ||
+            (side == 1 && slot[0] != NULL && slot[0] == slot[1])) /* the second use may be one to be looked at */
+            return substitute(thread, fn, args, next);
+    if (row->args < 7 || row->args > 9)
+        return substitute(thread, fn, args, next);
+    espi_count_call(mine->stats, fn);
+    for (int side = 0; side < 2; side++)
+        if (slot[side] != NULL)
+            espi_types_used(mine->stats, type[side], slot[side], count[side]);
+    return row->args == 7   ? ESPI_CALL(next, 7, args)
+           : row->args == 8 ? ESPI_CALL(next, 8, args)
+                            : ESPI_CALL(next, 9, args);
+}
+
 static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                             espi_handler substitute)
 {
@@ -113,8 +182,11 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     void *counts[2] = {NULL, NULL}, *from, *onto;
     espi_word changed[ESPI_MAX_ARGS], result;
 
-    if (!is_apart(fn, &comm, row, args) ||
-        !read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
+    if (!is_apart(fn, &comm, row, args))
+        return substitute(thread, fn, args, next);
+    if (!is_due(mine, row, args, ESPI_PAIRED_COPIED))
+        return comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute) : substitute(thread, fn, args, next);
+    if (!read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block.receive) ||
         args[(int)row->typed[0].buffer] == args[(int)row->typed[1].buffer])
         return substitute(thread, fn, args, next);
@@ -161,13 +233,6 @@ static bool other_threads(void)
     return espi_real.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
 }
 
-/* On communicators of several ranks MPICH sends messages to oneself in pieces, and packs and unpacks each. Its own
-   copy, which it makes on communicators of one rank, is then faster where there are several pieces. */
-static bool may_be_local(const struct espi_onto_block *block)
-{
-    return block->plan != NULL && block->plan->local && block->plan->bytes > PIECE;
-}
-
 static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                           espi_handler substitute)
 {
@@ -181,6 +246,7 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
     void *from, *onto;
 
     if (dest != mine->comm.rank || (source != dest && (source != MPI_ANY_SOURCE || !alone)) || sendtag < 0 ||
+        !is_due(mine, row, args, ESPI_PAIRED_COPIED | ESPI_PAIRED_LOCAL) ||
         sendtag > mine->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
         other_threads() || (!alone && espi_pending_possible(comm, dest)) ||
         !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
@@ -188,7 +254,7 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
         return substitute(thread, fn, args, next);
     block.from = from;
     block.onto = onto;
-    if ((!espi_onto_look(thread, &block) && (alone || !may_be_local(&block))) ||
+    if ((!espi_onto_look(thread, &block) && (alone || block.plan == NULL || !block.plan->local)) ||
         espi_real.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending ||
         (block.plan->copy == NULL &&
          espi_self_copy(from, block.send.count, block.send.type, onto, block.receive.count, block.receive.type) !=

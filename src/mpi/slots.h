@@ -28,6 +28,13 @@ struct espi_plan;
 struct espi_elements;
 struct espi_type_detail;
 
+/* Of some pair that the type belongs to. */
+enum espi_paired {
+    ESPI_PAIRED_COPIED = 1, /* its blocks are copied directly */
+    ESPI_PAIRED_LOCAL = 2,  /* its messages to oneself are left to MPI's copy within a process */
+    ESPI_PAIRED_LEFT = 4    /* nothing is better than MPI's own way */
+};
+
 /* Counts are written without locked instructions: threads that share a type may lose a few. */
 struct espi_type_slot {
     _Alignas(64) _Atomic uint64_t uses;
@@ -40,7 +47,7 @@ struct espi_type_slot {
     atomic_bool known;   /* committed and not freed */
     atomic_bool settled; /* planned, and best as it is */
     bool tied;           /* the attribute hangs on the datatype */
-    atomic_bool paired;  /* blocks of this type are copied directly (onto.h) */
+    atomic_uchar paired; /* enum espi_paired: what is done with blocks of this type (onto.h) */
     atomic_uchar granted; /* uses of one item that were granted; those that are left stand in the chunk's `quiet` */
 };
 _Static_assert(sizeof(struct espi_type_slot) <= 64, "a slot fits a line of the cache");

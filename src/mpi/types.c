@@ -217,7 +217,7 @@ static inline void begin(struct espi_mine *mine, MPI_Datatype type)
     atomic_store_explicit(&s->settled, false, memory_order_relaxed);
     atomic_store_explicit(&s->life, atomic_load_explicit(&s->life, memory_order_relaxed) + 1, memory_order_relaxed);
     s->tied = false;
-    atomic_store_explicit(&s->paired, false, memory_order_relaxed);
+    atomic_store_explicit(&s->paired, 0, memory_order_relaxed);
     atomic_store_explicit(&s->known, true, memory_order_release);
     espi_slot_grant(type);
     espi_count(mine->stats, ESPI_COUNT_types_registered, 1);
