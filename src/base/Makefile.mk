@@ -5,3 +5,4 @@ libespi_pure_la_SOURCES += %D%/settings.c %D%/settings.h %D%/settings.def
 libespi_pure_la_SOURCES += %D%/scratch.c %D%/scratch.h
 libespi_pure_la_SOURCES += %D%/arena.c %D%/arena.h %D%/status.c %D%/status.h
 libespi_pure_la_SOURCES += %D%/number.c %D%/number.h
+libespi_pure_la_SOURCES += %D%/processor.c %D%/processor.h

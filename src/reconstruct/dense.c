@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/processor.h"
+
 enum { MOST_LANES = 32, BLOCK = 32 };
 
 /* An open hash table of stride -> count, emptied by counting up `round`. */

@@ -415,12 +415,11 @@ static bool NAME(solve)(const struct work *work)
     struct NAME(tile) t = {.work = work, .f = work->rows, .edge = dense->edge, .path = dense->path, .stamp = n + 1};
     bool (*columns)(struct NAME(tile) *) = NAME(columns_any);
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl")) {
+    enum espi_vectors vectors = espi_processor_vectors();
+    if (vectors == ESPI_VECTORS_AVX512)
         columns = NAME(columns_avx512);
-    } else if (__builtin_cpu_supports("avx2")) {
+    else if (vectors == ESPI_VECTORS_AVX2)
         columns = NAME(columns_avx2);
-    }
 #endif
     t.root = t.f + (n + 1) * LANES;
     t.block = t.root + (n + 1) * LANES;
