@@ -181,15 +181,14 @@ void espi_rollcall_announce(bool sessions, uint64_t settings)
     char answer[LINE], question[LINE], value[LINE];
     int fd = number_in_environment("PMI_FD"), rank = number_in_environment("PMI_RANK");
     int size = number_in_environment("PMI_SIZE");
-    if (announced || broken || fd < 0 || rank < 0 || size < 1 || size > ESPI_ROLLCALL_MAX)
-        return;
+    if (announced || broken || fd < 0 || rank < 0 || size < 2 || size > ESPI_ROLLCALL_MAX)
+        return; /* one rank has nobody to ask */
     wire = fd;
     if (!ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer, sizeof answer) ||
         !succeeded(answer) || !ask("cmd=get_my_kvsname\n", "my_kvsname", answer, sizeof answer) ||
         !field(answer, "kvsname", space, sizeof space))
         return;
-    /* A rehearsal: whoever cannot get cannot be counted on later, and must not be counted by the others. */
-    get("espalier-rehearsal", value, sizeof value);
+    /* A rehearsal, too: whoever cannot get cannot be counted on later, and must not be counted by the others. */
     int node = get("PMI_process_mapping", value, sizeof value) ? espi_mapping_node(value, rank) : -1;
     if (broken)
         return;
