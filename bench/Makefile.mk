@@ -46,6 +46,12 @@ noinst_PROGRAMS += %D%/onto
 %C%_onto_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_onto_LDADD = $(MPI_LIBS)
 
+# Many items of a short type against one of a long type.
+noinst_PROGRAMS += %D%/items
+%C%_items_SOURCES = %D%/items.c %D%/bench.c
+%C%_items_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_items_LDADD = $(MPI_LIBS)
+
 # Gathers and scatters by the library, along trees, and as Espalier chooses. scripts/testbed-sim builds it for SMPI too.
 noinst_PROGRAMS += %D%/trees
 %C%_trees_SOURCES = %D%/trees.c %D%/trees.h %D%/trees_methods.c %D%/trees_clock.c %D%/bench.c \
