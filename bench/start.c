@@ -8,7 +8,7 @@
  *   native    the program alone
  *   control   the same again: what the comparison itself strays by
  *   exec      through /usr/bin/env, which becomes the program: what one more exec costs
- *   preload   with libespalier.so in LD_PRELOAD of the ranks
+ *   preload   with libespalier.so in LD_PRELOAD of the ranks, before what is there already
  *   zero      `espalier run`, ESPALIER=0: everything passes through
  *   off       `espalier run`, ESPALIER_DATATYPES=off and ESPALIER_COLLECTIVES=off
  *   run       `espalier run`
@@ -59,12 +59,15 @@ static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *form
 /* The command line of a way; its texts live until the next call. */
 static void command(int way, char **program, char **argv)
 {
-    static char number[16], espalier[PATH_MAX + 32], library[PATH_MAX + 32];
+    static char number[16], espalier[PATH_MAX + 32], library[2 * PATH_MAX + 32];
+    const char *others = getenv("LD_PRELOAD");
     int n = 0;
 #define ADD(text) argv[n++] = (char *)(text)
     snprintf(number, sizeof number, "%d", ranks);
     snprintf(espalier, sizeof espalier, "%s/espalier", folder);
-    snprintf(library, sizeof library, "%s/.libs/libespalier.so", folder);
+    if ((size_t)snprintf(library, sizeof library, "%s/.libs/libespalier.so%s%s", folder, others != NULL ? ":" : "",
+                         others != NULL ? others : "") >= sizeof library)
+        die("LD_PRELOAD is too long");
     ADD(ESPALIER_MPIEXEC);
     ADD("-n");
     ADD(number);
