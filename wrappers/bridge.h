@@ -38,8 +38,9 @@ enum espi_api_kind {
     ESPI_PERSISTENT = 1 << 10,
     ESPI_PARTITIONED = 1 << 11,
     ESPI_REDUCTION = 1 << 12,
-    ESPI_OWN = 1 << 13,   /* a rank may have a block for itself in it (onto.h) */
-    ESPI_LEAVES = 1 << 14 /* may leave a message that nobody has received yet (pending.h) */
+    ESPI_OWN = 1 << 13,    /* a rank may have a block for itself in it (onto.h) */
+    ESPI_LEAVES = 1 << 14, /* may leave a message that nobody has received yet (pending.h) */
+    ESPI_ENDS = 1 << 15    /* ends the life of a handle: its handler is called inside of another call, too */
 };
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
@@ -68,7 +69,8 @@ static inline bool espi_is_predefined(uint32_t bits)
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */
 typedef void (*espi_next)(void);
 
-/* Carries out the whole call, with `next`; `args` holds as many words as the row says. Its result is the call's. */
+/* Carries out the whole call, with `next`; `args` holds as many words as the row says. Its result is the call's.
+   `args` stand at `frame` but in a call inside of another (kind ESPI_ENDS), which is not counted. */
 typedef espi_word (*espi_handler)(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 struct espi_core {

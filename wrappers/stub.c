@@ -6,9 +6,10 @@
  * without us, whatever other tools stand before or behind.
  *
  * A call that is made while the same thread is inside one (by the core, another tool, a callback, MPI itself) goes
- * straight on. `frame` tells (0 outside): the stack grows downwards, so a nested call has a lower address. A call
- * from above means that the outer one was left without return (longjmp or an exception out of an error handler), so
- * this one counts as an outermost call again.
+ * straight on, but for MPI_Type_free, which the core is told of: MPI may give the handle to another type at once.
+ * `frame` tells (0 outside): the stack grows downwards, so a nested call has a lower address. A call from above means
+ * that the outer one was left without return (longjmp or an exception out of an error handler), so this one counts as
+ * an outermost call again.
  */
 #include "stub.h"
 
@@ -67,6 +68,12 @@ __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")))
         if (__builtin_expect(frame < here->frame, 0)) {                                                              \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 __atomic_store_n(&espi_hot.nested, 1, __ATOMIC_RELAXED);                                             \
+            if ((kind) & ESPI_ENDS) {                                                                                \
+                const espi_word given[n] = {ESPI_ARGS_##n};                                                          \
+                __builtin_memcpy(args, given, sizeof args);                                                          \
+                return handlers[ESPI_FN_##name] ? handlers[ESPI_FN_##name](here, ESPI_FN_##name, args, next)         \
+                                                : ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                           \
+            }                                                                                                        \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         }                                                                                                            \
         unsigned plain = (kind) & ESPI_LEAVES ? 0 : (flag);                                                          \

@@ -176,7 +176,7 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
     if (type && !espi_type_is_predefined(*type))
         espi_types_ending(mine, *type);
-    if (mine && RUNNING)
+    if (mine && RUNNING && (uintptr_t)args == thread->frame)
         espi_bump(&mine->stats->calls[fn], 1);
     return ESPI_CALL(next, 1, args);
 }

@@ -2,7 +2,7 @@
 
 # Tests of the decoder, the emitter and what is above them, linked to MPI directly; they run as one process each.
 if HAVE_CHECK
-ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_uses
+ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_uses %D%/types_measure
 check_PROGRAMS += $(ESPI_TYPES_TESTS)
 TESTS += $(ESPI_TYPES_TESTS)
 ESPI_TYPES_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
@@ -28,4 +28,9 @@ ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c 
 %C%_types_uses_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
 %C%_types_uses_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_uses_LDADD = $(ESPI_TYPES_LIBS)
+
+%C%_types_measure_SOURCES = %D%/types_measure.c $(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE)
+%C%_types_measure_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
+%C%_types_measure_CFLAGS = $(ESPI_TYPES_CFLAGS)
+%C%_types_measure_LDADD = $(ESPI_TYPES_LIBS)
 endif

@@ -51,6 +51,10 @@ check_PROGRAMS += %D%/idup_pending
 %C%_idup_pending_SOURCES = %D%/idup_pending.c
 %C%_idup_pending_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_idup_pending_LDADD = $(MPI_LIBS)
+check_PROGRAMS += %D%/nested_free
+%C%_nested_free_SOURCES = %D%/nested_free.c
+%C%_nested_free_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_nested_free_LDADD = $(MPI_LIBS)
 TESTS += %D%/run-reduce %D%/run-trees
 endif
 dist_check_SCRIPTS += %D%/passes %D%/run-reduce %D%/run-trees

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpi/decode.h"
 #include "mpi/emit.h"
@@ -275,9 +276,52 @@ START_TEST(limited)
 }
 END_TEST
 
+/* Counts and block lengths beyond int, of types that no memory could hold: what MPI says of the emitted type, and
+   the tree read back from it. INT_MAX itself is the last that the calls with int are given. */
+START_TEST(large)
+{
+    static const char *const texts[] = {
+        "vec(2147483647,8,leaf(MPI_INT))",
+        "vec(2147483648,8,leaf(MPI_INT))",
+        "vec(2147483647,4,leaf(MPI_INT))",
+        "vec(5000000000,4,leaf(MPI_INT))",
+        "vec(3,40000000000,vec(2147483647,4,leaf(MPI_INT)))",
+        "vec(3,40000000000,vec(5000000000,4,leaf(MPI_INT)))",
+        "idx(2,<0,40000000000>,vec(2147483647,4,leaf(MPI_INT)))",
+        "idx(2,<0,40000000000>,vec(5000000000,4,leaf(MPI_INT)))",
+        "idxbuc(2,4,<0,40000000000>,<1,2147483647>,leaf(MPI_INT))",
+        "idxbuc(2,4,<0,40000000000>,<1,5000000000>,leaf(MPI_INT))",
+        "idxbuc(2,12,<-40,90000000000>,<5000000000,1>,leaf(MPI_INT))",
+        "idxbuc(2,-4,<0,-40000000000>,<5000000000,1>,leaf(MPI_INT))",
+        "struc(2,<0,40000000000>,<leaf(MPI_DOUBLE),vec(2147483647,4,leaf(MPI_INT))>)",
+        "struc(2,<0,40000000000>,<leaf(MPI_DOUBLE),vec(5000000000,4,leaf(MPI_INT))>)",
+    };
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *tree;
+    struct espi_parse_error error;
+    struct espi_emitted e;
+    struct espi_decoded d;
+    MPI_Count size, lb, extent;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ck_assert_int_eq(espi_parse(&arena, texts[i], strlen(texts[i]), &tree, &error), ESPI_OK);
+        ck_assert_msg(espi_emit(tree, tree->true_lb, 90000000000, 100, &e) == ESPI_OK, "%s", texts[i]);
+        MPI_Type_size_c(e.type, &size);
+        MPI_Type_get_true_extent_c(e.type, &lb, &extent);
+        ck_assert_msg(size == tree->size, "%s: %lld bytes", texts[i], (long long)size);
+        ck_assert_msg(lb == tree->true_lb && lb + extent == tree->true_ub, "%s: %lld to %lld", texts[i],
+                      (long long)lb, (long long)(lb + extent));
+        ck_assert_msg(espi_decode(&arena, e.type, 0, &d) == ESPI_OK, "%s", texts[i]);
+        ck_assert_msg(d.tree->size == tree->size && d.tree->entries == tree->entries, "%s: read back", texts[i]);
+        MPI_Type_free(&e.type);
+        espi_arena_release(&arena);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {known, deep, bounds, limited};
+    const TTest *const tests[] = {known, deep, bounds, limited, large};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
     tcase_add_loop_test(all, every_combiner, 0, MADE_KINDS);
     tcase_add_test(all, nested);
