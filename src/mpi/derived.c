@@ -71,13 +71,35 @@ static int64_t count_sum(const struct espi_row *row, const espi_word *args, int 
     return sum;
 }
 
-static void one_type(struct espi_derived *d, const struct espi_typed *typed, int64_t count)
+/* Whether MPI goes through the type of this side in one go: in local calls, and where a rank of a communicator with
+   no other gives itself data, unless both sides are noncontiguous (MPICH then copies through a buffer, in parts). */
+static bool goes_whole(const struct espi_derived *d, int side)
+{
+    const struct espi_row *row = d->row;
+    const struct espi_typed *other;
+    MPI_Datatype type;
+
+    if (row->kind & ESPI_LOCAL)
+        return true;
+    if (!(row->kind & ESPI_OWN) || d->mine->comm.inter || d->mine->comm.peers != 1)
+        return false;
+    other = &row->typed[1 - side];
+    type = (MPI_Datatype)d->args[(int)other->type];
+    if ((void *)d->args[(int)other->buffer] == MPI_IN_PLACE ||
+        (other->shape == ESPI_SHAPE_W && (void *)d->args[(int)other->type] == NULL))
+        return false;
+    if (other->shape == ESPI_SHAPE_W)
+        type = *(const MPI_Datatype *)d->args[(int)other->type];
+    return espi_type_is_predefined(type);
+}
+
+static void one_type(struct espi_derived *d, const struct espi_typed *typed, int side, int64_t count)
 {
     MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
     if (count <= 0 || espi_type_is_predefined(type))
         return;
     espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
-    MPI_Datatype better = espi_types_better(d->thread, type, count, d->row->kind & ESPI_LOCAL);
+    MPI_Datatype better = espi_types_better(d->thread, type, count, goes_whole(d, side));
     if (better != type) {
         d->changed[(int)typed->type] = better;
         d->substituted = true;
@@ -95,7 +117,7 @@ static void array_of_types(struct espi_derived *d, const struct espi_typed *type
         if (count <= 0 || espi_type_is_predefined(types[i]))
             continue;
         espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
-        MPI_Datatype better = espi_types_better(d->thread, types[i], count, false);
+        MPI_Datatype better = espi_types_better(d->thread, types[i], count, goes_whole(d, side));
         if (better == types[i])
             continue;
         if (!copy) {
@@ -223,7 +245,7 @@ static bool examine(struct espi_derived *d, const struct espi_comm_facts *facts)
             count = count_at(row, args, typed->count);
             if (count < 0 || !side_is_good(args, typed, count))
                 return false;
-            one_type(d, typed, count);
+            one_type(d, typed, side, count);
             break;
         case ESPI_SHAPE_V:
             if (!args[typed->count])
@@ -235,7 +257,7 @@ static bool examine(struct espi_derived *d, const struct espi_comm_facts *facts)
             count = count_sum(row, args, typed->count, array_length(row, facts, side));
             if (count < 0)
                 return false;
-            one_type(d, typed, count);
+            one_type(d, typed, side, count);
             break;
         case ESPI_SHAPE_W:
             array_of_types(d, typed, side, array_length(row, facts, side));

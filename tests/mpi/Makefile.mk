@@ -24,7 +24,8 @@ ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c 
 %C%_types_plan_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_plan_LDADD = $(ESPI_TYPES_LIBS)
 
-%C%_types_uses_SOURCES = %D%/types_uses.c $(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE)
+%C%_types_uses_SOURCES = %D%/types_uses.c $(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE) src/mpi/derived.c \
+	src/mpi/comms.c src/mpi/intern.c src/mpi/rows.c
 %C%_types_uses_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
 %C%_types_uses_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_uses_LDADD = $(ESPI_TYPES_LIBS)

@@ -5,8 +5,11 @@
 #include <check.h>
 #include <mpi.h>
 #include <stdatomic.h>
+#include <string.h>
 
+#include "mpi/comms.h"
 #include "mpi/decode.h"
+#include "mpi/derived.h"
 #include "mpi/kinds.h"
 #include "mpi/mine.h"
 #include "mpi/plan.h"
@@ -166,7 +169,68 @@ START_TEST(told)
 }
 END_TEST
 
+/* The type that a call gets in the place of its `send` type. */
+static MPI_Datatype substituted(enum espi_fn fn, const espi_word *args, int send)
+{
+    const struct espi_row *row = &espi_rows[fn];
+    espi_word changed[ESPI_MAX_ARGS];
+    struct espi_derived d = {&own_thread, espi_mine(&own_thread), row, args, changed, {0}, false};
+    MPI_Datatype type;
+
+    memcpy(changed, args, row->args * sizeof *args);
+    espi_derived_begin(&d);
+    type = row->typed[0].shape == ESPI_SHAPE_W ? *(const MPI_Datatype *)changed[send] : (MPI_Datatype)changed[send];
+    espi_derived_end(&d);
+    return type;
+}
+
+/* MPI goes through a type as a whole where a rank gives itself data and the other side is dense, and in parts in
+   messages and where neither side is. */
+START_TEST(whole_or_parts)
+{
+    enum { MANY = 1000 };
+    static char from[8], onto[8];
+    int count = MANY, many = 24 * MANY, none = 0;
+    MPI_Datatype type, whole, parts, dense = MPI_INT;
+    struct espi_plan *plan;
+
+    start(ESPI_MODE_ALWAYS);
+    espi_comms_start(true);
+    type = regular(1000);
+    whole = espi_types_better(&own_thread, type, MANY, true);
+    plan = plan_of(type);
+    ck_assert_ptr_nonnull(plan);
+    MPI_Type_dup(whole, &parts);
+    MPI_Datatype before = atomic_exchange(&plan->better[ESPI_PARTS], parts);
+
+    const espi_word gather[8] = {(espi_word)from, MANY, type, (espi_word)onto, many, dense, 0, MPI_COMM_SELF};
+    espi_word both[8];
+    memcpy(both, gather, sizeof both);
+    both[4] = MANY, both[5] = type;
+    const espi_word scatter[8] = {(espi_word)from, MANY, type, (espi_word)MPI_IN_PLACE, many, dense, 0,
+                                  MPI_COMM_SELF};
+    const espi_word send[6] = {(espi_word)from, MANY, type, 0, 1, MPI_COMM_SELF};
+    const espi_word exchange[12] = {(espi_word)from, MANY, type, 0, 1, (espi_word)onto, many, dense, 0, 1,
+                                    MPI_COMM_SELF, (espi_word)MPI_STATUS_IGNORE};
+    const espi_word each[9] = {(espi_word)from, (espi_word)&count, (espi_word)&none, (espi_word)&type,
+                               (espi_word)onto, (espi_word)&many, (espi_word)&none, (espi_word)&dense, MPI_COMM_SELF};
+    ck_assert_int_eq(substituted(ESPI_FN_Gather, gather, 2), whole);
+    ck_assert_int_eq(substituted(ESPI_FN_Sendrecv, exchange, 2), whole);
+    ck_assert_int_eq(substituted(ESPI_FN_Gather, both, 2), parts);
+    ck_assert_int_eq(substituted(ESPI_FN_Scatter, scatter, 2), parts);
+    ck_assert_int_eq(substituted(ESPI_FN_Send, send, 2), parts);
+    ck_assert_int_eq(substituted(ESPI_FN_Alltoallw, each, 3), whole);
+
+    atomic_store(&plan->better[ESPI_PARTS], before);
+    espi_plan_release(plan);
+    MPI_Type_free(&parts);
+    MPI_Type_free(&type);
+    espi_comms_stop();
+    espi_types_stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_uses", granted, recorded, forgotten, told);
+    return TYPES_RUN(argc, argv, "types_uses", granted, recorded, forgotten, told, whole_or_parts);
 }
