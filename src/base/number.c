@@ -6,6 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool espi_whole_parse(const char *text, size_t len, int64_t *value)
+{
+    bool negative = len > 0 && text[0] == '-';
+    size_t i = negative;
+    int64_t result = 0;
+
+    if (i == len)
+        return false;
+    for (; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        int digit = text[i] - '0';
+        /* Built up below zero, where one number more fits. */
+        if (__builtin_mul_overflow(result, 10, &result) || __builtin_sub_overflow(result, digit, &result))
+            return false;
+    }
+    if (!negative && __builtin_sub_overflow(0, result, &result))
+        return false;
+    *value = result;
+    return true;
+}
+
 /* strtod and printf follow the program's locale, and switching that would need memory and touch the thread. So the
    decimal point is translated: strtod sees the one it expects, and whatever stands between printf's digits becomes a
    point. */
@@ -26,7 +48,7 @@ bool espi_number_parse(const char *text, size_t len, double *value)
     size_t out = 0, digits = 0;
     bool seen = false;
     locale_point(point, sizeof point);
-    if (len == 0 || len > 48)
+    if (len == 0 || len > 48 || text[0] == '+')
         return false;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];

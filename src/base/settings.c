@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/number.h"
 
 extern char **environ;
 
@@ -57,17 +58,11 @@ static void choice_text(const char *allowed, int index, const char **text, size_
 /* A decimal number that fills the whole text and lies within "LEAST..MOST". */
 static bool number_value(const char *allowed, const char *text, int64_t *value)
 {
-    char *end;
-    long long least = strtoll(allowed, &end, 10);
-    long long most = strtoll(end + 2, NULL, 10);
-    if ((*text < '0' || *text > '9') && *text != '-')
-        return false;
-    errno = 0;
-    long long given = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || given < least || given > most)
-        return false;
-    *value = given;
-    return true;
+    const char *dots = strstr(allowed, "..");
+    int64_t least, most;
+    return espi_whole_parse(allowed, (size_t)(dots - allowed), &least) &&
+           espi_whole_parse(dots + 2, strlen(dots + 2), &most) && espi_whole_parse(text, strlen(text), value) &&
+           *value >= least && *value <= most;
 }
 
 espi_status espi_settings_set(struct espi_settings *settings, enum espi_setting which, const char *text)

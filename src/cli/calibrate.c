@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 
 enum { OPTION_OUTPUT, OPTION_PAIRS };
@@ -58,7 +59,7 @@ int espi_cli_calibrate(int argc, char **argv)
             break;
         case OPTION_PAIRS:
             pairs = (char *)args.value;
-            if (!cli_parse_number(pairs, strlen(pairs), &number) || number < 1 || number > 64)
+            if (!espi_whole_parse(pairs, strlen(pairs), &number) || number < 1 || number > 64)
                 return cli_usage("--pairs: expected a whole number from 1 to 64, found '%s'", pairs);
             break;
         }

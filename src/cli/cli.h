@@ -61,8 +61,6 @@ struct cli_text {
 };
 /* The whole of a file, or of standard input for "-". On failure the error was printed. Free `data`. */
 bool cli_read_text(const char *name, struct cli_text *text);
-/* A decimal number that fills text[0..len). */
-bool cli_parse_number(const char *text, size_t len, int64_t *value);
 /* "1.234 ms", "12.3 MB"; buf is returned. */
 const char *cli_time(char *buf, size_t size, double ns);
 const char *cli_bytes(char *buf, size_t size, double bytes);

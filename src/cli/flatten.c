@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 #include "layout/layout.h"
 
@@ -70,7 +71,7 @@ int espi_cli_flatten(int argc, char **argv)
             tree = args.value;
             break;
         case OPTION_LIMIT:
-            if (!cli_parse_number(args.value, strlen(args.value), &limit) || limit < 0)
+            if (!espi_whole_parse(args.value, strlen(args.value), &limit) || limit < 0)
                 return cli_usage("--limit: expected a whole number that is not negative, found '%s'", args.value);
             break;
         }

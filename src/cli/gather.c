@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 #include "cli/readmodel.h"
+#include "cli/sizefile.h"
 #include "commtree/commtree.h"
 
 enum {
@@ -62,68 +64,10 @@ struct request {
     enum format format;
 };
 
-static int read_sizes(const char *file, int64_t **size, int *p)
-{
-    const char *shown = strcmp(file, "-") == 0 ? "standard input" : file, *blank = " \t\r\v\f";
-    struct cli_text text;
-    size_t n = 0, capacity = 0, number = 1;
-    int64_t total = 0;
-    int code = CLI_OK;
-
-    *size = NULL;
-    if (!cli_read_text(file, &text))
-        return CLI_FAILURE;
-    for (size_t at = 0; at < text.len && code == CLI_OK;) {
-        char c = text.data[at];
-        if (c == '\n' || (c != '\0' && strchr(blank, c) != NULL)) {
-            number += c == '\n';
-            at++;
-            continue;
-        }
-        if (c == '#') {
-            while (at < text.len && text.data[at] != '\n')
-                at++;
-            continue;
-        }
-        size_t end = at;
-        while (end < text.len && text.data[end] != '\n' && text.data[end] != '#' &&
-               (text.data[end] == '\0' || strchr(blank, text.data[end]) == NULL))
-            end++;
-        if (n == capacity) {
-            capacity = capacity ? 2 * capacity : 256;
-            int64_t *more = capacity > INT32_MAX / 2 ? NULL : realloc(*size, capacity * sizeof **size);
-            if (more == NULL) {
-                code = cli_fail("%s:%zu: no memory for so many sizes", shown, number);
-                break;
-            }
-            *size = more;
-        }
-        int width = end - at > 40 ? 40 : (int)(end - at);
-        if (!cli_parse_number(text.data + at, end - at, &(*size)[n]) || (*size)[n] < 0)
-            code = cli_fail("%s:%zu: expected a block size (a whole number that is not negative and fits 63 bits), "
-                            "found '%.*s'",
-                            shown, number, width, text.data + at);
-        else if (__builtin_add_overflow(total, (*size)[n], &total))
-            code = cli_fail("%s:%zu: expected a sum of sizes that fits 63 bits, found more with %.*s", shown, number,
-                            width, text.data + at);
-        n++;
-        at = end;
-    }
-    free(text.data);
-    if (code == CLI_OK && n == 0)
-        code = cli_fail("%s: expected a block size, found none", shown);
-    *p = (int)n;
-    if (code != CLI_OK) {
-        free(*size);
-        *size = NULL;
-    }
-    return code;
-}
-
 static int make_sizes(struct request *request, int64_t **size)
 {
     if (request->file != NULL)
-        return read_sizes(request->file, size, &request->problem.p);
+        return cli_read_sizes(request->file, size, &request->problem.p);
     *size = malloc((size_t)request->p * sizeof **size);
     if (*size == NULL)
         return cli_fail("no memory for %" PRId64 " ranks", request->p);
@@ -251,7 +195,7 @@ static int carry_out(struct request *request)
 
 static int take_whole(const char *option, const char *value, int64_t least, int64_t most, int64_t *number)
 {
-    if (cli_parse_number(value, strlen(value), number) && *number >= least && *number <= most)
+    if (espi_whole_parse(value, strlen(value), number) && *number >= least && *number <= most)
         return CLI_OK;
     if (most == INT64_MAX)
         return cli_usage("%s: expected a whole number from %" PRId64 " up, found '%s'", option, least, value);
@@ -261,10 +205,8 @@ static int take_whole(const char *option, const char *value, int64_t least, int6
 
 static int take_constant(struct request *request, const char *option, const char *value, double *number)
 {
-    char *end;
     request->have_constant = true;
-    *number = strtod(value, &end);
-    if (end != value && *end == '\0' && isfinite(*number) && *number >= 0 && *number <= 1e15)
+    if (espi_number_parse(value, strlen(value), number) && *number >= 0 && *number <= 1e15)
         return CLI_OK;
     return cli_usage("%s: expected a number from 0 to 1e15, found '%s'", option, value);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 
 enum { SHOWN = 40 };
@@ -49,7 +50,7 @@ static int read_line(const struct cli_map_form *form, const char *shown, size_t 
     }
     if (words == 0)
         return CLI_OK;
-    if (!cli_parse_number(word[0], word_len[0], &disp)) {
+    if (!espi_whole_parse(word[0], word_len[0], &disp)) {
         bool sign = word[0][0] == '+' || word[0][0] == '-';
         bool digits = word_len[0] > sign && strspn(word[0] + sign, "0123456789") >= word_len[0] - sign;
         return cli_fail("%s:%zu: expected a displacement (a whole number%s), found '%s'", shown, number,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/statfile.h"
@@ -334,7 +335,7 @@ int espi_cli_report(int argc, char **argv)
             name[name[0] != NULL] = args.value;
             break;
         case OPTION_TOP:
-            if (!cli_parse_number(args.value, strlen(args.value), &top) || top < 0 || top > 1000000)
+            if (!espi_whole_parse(args.value, strlen(args.value), &top) || top < 0 || top > 1000000)
                 return cli_usage("--top: expected a whole number from 0 to 1000000, found '%s'", args.value);
             break;
         }

@@ -56,28 +56,6 @@ fail:
     return false;
 }
 
-bool cli_parse_number(const char *text, size_t len, int64_t *value)
-{
-    bool negative = len > 0 && text[0] == '-';
-    size_t i = negative || (len > 0 && text[0] == '+');
-    int64_t result = 0;
-
-    if (i == len)
-        return false;
-    for (; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        int digit = text[i] - '0';
-        /* Built up below zero, where one number more fits. */
-        if (__builtin_mul_overflow(result, 10, &result) || __builtin_sub_overflow(result, digit, &result))
-            return false;
-    }
-    if (!negative && __builtin_sub_overflow(0, result, &result))
-        return false;
-    *value = result;
-    return true;
-}
-
 const char *cli_time(char *buf, size_t size, double ns)
 {
     double a = ns < 0 ? -ns : ns;

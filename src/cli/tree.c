@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 #include "cli/draw.h"
 #include "cli/mapfile.h"
@@ -270,7 +271,7 @@ static int take_option(struct request *request, int option, const char *value)
         request->options.set = (enum espi_set)name;
         break;
     case OPTION_UNIT:
-        if (!cli_parse_number(value, strlen(value), &request->form.unit) || request->form.unit <= 0)
+        if (!espi_whole_parse(value, strlen(value), &request->form.unit) || request->form.unit <= 0)
             return cli_usage("--unit: expected a whole number above 0, found '%s'", value);
         break;
     case OPTION_BASE:

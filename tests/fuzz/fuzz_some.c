@@ -1,7 +1,8 @@
 /*
- * The fuzz target without a fuzzer: a few thousand inputs, random trees, maps, lines and bytes, some of them damaged.
- * It keeps the target compiling and its checks exercised wherever `make check` runs. ESPALIER_TEST_SEED repeats a
- * run, ESPALIER_TEST_ROUNDS sets its length; a check that does not hold ends the process by a trap.
+ * The fuzz targets without a fuzzer: a few thousand inputs, random trees, maps, lines, sizes, models and bytes, some
+ * of them damaged. It keeps the targets compiling and their checks exercised wherever `make check` runs.
+ * ESPALIER_TEST_SEED repeats a run, ESPALIER_TEST_ROUNDS sets its length; a check that does not hold ends the process
+ * by a trap.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,10 +10,9 @@
 #include <string.h>
 
 #include "../unit/random.h"
+#include "fuzz.h"
 
 enum { LONGEST = 500 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t data[LONGEST];
 
@@ -63,6 +63,42 @@ static size_t lines(void)
     return size;
 }
 
+static void damage(size_t size)
+{
+    for (int64_t changes = random_in(-3, 2); changes > 0 && size > 3; changes--)
+        data[random_in(3, (int64_t)size - 1)] = (uint8_t)random_next();
+}
+
+/* Of fuzz_sizes: blocks of a few ranks, with zeros, comments, several to a line; seldom a number too large. */
+static size_t block_sizes(void)
+{
+    static const char *const behind[] = {"\n", " ", "\t\n", "# 7\n"};
+    size_t size = 3;
+
+    data[0] = (uint8_t)(random_next() & 0xfe);
+    data[1] = (uint8_t)random_next();
+    data[2] = (uint8_t)random_next();
+    for (int64_t n = random_in(0, 20); n > 0; n--)
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "%lld%s",
+                                 (long long)(random_in(0, 40) ? random_in(0, 3) * random_in(0, 5000) : INT64_MAX / 2),
+                                 behind[random_in(0, 3)]);
+    damage(size);
+    return size;
+}
+
+static size_t model(void)
+{
+    static const char *const names[] = {"alpha", "beta", "gamma", "latency", "node.alpha", "net.beta", "net.alpha"};
+    size_t size = 1;
+
+    data[0] = (uint8_t)(random_next() | 1);
+    for (int64_t n = random_in(0, 8); n > 0; n--)
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "%s = %.3g\n", names[random_in(0, 6)],
+                                 (double)random_in(0, 1000) * 1e-9);
+    damage(size);
+    return size;
+}
+
 static size_t bytes(void)
 {
     size_t size = (size_t)random_in(0, LONGEST);
@@ -75,12 +111,18 @@ static size_t bytes(void)
 int main(void)
 {
     const char *given = getenv("ESPALIER_TEST_ROUNDS");
-    long rounds = given != NULL ? strtol(given, NULL, 10) : 4000;
-    size_t (*const make[])(void) = {tree_text, coded_map, lines, bytes};
+    long rounds = given != NULL ? strtol(given, NULL, 10) : 8000;
+    static const struct {
+        size_t (*make)(void);
+        int (*target)(const uint8_t *, size_t);
+    } kinds[] = {{tree_text, fuzz_tree}, {coded_map, fuzz_tree},    {lines, fuzz_tree},  {bytes, fuzz_tree},
+                 {model, fuzz_sizes},    {block_sizes, fuzz_sizes}, {bytes, fuzz_sizes}, {block_sizes, fuzz_sizes}};
 
     random_seed("fuzz_some");
-    for (long i = 0; i < rounds; i++)
-        LLVMFuzzerTestOneInput(data, make[i % 4]());
+    for (long i = 0; i < rounds; i++) {
+        size_t size = kinds[i % 8].make();
+        kinds[i % 8].target(data, size);
+    }
     printf("fuzz_some: %ld inputs, each answer checked\n", rounds);
     return rounds > 0 ? 0 : 1;
 }

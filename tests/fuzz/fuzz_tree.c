@@ -1,37 +1,25 @@
 /*
- * A libFuzzer target for the parsers of trees and of files with layouts, reconstruction, normalization, folding,
+ * A fuzz target for the parsers of trees and of files with layouts, reconstruction, normalization, folding,
  * transpacking and pictures; scripts/fuzz builds and runs it. The first byte chooses the constructor set, the costs,
  * the budget and what the rest is: text of a tree, lines as in a file, or a type map coded in bytes. Every answer is
  * held against what must be true of it; a violation ends the process by a trap, which the fuzzer reports with the
  * input that caused it. Maps are short, so that some hundreds of inputs are tried each second.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/draw.h"
 #include "cli/mapfile.h"
+#include "fuzz.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
 #include "reconstruct/transpack.h"
 
 enum { ENTRIES = 240, SMALL = 40, TINY = 24 };
-
-#define REQUIRE(condition)                                                                                           \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                \
-            __builtin_trap();                                                                                        \
-        }                                                                                                            \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t take(const uint8_t **data, size_t *size)
 {
@@ -40,32 +28,6 @@ static uint32_t take(const uint8_t **data, size_t *size)
     }
     (*size)--;
     return *(*data)++;
-}
-
-/* In place of what the command prints: the last message of a failure. */
-static char message[1000];
-
-static void keep_message(const char *format, va_list args)
-{
-    REQUIRE(vsnprintf(message, sizeof message, format, args) > 0);
-}
-
-int cli_fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    keep_message(format, args);
-    va_end(args);
-    return CLI_FAILURE;
-}
-
-int cli_usage(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    keep_message(format, args);
-    va_end(args);
-    return CLI_USAGE;
 }
 
 /* Default costs, or small and large ones from the input, zero included. */
@@ -210,21 +172,19 @@ static void fuzz_lines(struct espi_arena *arena, const uint8_t *data, size_t siz
 {
     struct espi_typemap map = ESPI_TYPEMAP_INIT;
     struct cli_map_form form = {size % 2 == 0 ? 1 : 8, espi_base_find("MPI_BYTE", 8)};
-    char name[40];
-    int file = memfd_create("layout", 0);
-    REQUIRE(file >= 0 && write(file, data, size) == (ssize_t)size);
-    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
-    message[0] = '\0';
+    char name[FUZZ_NAME];
+    int file = fuzz_file(data, size, name);
+    fuzz_message[0] = '\0';
     int code = cli_read_map(name, &form, &map);
     close(file);
     if (code == CLI_OK) {
-        REQUIRE(message[0] == '\0');
+        REQUIRE(fuzz_message[0] == '\0');
         map.n = map.n < ENTRIES ? map.n : ENTRIES;
         reconstruct(arena, &map, options);
     } else {
         size_t len = strlen(name);
-        REQUIRE(code == CLI_FAILURE && strncmp(message, name, len) == 0 && message[len] == ':');
-        REQUIRE(message[len + 1] >= '1' && message[len + 1] <= '9');
+        REQUIRE(code == CLI_FAILURE && strncmp(fuzz_message, name, len) == 0 && fuzz_message[len] == ':');
+        REQUIRE(fuzz_message[len + 1] >= '1' && fuzz_message[len + 1] <= '9');
     }
     espi_typemap_release(&map);
 }
@@ -302,7 +262,7 @@ static void fuzz_map(struct espi_arena *arena, const uint8_t *data, size_t size,
     espi_typemap_release(&map);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_tree(const uint8_t *data, size_t size)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_reconstruct_options options;

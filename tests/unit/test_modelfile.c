@@ -125,6 +125,34 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* One form of numbers, wherever they are written. */
+START_TEST(form_of_numbers)
+{
+    static const char *const wrong[] = {"",     "-",   "+",   "+1",  " 1",  "1 ",  "\t1",  "1\n", "0x10", "1x",
+                                        "--1",  "-+1", "1-",  "inf", "nan", "1e",  "e1",   "1,5", "1_000"};
+    static const char *const decimals[] = {"0", "-0.5", "12", ".5", "5.", "1e3", "1E+3", "-1.5e-9"};
+    static const double values[] = {0, -0.5, 12, 0.5, 5, 1000, 1000, -1.5e-9};
+    int64_t whole = 0;
+    double value = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_msg(!espi_whole_parse(wrong[i], strlen(wrong[i]), &whole), "'%s' is a whole number", wrong[i]);
+        ck_assert_msg(!espi_number_parse(wrong[i], strlen(wrong[i]), &value), "'%s' is a number", wrong[i]);
+    }
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        ck_assert_msg(espi_number_parse(decimals[i], strlen(decimals[i]), &value), "'%s' is no number", decimals[i]);
+        ck_assert_double_eq(value, values[i]);
+    }
+    ck_assert(!espi_whole_parse("1.0", 3, &whole) && !espi_whole_parse("1e3", 3, &whole));
+    ck_assert(!espi_number_parse("1e400", 5, &value));
+    ck_assert(espi_whole_parse("127", 2, &whole) && whole == 12); /* by length, not to a NUL */
+    ck_assert(espi_whole_parse("-007", 4, &whole) && whole == -7);
+    ck_assert(espi_whole_parse("9223372036854775807", 19, &whole) && whole == INT64_MAX);
+    ck_assert(espi_whole_parse("-9223372036854775808", 20, &whole) && whole == INT64_MIN);
+    ck_assert(!espi_whole_parse("9223372036854775808", 19, &whole));
+    ck_assert(!espi_whole_parse("-9223372036854775809", 20, &whole));
+}
+END_TEST
+
 START_TEST(other_locales)
 {
     /* Any locale with a decimal comma that the machine has; the numbers stay the same where it has none. */
@@ -222,6 +250,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-modelfile", 4, NULL, NULL, levels, refused, any_bytes, round_trip, other_locales, lines,
-                     two_lines, model, quartile);
+    return RUN_SUITE("test-modelfile", 4, NULL, NULL, levels, refused, any_bytes, round_trip, form_of_numbers,
+                     other_locales, lines, two_lines, model, quartile);
 }

@@ -1,0 +1,1 @@
+espalier report --top ' 3' "$data/run-a.json"

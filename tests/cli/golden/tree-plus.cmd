@@ -1,0 +1,1 @@
+printf '0\n+8\n' | espalier tree
