@@ -6,6 +6,7 @@ libespi_pure_la_SOURCES += \
 	%D%/build.c \
 	%D%/dense.c \
 	%D%/dense.h \
+	%D%/dense_lanes.h \
 	%D%/dense_solve.h \
 	%D%/fold.c \
 	%D%/fold.h \

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/processor.h"
 
@@ -25,6 +26,9 @@ struct work {
     int64_t uniform;   /* least cost of a repetition of uniform stride over its block */
     void *rows;        /* arrays of n + 1 vectors: paths and roots; see solve */
     void *modes[2];    /* arrays of a vector per stride */
+    uint32_t *kept;    /* a mask of lanes per vector of the tables */
+    size_t known;      /* of this tile: columns up to this one are like those of rows that are filled */
+    size_t never;      /* columns up to this one are known to every tile, and need no lists of candidates */
     uint64_t *touched;
     uint32_t *squares, *roots; /* per column: lanes */
     int64_t *bucket;   /* scratch for espi_buckets_fewest */
@@ -98,6 +102,58 @@ static void extend(const struct work *work, size_t i, const uint32_t *next, uint
     x[n - 1] = symbol[n - 1] == symbol[i];
 }
 
+bool espi_dense_can(enum espi_dense_code code)
+{
+    return code == ESPI_DENSE_BEST || (int)code - ESPI_DENSE_PLAIN <= (int)espi_processor_vectors();
+}
+
+/* The tables are stored tile by tile, as they are filled: columns of a vector each. */
+static size_t place_of(const struct espi_dense *dense, size_t i, size_t e)
+{
+    size_t n = dense->n, lanes = 512 / (size_t)dense->bits, tile = (n - 1 - i) / lanes;
+    size_t low = n > (tile + 1) * lanes ? n - (tile + 1) * lanes : 0;
+    return lanes * lanes * (tile * (tile + 1) / 2) + (e - low - 1) * lanes + (n - 1 - i) % lanes;
+}
+
+/* The greatest of x[from .. n - 1] and where it is; 0 if there is none. */
+static uint32_t longest(const uint32_t *x, size_t from, size_t n, size_t *where)
+{
+    uint32_t most = 0;
+    for (size_t m = from; m < n; m++) {
+        most = x[m] > most ? x[m] : most;
+    }
+    *where = n - 1;
+    for (size_t m = from; m < n && most > 0; m++) {
+        if (x[m] == most) {
+            *where = m;
+            break;
+        }
+    }
+    return most;
+}
+
+/* How long row 0 goes on like some row m >= from: x(0, m) for growing m, beginning with what a row before tells. */
+static size_t goes_on(const struct work *work, size_t from, uint32_t *x)
+{
+    const int64_t *disp = work->dense->disp;
+    const uint32_t *symbol = work->dense->symbol;
+    size_t n = work->dense->n, origin = 0, end = 0, most = 0;
+    for (size_t m = 1; m < n; m++) {
+        size_t l = m >= end ? 0 : x[m - origin] < end - m ? x[m - origin] : end - m;
+        while (m + l < n && symbol[l] == symbol[m + l] &&
+               (l == 0 || difference(disp[l], disp[l - 1]) == difference(disp[m + l], disp[m + l - 1]))) {
+            l++;
+        }
+        x[m] = (uint32_t)l;
+        if (m + l > end) {
+            origin = m;
+            end = m + l;
+        }
+        most = m >= from && l > most ? l : most;
+    }
+    return most;
+}
+
 static int64_t least_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -127,14 +183,6 @@ static int64_t least_of(int64_t a, int64_t b)
 #define BITS 64
 #define NAME(x) x##_64
 #include "reconstruct/dense_solve.h"
-
-/* The tables are stored tile by tile, as they are filled: columns of a vector each. */
-static size_t place_of(const struct espi_dense *dense, size_t i, size_t e)
-{
-    size_t n = dense->n, lanes = 512 / (size_t)dense->bits, tile = (n - 1 - i) / lanes;
-    size_t low = n > (tile + 1) * lanes ? n - (tile + 1) * lanes : 0;
-    return lanes * lanes * (tile * (tile + 1) / 2) + (e - low - 1) * lanes + (n - 1 - i) % lanes;
-}
 
 static int64_t value_of(const struct espi_dense *dense, const void *table, size_t i, size_t e)
 {
@@ -205,34 +253,34 @@ static bool set_runs(struct work *work)
     size_t n = dense->n;
     int64_t *path = malloc((n + 1) * sizeof *path);
     for (size_t i = 0; i < n && path != NULL; i++) { /* the longest run of each symbol */
-        size_t longest = 0;
+        size_t length = 0;
         uint32_t symbol = dense->symbol[i];
         if (work->run[symbol] != NULL) {
             continue;
         }
         for (size_t j = i; j < n; j++) {
-            if (dense->symbol[j] == symbol && work->run_end[j] - j > longest) {
-                longest = work->run_end[j] - j;
+            if (dense->symbol[j] == symbol && work->run_end[j] - j > length) {
+                length = work->run_end[j] - j;
             }
         }
-        int64_t *run = work->run[symbol] = malloc((longest + 1) * sizeof *run);
+        int64_t *run = work->run[symbol] = malloc((length + 1) * sizeof *run);
         if (run == NULL) {
             break;
         }
-        for (size_t l = 0; l <= longest; l++) {
+        for (size_t l = 0; l <= length; l++) {
             run[l] = INT64_MAX / 4;
             path[l] = INT64_MAX / 4;
         }
         path[0] = 0;
         run[1] = dense->weight[symbol];
-        for (size_t l = 1; l <= longest; l++) {
+        for (size_t l = 1; l <= length; l++) {
             int64_t least = INT64_MAX / 4;
             for (size_t k = 0; k < l; k++) {
                 least = least_of(least, path[k] + run[l - k]);
             }
             path[l] = least + costs->struc_each;
             int64_t best = least_of(run[l], costs->struc + path[l]);
-            for (size_t c = 2; c * l <= longest; c++) {
+            for (size_t c = 2; c * l <= length; c++) {
                 int64_t root = least_of(work->uniform, costs->idx + (int64_t)c * costs->idx_each);
                 run[c * l] = least_of(run[c * l], best + root);
             }
@@ -263,6 +311,22 @@ static void set_run_ends(struct work *work)
     }
 }
 
+/* Memory for a table, in large pages where the system has them. */
+static void *table(size_t bytes)
+{
+    const size_t page = (size_t)2 << 20;
+    if (bytes < 2 * page) {
+        return aligned_alloc(64, bytes);
+    }
+    void *at = aligned_alloc(page, (bytes + page - 1) / page * page);
+#ifdef MADV_HUGEPAGE
+    if (at != NULL) {
+        (void)madvise(at, (bytes + page - 1) / page * page, MADV_HUGEPAGE); /* only time is lost without them */
+    }
+#endif
+    return at;
+}
+
 espi_status espi_dense_solve(struct espi_dense *dense)
 {
     size_t n = dense->n, cells, bytes, lanes, tiles;
@@ -283,6 +347,9 @@ espi_status espi_dense_solve(struct espi_dense *dense)
     }
     /* No value that matters exceeds the struc of all items; see INFINITE. */
     int64_t most;
+    if (!espi_dense_can(dense->code)) {
+        return ESPI_ERR_ARGUMENT;
+    }
     if (__builtin_mul_overflow((int64_t)n, dense->costs.struc_each + heavy, &most) || most > INT64_MAX / 8) {
         return ESPI_ERR_OVERFLOW;
     }
@@ -291,7 +358,8 @@ espi_status espi_dense_solve(struct espi_dense *dense)
         most = list; /* nor the one edge of a list */
     }
     most += dense->costs.struc + dense->costs.struc_each;
-    dense->bits = most < (1 << 14) - 1 ? 16 : most < (1 << 30) - 1 ? 32 : 64;
+    dense->bits = most < (1 << 14) - 1 && dense->least_bits <= 16 ? 16
+                  : most < (1 << 30) - 1 && dense->least_bits <= 32 ? 32 : 64;
     bytes = (size_t)dense->bits / 8;
     lanes = 64 / bytes;
     tiles = (n + lanes - 1) / lanes;
@@ -299,11 +367,12 @@ espi_status espi_dense_solve(struct espi_dense *dense)
     while (work.mask + 1 < 2 * n) {
         work.mask = 2 * work.mask + 1;
     }
-    dense->edge = aligned_alloc(64, cells * bytes);
-    dense->path = aligned_alloc(64, cells * bytes);
+    dense->edge = table(cells * bytes);
+    dense->path = table(cells * bytes);
     work.rows = aligned_alloc(64, 64 * (2 * (n + 1) + n / BLOCK + 1));
     work.modes[0] = aligned_alloc(64, 2 * 64 * n);
     work.modes[1] = (char *)work.modes[0] + 64 * n;
+    work.kept = malloc(cells / lanes * sizeof *work.kept);
     work.touched = calloc(n, sizeof *work.touched);
     work.squares = malloc(2 * (n + 1) * sizeof *work.squares);
     work.roots = work.squares + n + 1;
@@ -315,7 +384,7 @@ espi_status espi_dense_solve(struct espi_dense *dense)
     work.bucket = calloc(n + 3, sizeof *work.bucket);
     work.round = &round;
     if (dense->edge == NULL || dense->path == NULL || work.rows == NULL || work.modes[0] == NULL ||
-        work.touched == NULL || work.squares == NULL || work.run_end == NULL || work.stride == NULL ||
+        work.kept == NULL || work.touched == NULL || work.squares == NULL || work.run_end == NULL || work.stride == NULL ||
         work.run == NULL || work.x[0] == NULL || work.slot == NULL || work.bucket == NULL) {
         goto done;
     }
@@ -323,6 +392,8 @@ espi_status espi_dense_solve(struct espi_dense *dense)
         work.x[k] = work.x[0] + k * n;
     }
     work.one_edge = dense->costs.struc_each + light;
+    /* A row of every tile has at least as much after it, as x(i + k, m + k) >= x(i, m) - k. */
+    work.never = goes_on(&work, lanes, work.x[0]);
     set_uniform(&work);
     set_run_ends(&work);
     set_strides(&work);
@@ -336,6 +407,7 @@ done:
     }
     free(work.rows);
     free(work.modes[0]);
+    free(work.kept);
     free(work.touched);
     free(work.squares);
     free(work.run_end);

@@ -5,6 +5,15 @@
 
 #include "reconstruct/reconstruct.h"
 
+/* The same code for different vector units; tests hold them against each other. */
+enum espi_dense_code {
+    ESPI_DENSE_BEST, /* of this machine */
+    ESPI_DENSE_PLAIN,
+    ESPI_DENSE_AVX2,
+    ESPI_DENSE_AVX512
+};
+bool espi_dense_can(enum espi_dense_code code);
+
 struct espi_dense {
     /* The problem, set by the caller: */
     size_t n;
@@ -14,6 +23,8 @@ struct espi_dense {
     uint32_t symbols;        /* how many symbols exist */
     enum espi_set set;
     struct espi_costs costs;
+    enum espi_dense_code code;
+    int least_bits;          /* values are at least so wide: 0, 16, 32, 64 */
     /* The result, owned: */
     int bits;   /* width of a value in the tables */
     /* Of segment [i, e): least cost of a tree without struc at the root, plus struc_each. */
@@ -21,7 +32,8 @@ struct espi_dense {
     void *path; /* likewise: least cost of a path of such edges */
 };
 
-/* Fills the tables in O(n^3) time, 2 * n * n / 2 values of memory. */
+/* Fills the tables in O(n^3) time, 2 * n * n / 2 values of memory. ESPI_ERR_ARGUMENT for code that this machine can
+   not run. */
 espi_status espi_dense_solve(struct espi_dense *dense);
 void espi_dense_release(struct espi_dense *dense);
 
@@ -34,6 +46,11 @@ int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e);
 /* Builds a least-cost tree of the whole sequence, displaced by disp[0] (Lemma 5). `item` holds a tree per symbol. */
 espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *arena,
                              const struct espi_node *const *item, const struct espi_node **out, int64_t *cost);
+
+/* espi_reconstruct_dense with a choice of code and width. */
+espi_status espi_reconstruct_dense_by(struct espi_arena *arena, const struct espi_typemap *map,
+                                      const struct espi_reconstruct_options *options, enum espi_dense_code code,
+                                      int least_bits, struct espi_reconstruction *out);
 
 /* ---- strided buckets (buckets.c) over blocks that start at p[0], p[step], p[2 step], .. ---- */
 

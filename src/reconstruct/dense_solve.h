@@ -27,138 +27,25 @@
  *   - Another edge (j, e) counts only if it costs less than the best path from j to e without it, since that path can
  *     stand in its place in any path. Then it is a *candidate*, and is kept in the list of its column for the rows to
  *     come.
+ * What is known of equal segments is taken over, for costs depend on contents only: if row i goes on like a row m of
+ * an earlier tile for x(i, m) entries, its values up to column i + x(i, m) are those of row m (Lemma 16). As x(i + 1,
+ * m + 1) >= x(i, m) - 1, that column does not fall from one row of a tile to the row after it; so a tile's lowest row
+ * says how far all its rows are *known*.
  */
 
-#define INFINITE ((VALUE)(((int64_t)1 << (BITS - 2)) - 1)) /* twice that does not overflow */
-#define LANES (512 / BITS)
+#include "reconstruct/dense_lanes.h"
 
-struct NAME(candidate) {
-    uint32_t from;
-    VALUE cost;
-};
-
-/* Candidates of one column from sources of one block of columns. */
-struct NAME(chunk) {
-    uint32_t block, n; /* of `at`, in order */
-    VALUE least;
-};
-
-struct NAME(list) {
-    struct NAME(candidate) *at;
-    struct NAME(chunk) *chunk;
-    size_t n, cap, chunks, chunk_cap;
-    VALUE least;
-};
-
-static inline VALUE NAME(clamp)(int64_t x)
-{
-    return x < INFINITE ? (VALUE)x : INFINITE;
-}
-
-/* a = min(a, b + d), element by element; values up to INFINITE. */
-static inline __attribute__((always_inline)) void NAME(lower)(VALUE *restrict a, const VALUE *restrict b, VALUE d)
-{
-    SIMD
-    for (size_t k = 0; k < LANES; k++) {
-        VALUE t = (VALUE)(b[k] + d);
-        a[k] = t < a[k] ? t : a[k];
-    }
-}
-
-/* a = min(min(a, b) + d, INFINITE). */
-static inline __attribute__((always_inline)) void NAME(join)(VALUE *restrict a, const VALUE *restrict b, VALUE d)
-{
-    SIMD
-    for (size_t k = 0; k < LANES; k++) {
-        VALUE t = (VALUE)((b[k] < a[k] ? b[k] : a[k]) + d);
-        a[k] = t < INFINITE ? t : INFINITE;
-    }
-}
-
-static inline __attribute__((always_inline)) void NAME(fill)(VALUE *a)
-{
-    SIMD
-    for (size_t k = 0; k < LANES; k++) {
-        a[k] = INFINITE;
-    }
-}
-
-/* Whether a + d < b anywhere. */
-static inline __attribute__((always_inline)) bool NAME(below)(const VALUE *restrict a, VALUE d,
-                                                              const VALUE *restrict b)
-{
-    VALUE any = 0;
-#ifndef __clang__
-#pragma omp simd reduction(| : any)
-#endif
-    for (size_t k = 0; k < LANES; k++) {
-        any |= (VALUE)((VALUE)(a[k] + d) < b[k] ? 1 : 0);
-    }
-    return any != 0;
-}
-
-/* Candidates of one chunk, four at a time. */
-static inline __attribute__((always_inline)) void NAME(relax)(VALUE *restrict least, const VALUE *restrict f,
-                                                              const struct NAME(candidate) *c, size_t n)
-{
-    size_t at = 0;
-    for (; at + 4 <= n; at += 4, c += 4) {
-        const VALUE *restrict f0 = f + (size_t)c[0].from * LANES, *restrict f1 = f + (size_t)c[1].from * LANES;
-        const VALUE *restrict f2 = f + (size_t)c[2].from * LANES, *restrict f3 = f + (size_t)c[3].from * LANES;
-        VALUE d0 = c[0].cost, d1 = c[1].cost, d2 = c[2].cost, d3 = c[3].cost;
-        SIMD
-        for (size_t k = 0; k < LANES; k++) {
-            VALUE p = (VALUE)(f0[k] + d0), q = (VALUE)(f1[k] + d1);
-            VALUE r = (VALUE)(f2[k] + d2), t = (VALUE)(f3[k] + d3);
-            p = q < p ? q : p;
-            r = t < r ? t : r;
-            p = r < p ? r : p;
-            least[k] = p < least[k] ? p : least[k];
-        }
-    }
-    for (; at < n; at++, c++) {
-        NAME(lower)(least, f + (size_t)c->from * LANES, c->cost);
-    }
-}
-
-/*
- * Lists of buckets over single items, for sources with costs to begin with: `all` is the least of source + each *
- * copies, modes[x] of source + each * (copies - how often stride x occurred); `least` that of all strides seen. When
- * stride y comes, all modes but that of y rise by `each`, which is made good when they are met again.
- */
-struct NAME(modes) {
-    VALUE all[LANES] __attribute__((aligned(64)));
-    VALUE least[LANES] __attribute__((aligned(64)));
-    VALUE *mode;
-};
-
-static inline __attribute__((always_inline)) void NAME(mode_step)(struct NAME(modes) *m, const VALUE *restrict source,
-                                                                  VALUE each, bool begins, size_t stride,
-                                                                  VALUE late, bool known)
-{
-    if (begins) {
-        NAME(fill)(m->all);
-        NAME(fill)(m->least);
-    } else {
-        VALUE *restrict mode = m->mode + stride * LANES;
-        SIMD
-        for (size_t k = 0; k < LANES; k++) {
-            VALUE t = (VALUE)((known ? mode[k] : INFINITE) + late), u = (VALUE)(m->least[k] + each);
-            t = m->all[k] < t ? m->all[k] : t;
-            mode[k] = t < INFINITE ? t : INFINITE;
-            m->least[k] = mode[k] < u ? mode[k] : u;
-        }
-    }
-    NAME(join)(m->all, source, each);
-}
-
-/* Offers every repetition of the block [i, i + q), whose least cost is `child`, to the roots of lane k. */
+/* Offers every repetition of the block [i, i + q), whose least cost is `child`, to the roots of lane k in columns
+   beyond those that are known. */
 static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t child, const uint32_t *x, size_t k,
                         VALUE *root)
 {
     const struct espi_costs *costs = &work->dense->costs;
     const int64_t *disp = work->dense->disp;
-    size_t n = work->dense->n, c = 2;
+    size_t n = work->dense->n, known = work->known, c = 2;
+    if (known > i && i + ((known - i) / q + 1) * q > n) {
+        return;
+    }
     struct tally tally = {.stride = difference(disp[i + q], disp[i])};
     if (work->run_end[i] - i >= 2 * q) {
         c = (work->run_end[i] - i) / q + 1; /* what lies inside the run is known */
@@ -166,6 +53,9 @@ static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t chi
     }
     for (size_t at = i + (c - 1) * q; q > 1 && at + q <= n && x[at] >= q; at += q, c++) {
         tally_add(work, &tally, difference(disp[at], disp[at - q]));
+        if (at + q <= known) {
+            continue;
+        }
         int64_t cost = costs->idx + (int64_t)c * costs->idx_each;
         if (tally.most == c - 1 && costs->vec < cost) {
             cost = costs->vec;
@@ -187,7 +77,7 @@ static void NAME(offer)(const struct work *work, size_t i, size_t q, int64_t chi
         espi_buckets_fewest(disp + i, q, c - 1, work->bucket);
         for (c = 2; bucket[c] != 0; c++) {
             int64_t cost = child + costs->bucket + bucket[c] * costs->bucket_each;
-            if (cost < root[(i + c * q) * LANES + k]) {
+            if (i + c * q > known && cost < root[(i + c * q) * LANES + k]) {
                 root[(i + c * q) * LANES + k] = (VALUE)cost;
                 work->roots[i + c * q] |= UINT32_C(1) << k;
             }
@@ -204,9 +94,11 @@ static void NAME(begin_row)(const struct work *work, size_t i, size_t k, VALUE *
     const int64_t *run = work->run[dense->symbol[i]];
     size_t n = dense->n, end = work->run_end[i];
     uint32_t bit = UINT32_C(1) << k;
-    root[(i + 1) * LANES + k] = NAME(clamp)(run[1]);
-    work->roots[i + 1] |= bit;
-    for (size_t e = i + 2; e <= end; e++) {
+    if (i + 1 > work->known) {
+        root[(i + 1) * LANES + k] = NAME(clamp)(run[1]);
+        work->roots[i + 1] |= bit;
+    }
+    for (size_t e = (i + 1 > work->known ? i + 1 : work->known) + 1; e <= end; e++) {
         int64_t plain = least_of(work->uniform, costs->idx + (int64_t)(e - i) * costs->idx_each) + run[1];
         root[e * LANES + k] = NAME(clamp)(run[e - i]);
         if (run[e - i] < plain) {
@@ -261,9 +153,29 @@ struct NAME(tile) {
     VALUE *f, *root;  /* vectors per column: f_i(e), and R(i, e) but for idx and idxbuc over items */
     VALUE *block;     /* per BLOCK columns: the least of f */
     VALUE *edge, *path; /* of the tables */
+    uint32_t *kept;     /* per column: the lanes of which it kept a candidate */
+    ptrdiff_t copy[LANES]; /* what is known of lane k stands copy[k] columns on from its own column in the tables, */
+    size_t lane[LANES];    /* in this lane */
     struct NAME(list) *list; /* per column */
     uint64_t stamp;
 };
+
+/* The known values of column e for the lanes whose rows begin before it; returns which of them kept a candidate. */
+static inline __attribute__((always_inline)) uint32_t NAME(take_known)(const struct NAME(tile) *t, size_t e,
+                                                                       VALUE each, VALUE *restrict path,
+                                                                       VALUE *restrict root)
+{
+    const struct espi_dense *dense = t->work->dense;
+    const VALUE *paths = dense->path, *edges = dense->edge;
+    uint32_t kept = 0;
+    for (size_t k = e <= t->top ? t->top - e + 1 : 0; k <= t->top - t->low; k++) {
+        size_t column = (size_t)((ptrdiff_t)e + t->copy[k]), lane = t->lane[k];
+        path[k] = paths[column * LANES + lane];
+        root[k] = (VALUE)(edges[column * LANES + lane] - each);
+        kept |= (t->work->kept[column] >> lane & 1) << k;
+    }
+    return kept;
+}
 
 static inline __attribute__((always_inline)) bool NAME(columns)(struct NAME(tile) *t)
 {
@@ -322,15 +234,15 @@ static inline __attribute__((always_inline)) bool NAME(columns)(struct NAME(tile
         NAME(lower)(least, idx, NAME(clamp)(costs->idx + weight + costs->struc_each));
         NAME(lower)(least, uniform, NAME(clamp)(work->uniform + weight + costs->struc_each));
         VALUE late = 0;
-        bool known = false;
+        bool met = false;
         if (buckets) {
             if (!begins) {
                 uint64_t *touched = &work->touched[stride[e - 1]];
-                known = *touched > t->stamp + stretch;
-                late = known ? NAME(clamp)((int64_t)(t->stamp + e - *touched - 1) * costs->idxbuc_each) : 0;
+                met = *touched > t->stamp + stretch;
+                late = met ? NAME(clamp)((int64_t)(t->stamp + e - *touched - 1) * costs->idxbuc_each) : 0;
                 *touched = t->stamp + e;
             }
-            NAME(mode_step)(&all, before, buc_each, begins, stride[e - 1], late, known);
+            NAME(mode_step)(&all, before, buc_each, begins, stride[e - 1], late, met);
             NAME(lower)(least, all.least, NAME(clamp)(costs->idxbuc + weight + costs->struc_each));
         }
         /* The segments as lists themselves. */
@@ -340,33 +252,46 @@ static inline __attribute__((always_inline)) bool NAME(columns)(struct NAME(tile
             NAME(join)(own_idx, source, idx_each);
             NAME(lower)(own, own_idx, NAME(clamp)(costs->idx + weight));
             if (buckets) {
-                NAME(mode_step)(&mine, source, buc_each, begins, stride[e - 1], late, known);
+                NAME(mode_step)(&mine, source, buc_each, begins, stride[e - 1], late, met);
                 NAME(lower)(own, mine.least, NAME(clamp)(costs->idxbuc + weight));
             }
         }
-        /* Candidates, but not where the segments themselves, as edges, are as good as any path that uses them. */
-        const struct NAME(list) *list = &t->list[e];
-        memcpy(enough, least, sizeof enough);
-        NAME(lower)(enough, own, struc_each);
-        if (list->n > 0 && NAME(below)(nothing, NAME(clamp)(list->least + work->one_edge), enough)) {
-            const struct NAME(candidate) *c = list->at;
-            for (size_t at = 0; at < list->chunks; c += list->chunk[at++].n) {
-                if (NAME(below)(t->block + list->chunk[at].block * LANES, list->chunk[at].least, enough)) {
-                    NAME(relax)(least, f, c, list->chunk[at].n);
-                    NAME(lower)(enough, least, 0);
-                }
-            }
-        }
-        for (uint32_t left = work->roots[e]; left != 0; left &= left - 1) {
-            size_t k = (size_t)__builtin_ctz(left);
-            int64_t cost = (int64_t)root[k] + costs->struc_each;
-            if (cost < least[k]) {
-                if (!NAME(keep)(&t->list[e], top - k, (VALUE)cost)) {
+        uint32_t fresh = 0;
+        if (e <= work->known) {
+            fresh = NAME(take_known)(t, e, struc_each, least, own);
+            for (uint32_t left = e > work->never ? fresh : 0; left != 0; left &= left - 1) {
+                size_t k = (size_t)__builtin_ctz(left);
+                if (!NAME(keep)(&t->list[e], top - k, (VALUE)(own[k] + struc_each))) {
                     return false;
                 }
-                NAME(lower)(least, f + (top - k) * LANES, (VALUE)cost);
+            }
+        } else {
+            /* Candidates, but not where the segments themselves, as edges, are as good as any path that uses them. */
+            const struct NAME(list) *list = &t->list[e];
+            memcpy(enough, least, sizeof enough);
+            NAME(lower)(enough, own, struc_each);
+            if (list->n > 0 && NAME(below)(nothing, NAME(clamp)(list->least + work->one_edge), enough)) {
+                const struct NAME(candidate) *c = list->at;
+                for (size_t at = 0; at < list->chunks; c += list->chunk[at++].n) {
+                    if (NAME(below)(t->block + list->chunk[at].block * LANES, list->chunk[at].least, enough)) {
+                        NAME(relax)(least, f, c, list->chunk[at].n);
+                        NAME(lower)(enough, least, 0);
+                    }
+                }
+            }
+            for (uint32_t left = work->roots[e]; left != 0; left &= left - 1) {
+                size_t k = (size_t)__builtin_ctz(left);
+                int64_t cost = (int64_t)root[k] + costs->struc_each;
+                if (cost < least[k]) {
+                    if (e > work->never && !NAME(keep)(&t->list[e], top - k, (VALUE)cost)) {
+                        return false;
+                    }
+                    NAME(lower)(least, f + (top - k) * LANES, (VALUE)cost);
+                    fresh |= UINT32_C(1) << k;
+                }
             }
         }
+        t->kept[e - low - 1] = fresh;
         VALUE *restrict edge = t->edge + (e - low - 1) * LANES;
         VALUE *restrict now = f + e * LANES;
         memcpy(t->path + (e - low - 1) * LANES, least, sizeof least);
@@ -407,19 +332,21 @@ __attribute__((target("avx512f,avx512bw,avx512vl"))) static bool NAME(columns_av
 #endif
 
 /* False when there is no memory for the candidates. */
-static bool NAME(solve)(const struct work *work)
+static bool NAME(solve)(struct work *work)
 {
     const struct espi_dense *dense = work->dense;
     size_t n = dense->n, lists = n + 1;
     bool done = true;
-    struct NAME(tile) t = {.work = work, .f = work->rows, .edge = dense->edge, .path = dense->path, .stamp = n + 1};
+    struct NAME(tile) t = {
+        .work = work, .f = work->rows, .edge = dense->edge, .path = dense->path, .kept = work->kept, .stamp = n + 1};
     bool (*columns)(struct NAME(tile) *) = NAME(columns_any);
 #ifdef __x86_64__
-    enum espi_vectors vectors = espi_processor_vectors();
-    if (vectors == ESPI_VECTORS_AVX512)
+    enum espi_dense_code code = dense->code;
+    if (code == ESPI_DENSE_AVX512 || (code == ESPI_DENSE_BEST && espi_dense_can(ESPI_DENSE_AVX512))) {
         columns = NAME(columns_avx512);
-    else if (vectors == ESPI_VECTORS_AVX2)
+    } else if (code == ESPI_DENSE_AVX2 || (code == ESPI_DENSE_BEST && espi_dense_can(ESPI_DENSE_AVX2))) {
         columns = NAME(columns_avx2);
+    }
 #endif
     t.root = t.f + (n + 1) * LANES;
     t.block = t.root + (n + 1) * LANES;
@@ -433,13 +360,20 @@ static bool NAME(solve)(const struct work *work)
             work->squares[e] = work->roots[e] = 0;
         }
         for (size_t k = 0; k < rows; k++) {
-            extend(work, t.top - k, work->x[(k + LANES - 1) % LANES], work->x[k]);
+            size_t i = t.top - k, like;
+            extend(work, i, work->x[(k + LANES - 1) % LANES], work->x[k]);
+            work->known = i + longest(work->x[k], t.top + 1, n, &like);
+            t.lane[k] = (n - 1 - like) % LANES;
+            t.copy[k] = (ptrdiff_t)(place_of(dense, like, like + 1) / LANES) - (ptrdiff_t)(i + 1);
+        }
+        for (size_t k = 0; k < rows; k++) {
             NAME(begin_row)(work, t.top - k, k, t.root);
         }
         done = columns(&t);
         t.stamp += n + 1;
         t.edge += (n - t.low) * LANES;
         t.path += (n - t.low) * LANES;
+        t.kept += n - t.low;
     }
     for (size_t e = 0; t.list != NULL && e < lists; e++) {
         free(t.list[e].at);

@@ -75,12 +75,14 @@ bool espi_span_fits(const struct espi_typemap *map)
     return !__builtin_sub_overflow(hi, lo, &span) && span < (INT64_C(1) << 62) - (INT64_C(1) << 33);
 }
 
-espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_typemap *map,
-                                   const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+espi_status espi_reconstruct_dense_by(struct espi_arena *arena, const struct espi_typemap *map,
+                                      const struct espi_reconstruct_options *options, enum espi_dense_code code,
+                                      int least_bits, struct espi_reconstruction *out)
 {
     uint64_t start = espi_reconstruct_clock();
     size_t bases = espi_base_count();
-    struct espi_dense dense = {.n = map->n, .disp = map->disp, .set = options->set, .costs = options->costs};
+    struct espi_dense dense = {.n = map->n, .disp = map->disp, .set = options->set, .costs = options->costs,
+                               .code = code, .least_bits = least_bits};
     uint32_t *known = NULL, *symbol = NULL;
     int64_t *weight = NULL;
     const struct espi_node **item = NULL;
@@ -126,6 +128,12 @@ done:
     free(weight);
     free(item);
     return status;
+}
+
+espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_typemap *map,
+                                   const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
+{
+    return espi_reconstruct_dense_by(arena, map, options, ESPI_DENSE_BEST, 0, out);
 }
 
 /* The sparse method with as much work as the budget allows: one unit per 10 ns of budget; without a budget enough for
