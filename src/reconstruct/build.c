@@ -18,6 +18,8 @@ struct builder {
     struct espi_arena *arena;
     const struct espi_node *const *item;
     int64_t *strides; /* scratch of n + 1 */
+    int64_t *path;    /* likewise, of a row */
+    size_t *end;      /* likewise, ends of parts */
 };
 
 /* How the root of a segment is made. */
@@ -160,17 +162,6 @@ static espi_status repetition(struct builder *b, size_t i, size_t e, int64_t shi
     return espi_node_idxbuc(b->arena, (int64_t)n, choice->stride, at, len, child, out);
 }
 
-/* Where the last edge of a least path from i to e begins: the longest such edge. */
-static size_t last_edge(const struct espi_dense *dense, size_t i, size_t e)
-{
-    int64_t cost = espi_dense_path(dense, i, e);
-    size_t j = i;
-    while (j + 1 < e && espi_dense_path(dense, i, j) + espi_dense_edge(dense, j, e) != cost) {
-        j++;
-    }
-    return j;
-}
-
 /* The tree of an edge: no struc at its root. */
 static espi_status build_edge(struct builder *b, size_t i, size_t e, const struct espi_node **out)
 {
@@ -193,8 +184,9 @@ static espi_status build_edge(struct builder *b, size_t i, size_t e, const struc
 static espi_status build_struc(struct builder *b, size_t i, size_t e, int64_t shift, const struct espi_node **out)
 {
     size_t c = 0;
-    for (size_t k = e; k > i; k = last_edge(b->dense, i, k)) {
-        c++;
+    espi_dense_paths(b->dense, i, e, b->path);
+    for (size_t k = e; k > i; k = espi_dense_last_edge(b->dense, i, k, b->path)) {
+        b->end[c++] = k;
     }
     size_t *end = espi_arena_calloc(b->arena, c, sizeof *end);
     int64_t *disp = espi_arena_calloc(b->arena, c, sizeof *disp);
@@ -202,8 +194,8 @@ static espi_status build_struc(struct builder *b, size_t i, size_t e, int64_t sh
     if (end == NULL || disp == NULL || sub == NULL) {
         return ESPI_ERR_MEMORY;
     }
-    for (size_t k = e, at = c; k > i; k = last_edge(b->dense, i, k)) {
-        end[--at] = k;
+    for (size_t at = 0; at < c; at++) { /* a part may use the scratch memory */
+        end[at] = b->end[c - 1 - at];
     }
     for (size_t at = 0, j = i; at < c; j = end[at++]) {
         espi_status status = build_edge(b, j, end[at], &sub[at]);
@@ -285,7 +277,9 @@ espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *
     struct builder b = {.dense = dense, .arena = arena, .item = item};
     espi_status status = ESPI_ERR_MEMORY;
     b.strides = malloc((n + 1) * sizeof *b.strides);
-    if (b.strides != NULL) {
+    b.path = malloc((n + 1) * sizeof *b.path);
+    b.end = malloc((n + 1) * sizeof *b.end);
+    if (b.strides != NULL && b.path != NULL && b.end != NULL) {
         if (dense->disp[0] == 0) {
             *cost = espi_dense_best(dense, 0, n);
             status = build(&b, 0, n, 0, out);
@@ -294,5 +288,7 @@ espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *
         }
     }
     free(b.strides);
+    free(b.path);
+    free(b.end);
     return status;
 }

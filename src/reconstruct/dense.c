@@ -184,12 +184,16 @@ static int64_t least_of(int64_t a, int64_t b)
 #define NAME(x) x##_64
 #include "reconstruct/dense_solve.h"
 
-static int64_t value_of(const struct espi_dense *dense, const void *table, size_t i, size_t e)
+static int64_t value_at(const struct espi_dense *dense, const void *table, size_t at)
 {
-    size_t at = place_of(dense, i, e);
     return dense->bits == 16   ? ((const int16_t *)table)[at]
            : dense->bits == 32 ? ((const int32_t *)table)[at]
                                : ((const int64_t *)table)[at];
+}
+
+static int64_t value_of(const struct espi_dense *dense, const void *table, size_t i, size_t e)
+{
+    return value_at(dense, table, place_of(dense, i, e));
 }
 
 int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e)
@@ -206,6 +210,29 @@ int64_t espi_dense_best(const struct espi_dense *dense, size_t i, size_t e)
 {
     return least_of(espi_dense_edge(dense, i, e) - dense->costs.struc_each,
                     espi_dense_path(dense, i, e) + dense->costs.struc);
+}
+
+void espi_dense_paths(const struct espi_dense *dense, size_t i, size_t e, int64_t *path)
+{
+    size_t lanes = 512 / (size_t)dense->bits, at = place_of(dense, i, i + 1);
+    path[0] = 0;
+    for (size_t k = 1; k <= e - i; k++, at += lanes) {
+        path[k] = value_at(dense, dense->path, at);
+    }
+}
+
+size_t espi_dense_last_edge(const struct espi_dense *dense, size_t i, size_t e, const int64_t *path)
+{
+    size_t lanes = 512 / (size_t)dense->bits;
+    for (size_t j = i; j + 1 < e;) { /* the sources of one tile stand side by side */
+        size_t rows = (dense->n - 1 - j) % lanes + 1, at = place_of(dense, j, e);
+        for (; rows > 0 && j + 1 < e; rows--, j++, at--) {
+            if (path[j - i] + value_at(dense, dense->edge, at) == path[e - i]) {
+                return j;
+            }
+        }
+    }
+    return e - 1;
 }
 
 void espi_dense_release(struct espi_dense *dense)
@@ -384,15 +411,16 @@ espi_status espi_dense_solve(struct espi_dense *dense)
     work.bucket = calloc(n + 3, sizeof *work.bucket);
     work.round = &round;
     if (dense->edge == NULL || dense->path == NULL || work.rows == NULL || work.modes[0] == NULL ||
-        work.kept == NULL || work.touched == NULL || work.squares == NULL || work.run_end == NULL || work.stride == NULL ||
-        work.run == NULL || work.x[0] == NULL || work.slot == NULL || work.bucket == NULL) {
+        work.kept == NULL || work.touched == NULL || work.squares == NULL || work.run_end == NULL ||
+        work.stride == NULL || work.run == NULL || work.x[0] == NULL || work.slot == NULL || work.bucket == NULL) {
         goto done;
     }
     for (size_t k = 1; k < lanes; k++) {
         work.x[k] = work.x[0] + k * n;
     }
     work.one_edge = dense->costs.struc_each + light;
-    /* A row of every tile has at least as much after it, as x(i + k, m + k) >= x(i, m) - k. */
+    /* The lowest row of every tile goes on at least to there: x(i + k, m + k) >= x(i, m) - k, and m + k is beyond the
+       tile of i + k if m >= lanes. */
     work.never = goes_on(&work, lanes, work.x[0]);
     set_uniform(&work);
     set_run_ends(&work);
