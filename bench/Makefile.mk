@@ -10,7 +10,9 @@ noinst_PROGRAMS += %D%/overhead
 %C%_overhead_LDADD = $(MPI_LIBS)
 
 noinst_PROGRAMS += %D%/sparse
-%C%_sparse_SOURCES = %D%/sparse.c
+%C%_sparse_SOURCES = %D%/sparse.c %D%/worst.c %D%/worst.h
+%C%_sparse_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -DESPI_BENCH_DATA='"$(abs_srcdir)/bench"'
+EXTRA_DIST += %D%/worst.txt
 %C%_sparse_LDADD = libespi-pure.la
 noinst_PROGRAMS += %D%/anytime
 %C%_anytime_SOURCES = %D%/anytime.c

@@ -1,6 +1,7 @@
 /*
  * Exact sparse reconstruction: cost and time as n grows, per kind of layout, against the dense exact method where
  * that is affordable. No MPI, one core. Usage: sparse [LARGEST_N [KIND]]; default 1000000 and all kinds.
+ * sparse worst [FILE]: the slowest maps of 2000 entries found by searches, largest last (worst.c).
  * The sets are basic, MPI and extended (with strided buckets). Columns: kind, set, n, cost (words), ms (best of up to
  * five), ns per entry, dense ms (n <= 2000) and its ratio.
  * Times are processor time of this one thread, so other load on the machine blurs them less.
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/worst.h"
 #include "reconstruct/reconstruct.h"
 
 static uint64_t state;
@@ -337,6 +339,8 @@ static void measure(const struct kind *kind, enum espi_set set, size_t n)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "worst") == 0)
+        return bench_worst(argc > 2 ? argv[2] : ESPI_BENCH_DATA "/worst.txt");
     size_t largest = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
     printf("%-15s %-5s %8s %9s %10s %8s %9s\n", "#kind", "set", "n", "cost", "ms", "ns/entry", "dense ms");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

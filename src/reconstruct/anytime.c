@@ -302,15 +302,16 @@ static espi_status steps_of_work(struct search *x)
     return status;
 }
 
-espi_status espi_anytime(struct espi_arena *arena, const struct espi_typemap *map,
-                         const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
-                         struct espi_reconstruction *out)
+static espi_status search(struct espi_arena *arena, const struct espi_typemap *map,
+                          const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
+                          struct espi_reconstruction *out, uint64_t *all)
 {
     struct search x = {.arena = arena, .upper = INT64_MAX};
     espi_status status;
     if (map->n == 0 || map->n > (size_t)1 << 28)
         return ESPI_ERR_LIMIT;
     espi_sparse_start(&x.s, map, options, work, ahead, true);
+    x.s.thin = all != NULL;
     status = espi_sparse_begin(&x.s);
     x.block = calloc(x.s.nfamilies + 1, sizeof *x.block);
     x.path = malloc((map->n + 1) * sizeof *x.path);
@@ -325,16 +326,34 @@ espi_status espi_anytime(struct espi_arena *arena, const struct espi_typemap *ma
         x.s.work_limit = UINT64_MAX;
         status = steps_of_work(&x);
         if (x.tree) {
-            *out = (struct espi_reconstruction){.tree = x.tree, .cost = x.upper, .lower_bound = x.lower,
-                                                .exact = x.lower == x.upper};
+            *out = (struct espi_reconstruction){.tree = x.tree, .cost = x.upper};
+            out->lower_bound = x.s.thin ? 0 : x.lower; /* thin: of trees over the squares listed only */
+            out->exact = x.lower == x.upper && !x.s.thin;
             status = ESPI_OK;
         }
     }
+    if (all != NULL)
+        *all = x.s.in_intervals;
     free(x.block);
     free(x.path);
     free(x.edge);
     espi_sparse_finish(&x.s);
     return status;
+}
+
+espi_status espi_anytime(struct espi_arena *arena, const struct espi_typemap *map,
+                         const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
+                         struct espi_reconstruction *out)
+{
+    return search(arena, map, options, work, ahead, out, NULL);
+}
+
+espi_status espi_reconstruct_thin(struct espi_arena *arena, const struct espi_typemap *map,
+                                  const struct espi_reconstruct_options *options, uint64_t work,
+                                  struct espi_reconstruction *out, uint64_t *all)
+{
+    *all = 0;
+    return search(arena, map, options, work, 0, out, all);
 }
 
 espi_status espi_reconstruct_anytime(struct espi_arena *arena, const struct espi_typemap *map,

@@ -9,7 +9,12 @@
 espi_status espi_reconstruct_anytime(struct espi_arena *arena, const struct espi_typemap *map,
                                      const struct espi_reconstruct_options *options, uint64_t work,
                                      struct espi_reconstruction *out);
-/* The same with the work given that goes into short blocks before the first round; for tests. */
+/* The same for maps with more repetitions than can be listed: from some of them, without a lower bound (0). `all` is
+   how many there are, the work that espi_reconstruct_anytime needs at least. */
+espi_status espi_reconstruct_thin(struct espi_arena *arena, const struct espi_typemap *map,
+                                  const struct espi_reconstruct_options *options, uint64_t work,
+                                  struct espi_reconstruction *out, uint64_t *all);
+/* The first with the work given that goes into short blocks before the first round; for tests. */
 espi_status espi_anytime(struct espi_arena *arena, const struct espi_typemap *map,
                          const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
                          struct espi_reconstruction *out);

@@ -43,8 +43,8 @@ int64_t espi_dense_path(const struct espi_dense *dense, size_t i, size_t e);
 int64_t espi_dense_best(const struct espi_dense *dense, size_t i, size_t e);
 int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e);
 
-/* path[k] = espi_dense_path of [i, i + k) for k = 0 .. e - i; and with these, where the last edge of a least path from
-   i to e > i begins: the longest such edge. */
+/* path[k] = espi_dense_path of [i, i + k) for k = 0 .. e - i; and with these, where the last edge of a least path
+   from i to e > i begins: the longest such edge. */
 void espi_dense_paths(const struct espi_dense *dense, size_t i, size_t e, int64_t *path);
 size_t espi_dense_last_edge(const struct espi_dense *dense, size_t i, size_t e, const int64_t *path);
 

@@ -163,13 +163,15 @@ static void take(const struct espi_reconstruct_options *options, const struct es
     }
 }
 
-/* The anytime method, windows as far as they go for the price of a few looks at every entry, and for the extended set
-   what is exact without strided buckets: each gives no worse answer for more work. */
+/* Windows as far as they go for the price of a few looks at every entry; the anytime method with some of the
+   repetitions, and with all where they can be listed; for the extended set what is exact without strided buckets.
+   Each gives no worse answer for more work. */
 static espi_status search(struct espi_arena *arena, const struct espi_typemap *map,
                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {
     uint64_t work = options->budget_ns > 0 ? options->budget_ns / 10 + 1 : UINT64_C(48000000) + 10 * (uint64_t)map->n;
-    uint64_t windows = UINT64_C(1000000) + 10 * (uint64_t)map->n;
+    uint64_t windows = UINT64_C(1000000) + 10 * (uint64_t)map->n, thin = UINT64_C(10000000) + 90 * (uint64_t)map->n;
+    uint64_t all;
     struct espi_reconstruct_options narrower = *options;
     struct espi_reconstruction found;
     const struct espi_node *tree;
@@ -178,7 +180,14 @@ static espi_status search(struct espi_arena *arena, const struct espi_typemap *m
         return status;
     }
     take(options, tree, out);
-    status = espi_reconstruct_anytime(arena, map, options, work, &found);
+    if (options->budget_ns > 0 && work < thin) {
+        thin = work;
+    }
+    status = espi_reconstruct_thin(arena, map, options, thin, &found, &all);
+    if (status == ESPI_OK) {
+        take(options, found.tree, out);
+    }
+    status = all > work ? ESPI_ERR_LIMIT : espi_reconstruct_anytime(arena, map, options, work, &found);
     if (status == ESPI_OK) {
         take(options, found.tree, out);
         if (found.lower_bound > out->lower_bound) {

@@ -41,8 +41,8 @@ static espi_status find_families(struct espi_sparse *s)
             status = espi_sparse_leafruns(s, &b);
         if (!status && s->ntok > 2)
             status = espi_sparse_expand(s, &b);
-    } else if (!status) {
-        status = espi_sparse_expand_all(s, &b);
+    } else if (!status) { /* a thin listing needs the intervals */
+        status = s->thin ? ESPI_ERR_LIMIT : espi_sparse_expand_all(s, &b);
     }
     if (!status)
         status = espi_builder_finish(s, &b);

@@ -133,6 +133,7 @@ struct espi_sparse {
     bool drop_periods;  /* use Lemma 6 ... */
     bool keep_whole;    /* ... but not for a run that is the whole map */
     bool failed;        /* it did not hold */
+    bool thin;          /* list few squares of each interval: trees are found, nothing is proved */
     uint64_t work, work_limit;
     uint64_t ahead; /* work that may go into blocks before it is known whether they matter */
     struct espi_arena scratch;
@@ -149,6 +150,7 @@ struct espi_sparse {
     /* repetitions */
     struct espi_interval *intervals;
     size_t nintervals, intervals_cap;
+    uint64_t in_intervals; /* squares in all of them */
     struct espi_period_run *runs;
     size_t nruns, runs_cap;
     uint32_t *run_list; /* per token: head of the list of runs that cover it */

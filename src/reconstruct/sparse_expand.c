@@ -38,8 +38,45 @@ static espi_status expand_pairs(struct espi_sparse *s, struct espi_builder *b)
     return status;
 }
 
+/*
+ * Words as full of repeats as Fibonacci's have some n log n squares, but less than n intervals (maximal repetitions,
+ * as the runs theorem has it). Where all squares are too many, two chains of each interval stand for it, one from its
+ * first entry and one up to its last; and none where even a list of all blocks but one costs no more than a
+ * repetition and a further part.
+ */
+static espi_status expand_thin(struct espi_sparse *s, struct espi_builder *b)
+{
+    const struct espi_costs *c = &s->costs;
+    espi_status status = ESPI_OK;
+    for (size_t i = 0; i < s->nintervals && !status;) {
+        uint32_t q = s->intervals[i].q;
+        espi_builder_open(b, q);
+        for (; i < s->nintervals && s->intervals[i].q == q && !status; i++) {
+            const struct espi_interval *m = &s->intervals[i];
+            uint32_t squares = (m->hi - m->lo + 1) / q, last = m->hi + 1 - q;
+            uint32_t run = m->multiple == 1 && s->runs[m->run].drops ? m->run : ESPI_SPARSE_NONE;
+            if ((int64_t)squares * q * c->idx_each <= s->uniform + c->struc_each)
+                continue;
+            for (uint32_t k = 0; k < squares && !status; k++)
+                status = espi_builder_add(s, b, m->lo + k * q, run);
+            for (uint32_t k = 0; k < squares && !status; k++)
+                status = espi_builder_add(s, b, last - k * q, run);
+        }
+        if (!status)
+            status = espi_builder_close(s, b);
+    }
+    return status;
+}
+
 espi_status espi_sparse_expand(struct espi_sparse *s, struct espi_builder *b)
 {
+    s->in_intervals = 0;
+    for (size_t i = 0; i < s->nintervals; i++)
+        s->in_intervals += s->intervals[i].hi + 2 - s->intervals[i].lo - s->intervals[i].q;
+    if (s->thin)
+        return expand_thin(s, b);
+    if (s->in_intervals > s->work_limit) /* each costs more than a unit: told at once */
+        return ESPI_ERR_LIMIT;
     espi_builder_open(b, 2);
     espi_status status = expand_pairs(s, b);
     if (!status)

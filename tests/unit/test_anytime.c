@@ -18,7 +18,7 @@ enum { STEPS = 6 };
 static struct {
     double below, above; /* sums of lower / optimum and upper / optimum */
     int n, exact;
-} gap[STEPS];
+} gap[STEPS], thin;
 
 static void setup(void)
 {
@@ -26,6 +26,7 @@ static void setup(void)
     espi_reconstruct_defaults(&options);
     for (int k = 0; k < STEPS; k++)
         gap[k].below = gap[k].above = gap[k].n = gap[k].exact = 0;
+    thin.above = thin.n = thin.exact = 0;
 }
 
 static void teardown(void)
@@ -39,6 +40,9 @@ static void print_gaps(const char *what)
         if (gap[k].n > 0)
             printf("%s, step %d: %d answers, %d exact, mean lower bound %.4f and tree %.4f of the optimum\n", what, k,
                    gap[k].n, gap[k].exact, gap[k].below / gap[k].n, gap[k].above / gap[k].n);
+    if (thin.n > 0)
+        printf("%s, some of the repetitions: %d answers, %d best, mean tree %.4f of the optimum\n", what, thin.n,
+               thin.exact, thin.above / thin.n);
 }
 
 /* All amounts of work, nothing solved ahead, against the optimum. */
@@ -73,7 +77,30 @@ static void hold(const struct espi_typemap *map, int64_t optimum)
         gap[k].above += optimum == 0 ? 1 : (double)upper / (double)optimum;
     }
     ck_assert(answered);
+    upper = INT64_MAX;
+    for (int k = 0; k < STEPS; k++) { /* from some of the repetitions */
+        struct espi_reconstruction r;
+        uint64_t all;
+        espi_status status = espi_reconstruct_thin(&arena, map, &options, per_entry[k] * map->n, &r, &all);
+        ck_assert(status == ESPI_OK || (status == ESPI_ERR_LIMIT && upper == INT64_MAX));
+        if (status != ESPI_OK)
+            continue;
+        ck_assert_int_eq(espi_cost(r.tree, &options.costs), r.cost);
+        ck_assert(espi_tree_in_set(r.tree, options.set));
+        ck_assert_int_eq(espi_flatten(r.tree, 0, map->n, &again), ESPI_OK);
+        ck_assert(espi_typemap_equal(map, &again));
+        again.n = 0;
+        ck_assert(!r.exact && r.lower_bound == 0);
+        ck_assert_int_ge(r.cost, optimum);
+        ck_assert_int_le(r.cost, upper);
+        upper = r.cost;
+    }
     espi_typemap_release(&again);
+    if (upper < INT64_MAX && optimum > 0) {
+        thin.n++;
+        thin.exact += upper == optimum;
+        thin.above += (double)upper / (double)optimum;
+    }
 }
 
 static int64_t optimum_of(const struct espi_typemap *map)
@@ -180,6 +207,30 @@ START_TEST(budgets)
 }
 END_TEST
 
+/* The same word where its repetitions are too many to be listed. */
+START_TEST(some_of_the_repetitions)
+{
+    struct espi_typemap map = ESPI_TYPEMAP_INIT, again = ESPI_TYPEMAP_INIT;
+    struct espi_reconstruction r;
+    uint64_t all;
+    fibonacci(&map, 2000);
+    int64_t optimum = optimum_of(&map);
+    ck_assert_int_eq(espi_reconstruct_thin(&arena, &map, &options, 1000000, &r, &all), ESPI_OK);
+    printf("Fibonacci word of 2000: tree %" PRId64 ", optimum %" PRId64 "\n", r.cost, optimum);
+    ck_assert_int_le(r.cost, optimum + optimum / 3);
+    map.n = 0;
+    fibonacci(&map, 300000);
+    ck_assert_int_eq(espi_reconstruct(&arena, &map, NULL, &options, &r), ESPI_OK);
+    printf("Fibonacci word of 300000: tree %" PRId64 "\n", r.cost);
+    ck_assert_int_le(r.cost, 15000);
+    ck_assert_int_eq(espi_cost(r.tree, &options.costs), r.cost);
+    ck_assert_int_eq(espi_flatten(r.tree, 0, map.n, &again), ESPI_OK);
+    ck_assert(espi_typemap_equal(&map, &again));
+    espi_typemap_release(&map);
+    espi_typemap_release(&again);
+}
+END_TEST
+
 /* What is given is never made worse, whatever the budget. */
 START_TEST(the_input_stays)
 {
@@ -197,5 +248,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-anytime", 600, setup, teardown, all_small_maps, random_maps, budgets, the_input_stays);
+    return RUN_SUITE("test-anytime", 600, setup, teardown, all_small_maps, random_maps, budgets,
+                     some_of_the_repetitions, the_input_stays);
 }

@@ -167,6 +167,45 @@ START_TEST(random_maps_default_costs)
 }
 END_TEST
 
+/* Runs of one stride with gaps, whose lengths are mostly multiples of a block length, one often long: how many pairs
+   of blocks inside a run Lemma 5 has to keep. */
+static void gaps(int64_t q, int64_t runs, int64_t longest)
+{
+    espi_base base = espi_base_find("MPI_INT", 7);
+    int64_t at = 0, odd = random_in(0, 3) == 0 ? random_in(1, 3) : 2;
+    map.n = 0;
+    for (int64_t r = 0, big = random_in(0, runs - 1); r < runs; r++) {
+        int64_t blocks = r == big ? random_in(1, longest) : random_in(1, 2);
+        for (int64_t k = blocks * q + (random_in(0, 9) == 0); k > 0; k--, at += 1)
+            ck_assert_int_eq(espi_typemap_append(&map, base, 4 * at), ESPI_OK);
+        at += random_in(0, 3) > 0 ? odd : random_in(1, 4);
+    }
+}
+
+START_TEST(runs_with_gaps)
+{
+    /* idx(8, .., vec(2, ..)), 17 words, against two vec in a struc, 18: the long run has 7 blocks */
+    for (int64_t k = 0; k < 16; k++)
+        ck_assert_int_eq(espi_typemap_append(&map, 0, 8 * (k < 14 ? k : k + 1)), ESPI_OK);
+    check(ESPI_SET_BASIC, &espi_costs_default, 17, "paper");
+    for (int i = 0; i < 20000; i++) {
+        enum espi_set set = (enum espi_set)(i % 3);
+        struct espi_costs costs = i % 4 == 0 ? espi_costs_default : random_costs();
+        if (i % 4 > 1) { /* dear parts, cheap lists: condition V holds and long lists are worth while */
+            costs = espi_costs_default;
+            costs.struc_each = random_in(0, 12);
+            costs.struc = random_in(0, 12);
+            costs.idx_each = random_in(1, 3);
+            costs.idxbuc_each = random_in(1, 9);
+            costs.bucket = random_in(2, 9);
+            costs.bucket_each = random_in(1, 4);
+        }
+        gaps(random_in(2, 4), random_in(2, 4), 8);
+        check(set, &costs, plain_cost(&map, set, &costs), "plain");
+    }
+}
+END_TEST
+
 START_TEST(plain_agrees_with_the_plainer)
 {
     for (int i = 0; i < 3000; i++) {
@@ -201,5 +240,6 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     return RUN_SUITE("test-sparse", 600, setup, teardown, all_small_maps, plain_agrees_with_the_plainer,
-                     random_small_maps_and_costs, random_maps_default_costs, longer_maps_against_dense);
+                     random_small_maps_and_costs, random_maps_default_costs, runs_with_gaps,
+                     longer_maps_against_dense);
 }
