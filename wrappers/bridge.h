@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 3
+#define ESPI_BRIDGE_VERSION 4
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -48,13 +48,22 @@ struct espi_thread {
     uintptr_t frame; /* stack address of the outermost wrapped call; 0 outside of one */
     void *core;      /* the core's own per-thread state, NULL until it makes one */
     _Atomic uint64_t *calls; /* of the core, counts the thread's calls, by enum espi_fn; NULL where `core` is */
+    bool inner;              /* the call is one inside of another, kind ESPI_ENDS */
 };
 
-/* Calls in which the core has nothing to do but count. Where the core says that it is so (struct espi_stub, `plain`),
-   the stub sees to them by itself: the core's code and data need not be in the cache then. */
+/* Calls in which the core has nothing to do but count, or not even that. Where the core says that it is so (struct
+   espi_hot, `plain`), the stub sees to them by itself: the core's code and data need not be in the cache then. */
 enum espi_plain {
-    ESPI_PLAIN = 1 << 0,      /* SUBSTITUTE and COUNT of api.def without derived types, but not of kind ESPI_LEAVES */
-    ESPI_PLAIN_TREE = 1 << 1, /* TREE without derived types */
+    /* MPI calls do not overlap (no MPI_THREAD_MULTIPLE), so that counts may stand in one place for all threads: */
+    ESPI_PLAIN = 1 << 0,       /* without derived types: SUBSTITUTE and COUNT of api.def, and REDUCE of no more than
+                                  `reduce_most` elements */
+    ESPI_PLAIN_TREE = 1 << 1,  /* TREE without derived types */
+    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, uses that were granted, lives without history (bytes) */
+    /* They may overlap, and are counted by thread; not for kind ESPI_LEAVES: */
+    ESPI_PLAIN_THREADS = 1 << 3,      /* SUBSTITUTE and COUNT without derived types */
+    ESPI_PLAIN_TREE_THREADS = 1 << 4, /* TREE without derived types */
+    /* Either way: */
+    ESPI_PLAIN_REQUESTS = 1 << 5, /* the calls that complete requests: none is the core's */
 };
 
 /* By MPICH's handle bits, without a look into any table: true for every datatype that the program can not have made
@@ -63,14 +72,14 @@ static inline bool espi_is_predefined(uint32_t bits)
 {
     /* Top two bits 1: built in. 2 and 3: an object, whose kind is in the next four bits (3: a datatype). The first
        five objects are the pair types MPI_FLOAT_INT to MPI_LONG_DOUBLE_INT. */
-    return bits >> 31 == 0 || ((bits >> 26) & 0xf) != 3 || bits - 0x8c000000u < 5;
+    return (bits & 0xbc000000u) != 0x8c000000u || bits - 0x8c000000u < 5;
 }
 
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */
 typedef void (*espi_next)(void);
 
 /* Carries out the whole call, with `next`; `args` holds as many words as the row says. Its result is the call's.
-   `args` stand at `frame` but in a call inside of another (kind ESPI_ENDS), which is not counted. */
+   A call inside of another (kind ESPI_ENDS) is not counted; `inner` tells the handler, which takes it back. */
 typedef espi_word (*espi_handler)(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 struct espi_core {
@@ -79,14 +88,77 @@ struct espi_core {
     const espi_handler *handlers;
 };
 
+/*
+ * One byte for each datatype handle, of what the stub has to know of it:
+ *   0                   not known: not committed, freed, or of before the core's start
+ *   1 + g, below 128    known to the core, which has granted g uses of one item: these need no look at the type
+ *   128 + 1 + g         a life without history: the stub has seen its commit, and nobody else knows of it yet. The
+ *                       core makes of it what a commit would have made, when it first meets the handle.
+ * A handle that is none may share the byte of another one. That does no harm in the stub: what is granted is only to
+ * leave a call alone. The core asks for espi_byte_is_own.
+ */
+enum {
+    ESPI_BYTE_NEW = 128,
+    ESPI_BYTE_LEFT = 127,   /* mask: 1 + uses that are left */
+    ESPI_GRANT_MOST = 126,
+    ESPI_GRANT_NEW = 7,     /* uses of a life without history */
+    /* Of MPICH's direct types (8, in a line of the cache) and its 65,536 first indirect ones; others have none. */
+    ESPI_BYTES = 64 + 64 * 4096,
+    ESPI_PENDING_BITS = 13
+};
+
+/* The index of a handle's byte; ESPI_BYTES or more: there is none. */
+static inline uint32_t espi_byte_at(uint32_t bits)
+{
+    /* Bit 30 tells indirect objects (block of 1024 in bits 12 to 25) from direct ones. */
+    return (bits & 0x3ffffff) + (bits >> 24 & 64);
+}
+
+/* False: no handle of MPICH's, which has 8 direct types, but one that shares the byte of another. */
+static inline bool espi_byte_is_own(uint32_t bits)
+{
+    return (bits & 1u << 30) || (bits & 0x3ffffff) < 64;
+}
+
+struct espi_entry {
+    _Atomic(espi_next) next; /* where calls go on to, NULL before the first */
+    _Atomic uint64_t calls;  /* made by way of the stub alone */
+};
+
+/* What calls read and write, in few lines of the cache and few pages: owned by the stub, and shared with the core.
+   Counts are those of the flags without overlapping calls. */
+struct espi_hot {
+    /* Of the core, or a table of nothing where calls pass through; NULL before the first call. */
+    _Alignas(4096) _Atomic(const espi_handler *) handlers;
+    atomic_uint plain;       /* flags of enum espi_plain, 0 until the core sets them */
+    atomic_int nested;       /* not 0 once a function of kind ESPI_LEAVES was called inside another one, where the
+                                core does not see it */
+    atomic_uint fresh;       /* lives that may begin without history until the core wants to see one */
+    atomic_uint draw;        /* uses of granted types in calls of kind ESPI_OWN: the core wants to see the call in
+                                which this would become 0 */
+    _Atomic uint64_t reduce_most; /* elements */
+    _Atomic uint64_t granted;     /* uses that were granted, and made */
+    _Atomic uint64_t passed;      /* COUNT with derived types */
+    _Atomic uint64_t ended;       /* lives without history that ended */
+    /* After MPI_Type_commit returned without error, where a life can not begin without history. */
+    void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
+    _Alignas(64) atomic_uchar bytes[ESPI_BYTES]; /* its beginning is in use wherever the above is: one page */
+    struct espi_entry entries[2][ESPI_FN_COUNT];  /* [0] for MPI_X, [1] for PMPI_X */
+    atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see pending.h */
+};
+
+static inline uint32_t espi_pending_at(uint32_t comm, int rank)
+{
+    uint32_t h = (comm * 0x9e3779b1u ^ (uint32_t)rank) * 0x85ebca6bu;
+    return h >> (32 - ESPI_PENDING_BITS);
+}
+
 struct espi_stub {
     unsigned version;
     void *mpi;                                       /* dlopen handle of the MPI library in this process */
     struct espi_thread *(*thread)(void);             /* of the calling thread */
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
-    const int *nested; /* not 0 (read with __atomic) once a function of kind ESPI_LEAVES was called inside another
-                          one, where the core does not see it */
-    atomic_uint *plain; /* flags of enum espi_plain, 0 until the core sets them */
+    struct espi_hot *hot;
 };
 
 /* The core's only export. Returns NULL, having said why once on stderr, when it can not work in this process. The

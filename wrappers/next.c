@@ -29,6 +29,6 @@ espi_next espi_find_next(bool profiling, enum espi_fn fn)
     if (!next)
         next = (espi_next)(uintptr_t)no_such_function;
     /* Several threads may store here; all find the same. */
-    atomic_store_explicit(&espi_nexts[profiling][fn], next, memory_order_release);
+    atomic_store_explicit(&espi_hot.entries[profiling][fn].next, next, memory_order_release);
     return next;
 }

@@ -23,8 +23,7 @@ static struct espi_thread *this_thread(void)
     return &espi_here;
 }
 
-static struct espi_stub self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, &espi_hot.nested,
-                                &espi_hot.plain};
+static struct espi_stub self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, &espi_hot};
 
 static void say_about(const char *before, const char *name, const char *after)
 {

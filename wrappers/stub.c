@@ -10,9 +10,15 @@
  * `frame` tells (0 outside): the stack grows downwards, so a nested call has a lower address. A call from above means
  * that the outer one was left without return (longjmp or an exception out of an error handler), so this one counts as
  * an outermost call again.
+ *
+ * An entry sees to the calls that are plain (enum espi_plain) by itself; short.h says which these are. All else is
+ * its function NAME_on.
  */
 #include "stub.h"
 
+#include <stddef.h>
+
+#include "short.h"
 #include "words.h"
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
@@ -22,93 +28,108 @@
 #define ESPI_EXPORT __attribute__((visibility("default")))
 
 struct espi_hot espi_hot;
-_Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
-/* Whether a call has predefined datatypes only, from its row's last column; the flag that lets it go on from here. */
-#define ESPI_NONE
-#define ESPI_TYPE(type) && espi_is_predefined((uint32_t)a##type)
-#define ESPI_ONE(buffer, count, type) ESPI_TYPE(type)
-#define ESPI_V(buffer, counts, type) ESPI_TYPE(type)
-#define ESPI_W(buffer, counts, types) &&false
-#define ESPI_ONE_AT_ROOT(buffer, count, type) ESPI_TYPE(type)
-#define ESPI_V_AT_ROOT(buffer, counts, type) ESPI_TYPE(type)
-#define ESPI_SEND(buffer, count, type, dest, tag) ESPI_TYPE(type)
-#define ESPI_RECV(buffer, count, type, source, tag) ESPI_TYPE(type)
-#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) ESPI_TYPE(type)
-#define ESPI_TARGET(count, type, rank) ESPI_TYPE(type)
-#define ESPI_PLAIN_FLAG_SUBSTITUTE ESPI_PLAIN
-#define ESPI_PLAIN_FLAG_COUNT ESPI_PLAIN
-#define ESPI_PLAIN_FLAG_TREE ESPI_PLAIN_TREE
-#define ESPI_PLAIN_FLAG_LIFE 0u
-#define ESPI_PLAIN_FLAG_REDUCE 0u
-#define ESPI_PLAIN_FLAG_GUARD 0u
-#define ESPI_PLAIN_FLAG_LEAVE 0u
+/* Calls that programs make most stand side by side. */
+#define ESPI_POPULAR(name, n) ESPI_EXPORT __attribute__((hot)) espi_word MPI_##name(ESPI_PARAMS_##n);
+ESPI_POPULAR(Type_commit, 1)
+ESPI_POPULAR(Type_free, 1)
+ESPI_POPULAR(Send, 6)
+ESPI_POPULAR(Recv, 7)
+ESPI_POPULAR(Isend, 7)
+ESPI_POPULAR(Irecv, 7)
+ESPI_POPULAR(Sendrecv, 12)
+ESPI_POPULAR(Wait, 2)
+ESPI_POPULAR(Waitall, 3)
+ESPI_POPULAR(Test, 3)
+ESPI_POPULAR(Testall, 4)
+ESPI_POPULAR(Bcast, 5)
+ESPI_POPULAR(Reduce, 7)
+ESPI_POPULAR(Allreduce, 6)
+ESPI_POPULAR(Pack, 7)
+ESPI_POPULAR(Pack_size, 4)
+ESPI_POPULAR(Unpack, 7)
+
+static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_fn fn)
+{
+    espi_next next = atomic_load_explicit(&espi_hot.entries[profiling][fn].next, memory_order_acquire);
+    return next ? next : espi_find_next(profiling, fn);
+}
 
 /* What is rare stands in functions of its own, so that the entry keeps no register for it over the call. */
-#define ESPI_ENTRY(prefix, profiling, name, n, kind, flag, ...)                                                      \
-    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
-    static __attribute__((noinline, cold)) espi_word prefix##name##_first(ESPI_PARAMS_##n)                           \
+#define ESPI_ENTRY(prefix, profiling, name, n, kind, threads, way, ...)                                              \
+    static __attribute__((noinline, cold)) espi_word prefix##name##_nested(ESPI_PARAMS_##n)                          \
     {                                                                                                                \
-        espi_start();                                                                                                \
-        espi_next next = espi_find_next(profiling, ESPI_FN_##name);                                                  \
-        if (!atomic_load_explicit(&espi_hot.handlers, memory_order_acquire)) /* from inside of the core's start */   \
-            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
-        return prefix##name(ESPI_ARGS_##n);                                                                          \
+        espi_next next = first_next(profiling, ESPI_FN_##name);                                                      \
+        if ((kind) & ESPI_LEAVES)                                                                                    \
+            atomic_store_explicit(&espi_hot.nested, 1, memory_order_relaxed);                                        \
+        const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);               \
+        if (((kind) & ESPI_ENDS) && handlers && handlers[ESPI_FN_##name]) {                                          \
+            espi_word args[n] = {ESPI_ARGS_##n};                                                                     \
+            espi_here.inner = true;                                                                                  \
+            return handlers[ESPI_FN_##name](&espi_here, ESPI_FN_##name, args, next);                                 \
+        }                                                                                                            \
+        return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                              \
     }                                                                                                                \
-    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                              \
+    static __attribute__((noinline)) espi_word prefix##name##_on(ESPI_PARAMS_##n)                                    \
     {                                                                                                                \
-        espi_word args[n], result;                                                                                   \
         struct espi_thread *here = &espi_here;                                                                       \
         const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);               \
-        espi_next next = atomic_load_explicit(&espi_nexts[profiling][ESPI_FN_##name], memory_order_acquire);         \
-        uintptr_t frame = (uintptr_t)args;                                                                           \
-        if (__builtin_expect(!next || !handlers, 0))                                                                 \
-            return prefix##name##_first(ESPI_ARGS_##n);                                                              \
-        if (__builtin_expect(frame < here->frame, 0)) {                                                              \
-            if ((kind) & ESPI_LEAVES)                                                                                \
-                __atomic_store_n(&espi_hot.nested, 1, __ATOMIC_RELAXED);                                             \
-            if ((kind) & ESPI_ENDS) {                                                                                \
-                const espi_word given[n] = {ESPI_ARGS_##n};                                                          \
-                __builtin_memcpy(args, given, sizeof args);                                                          \
-                return handlers[ESPI_FN_##name] ? handlers[ESPI_FN_##name](here, ESPI_FN_##name, args, next)         \
-                                                : ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                           \
-            }                                                                                                        \
-            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
-        }                                                                                                            \
-        unsigned plain = (kind) & ESPI_LEAVES ? 0 : (flag);                                                          \
-        here->frame = frame;                                                                                         \
-        if (plain && (atomic_load_explicit(&espi_hot.plain, memory_order_acquire) & plain) && here->calls            \
-            __VA_ARGS__) {                                                                                           \
-            atomic_store_explicit(&here->calls[ESPI_FN_##name],                                                      \
-                                  atomic_load_explicit(&here->calls[ESPI_FN_##name], memory_order_relaxed) + 1,      \
-                                  memory_order_relaxed);                                                             \
-            result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                        \
-            here->frame = 0;                                                                                         \
-            return result;                                                                                           \
-        }                                                                                                            \
+        if (__builtin_expect(!handlers, 0))                                                                          \
+            handlers = espi_start();                                                                                 \
+        espi_next next = first_next(profiling, ESPI_FN_##name);                                                      \
         espi_handler handler = handlers[ESPI_FN_##name];                                                             \
-        if (__builtin_expect(handler != 0, 1)) {                                                                     \
-            const espi_word given[n] = {ESPI_ARGS_##n};                                                              \
-            __builtin_memcpy(args, given, sizeof args);                                                              \
-            result = handler(here, ESPI_FN_##name, args, next);                                                      \
-        } else {                                                                                                     \
+        if ((threads) && !((kind) & ESPI_LEAVES) &&                                                                  \
+            (atomic_load_explicit(&espi_hot.plain, memory_order_acquire) & (threads)) && here->calls &&              \
+            derived_##name(ESPI_ARGS_##n) == 0) {                                                                    \
+            espi_add(&here->calls[ESPI_FN_##name], 1);                                                               \
+            handler = NULL;                                                                                          \
+        }                                                                                                            \
+        if (__builtin_expect(handler == NULL, 0))                                                                    \
+            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
+        return handler(here, ESPI_FN_##name, args, next);                                                            \
+    }                                                                                                                \
+    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
+    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                              \
+    {                                                                                                                \
+        espi_word result;                                                                                            \
+        char mark;                                                                                                   \
+        struct espi_thread *here = &espi_here;                                                                       \
+        struct espi_entry *entry = &espi_hot.entries[profiling][ESPI_FN_##name];                                     \
+        uintptr_t frame = (uintptr_t)&mark;                                                                          \
+        if (__builtin_expect(frame < here->frame, 0))                                                                \
+            return prefix##name##_nested(ESPI_ARGS_##n);                                                             \
+        here->frame = frame;                                                                                         \
+        unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);                                \
+        espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire);                                   \
+        if (__builtin_expect(next != NULL, 1) && ESPI_IS_SHORT_##way(name, n, kind)) {                               \
+            if ((kind) & ESPI_LEAVES)                                                                                \
+                note_##name(ESPI_ARGS_##n);                                                                          \
             result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                        \
+            ESPI_END_##way(name)                                                                                     \
+        } else {                                                                                                     \
+            result = prefix##name##_on(ESPI_ARGS_##n);                                                               \
         }                                                                                                            \
         here->frame = 0;                                                                                             \
         return result;                                                                                               \
     }
 
-#define ESPI_EXPORTED(name, n, kind, ...)                                                                            \
-    ESPI_ENTRY(MPI_, 0, name, n, kind, __VA_ARGS__) ESPI_ENTRY(PMPI_, 1, name, n, kind, __VA_ARGS__)
-#define ESPI_EXPORTED_LIFE ESPI_EXPORTED
-#define ESPI_EXPORTED_SUBSTITUTE ESPI_EXPORTED
-#define ESPI_EXPORTED_TREE ESPI_EXPORTED
-#define ESPI_EXPORTED_REDUCE ESPI_EXPORTED
-#define ESPI_EXPORTED_COUNT ESPI_EXPORTED
-#define ESPI_EXPORTED_GUARD ESPI_EXPORTED
+#define ESPI_EXPORTED(name, n, kind, threads, way, ...)                                                              \
+    ESPI_ENTRY(MPI_, 0, name, n, kind, threads, way, __VA_ARGS__)                                                    \
+    ESPI_ENTRY(PMPI_, 1, name, n, kind, threads, way, __VA_ARGS__)
+#define ESPI_EXPORTED_LIFE(name, n, kind, ...) ESPI_EXPORTED_AS(name, n, kind, ESPI_WAY_##name, __VA_ARGS__)
+#define ESPI_EXPORTED_AS(name, n, kind, way, ...) ESPI_EXPORTED(name, n, kind, 0, way, __VA_ARGS__)
+#define ESPI_EXPORTED_SUBSTITUTE(name, n, kind, ...)                                                                 \
+    ESPI_EXPORTED(name, n, kind, ESPI_PLAIN_THREADS, SUBSTITUTE, __VA_ARGS__)
+#define ESPI_EXPORTED_TREE(name, n, kind, ...)                                                                       \
+    ESPI_EXPORTED(name, n, kind, ESPI_PLAIN_TREE_THREADS, TREE, __VA_ARGS__)
+#define ESPI_EXPORTED_REDUCE(name, n, kind, ...) ESPI_EXPORTED(name, n, kind, 0, REDUCE, __VA_ARGS__)
+#define ESPI_EXPORTED_COUNT(name, n, kind, ...)                                                                      \
+    ESPI_EXPORTED(name, n, kind, ESPI_PLAIN_THREADS, COUNT, __VA_ARGS__)
+#define ESPI_EXPORTED_GUARD(name, n, kind, ...) ESPI_EXPORTED(name, n, kind, 0, NEVER, __VA_ARGS__)
 #define ESPI_EXPORTED_LEAVE(...)
 #define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
-    ESPI_EXPORTED_##treatment(name, args, kind, ESPI_PLAIN_FLAG_##treatment, __VA_ARGS__)
+    ESPI_EXPORTED_##treatment(name, args, kind, __VA_ARGS__)
 #include "api.def"
 #undef ESPI_API

@@ -9,16 +9,7 @@
 
 #define ESPI_HIDDEN __attribute__((visibility("hidden")))
 
-/* What every call reads, in one line of the cache. */
-struct espi_hot {
-    _Alignas(64) _Atomic(const espi_handler *) handlers; /* of the core, or a table of nothing where calls pass
-                                                            through; NULL before the first call */
-    atomic_uint plain; /* see struct espi_stub; and `nested`, too */
-    int nested;
-};
 extern ESPI_HIDDEN struct espi_hot espi_hot;
-/* The definitions that calls go on to: [0] for MPI_X, [1] for PMPI_X. Filled when first needed. */
-extern ESPI_HIDDEN _Atomic(espi_next) espi_nexts[2][ESPI_FN_COUNT];
 /* initial-exec: no call, no allocation, safe wherever MPI may be entered. */
 extern ESPI_HIDDEN __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 

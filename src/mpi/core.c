@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "mpi/dispatch.h"
 #include "mpi/init.h"
-#include "mpi/pending.h"
 #include "mpi/real.h"
+#include "mpi/slots.h"
 #include "stats/stats.h"
 
 __attribute__((visibility("default"))) const struct espi_core *espi_core_start(const struct espi_stub *stub);
@@ -46,7 +46,7 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
     if (!version_is_ours())
         return NULL;
     espi_stats_start(espi_row_names, ESPI_FN_COUNT);
-    espi_pending_start(stub->nested);
-    espi_init_start(stub->plain);
+    espi_slots_share(stub->hot);
+    espi_stats_elsewhere(espi_init_counts);
     return &core;
 }

@@ -97,7 +97,7 @@ nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large
     }
     /* One type on both sides, and one use left: counted by the slot. */
     if (first.quiet != NULL && first.quiet == second.quiet &&
-        atomic_load_explicit(first.quiet, memory_order_relaxed) < 2)
+        (atomic_load_explicit(first.quiet, memory_order_relaxed) & ESPI_BYTE_LEFT) < 3)
         return false;
     if (own && (first.quiet || first.slot || second.quiet || second.slot) &&
         (espi_settings.datatypes != ESPI_MODE_AUTO || own_is_due(&mine->onto, &first, &second, own)))
@@ -157,6 +157,14 @@ static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn,
     return result;
 }
 
+/* The stub has made the call, and counted it. */
+void espi_type_was_committed(struct espi_thread *thread, uint32_t type)
+{
+    struct espi_mine *mine = espi_mine(thread);
+    if (mine)
+        espi_types_committed(mine, (MPI_Datatype)type);
+}
+
 static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     espi_word result = ESPI_CALL(next, 2, args);
@@ -174,9 +182,11 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
 {
     struct espi_mine *mine = espi_mine(thread);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
+    bool inner = thread->inner;
+    thread->inner = false;
     if (type && !espi_type_is_predefined(*type))
         espi_types_ending(mine, *type);
-    if (mine && RUNNING && (uintptr_t)args == thread->frame)
+    if (mine && RUNNING && !inner)
         espi_bump(&mine->stats->calls[fn], 1);
     return ESPI_CALL(next, 1, args);
 }

@@ -36,6 +36,9 @@ extern const struct espi_row espi_rows[ESPI_FN_COUNT];
 /* "MPI_Send", ...; ESPI_FN_COUNT entries. */
 extern const char *const espi_row_names[ESPI_FN_COUNT];
 
+/* For struct espi_hot: `committed`. */
+void espi_type_was_committed(struct espi_thread *thread, uint32_t type);
+
 /* The handlers of all functions; those of the life cycle are in init.c. */
 extern const espi_handler espi_core_handlers[ESPI_FN_COUNT];
 

@@ -10,11 +10,13 @@
 #include "base/log.h"
 #include "mpi/collective.h"
 #include "mpi/comms.h"
+#include "mpi/dispatch.h"
 #include "mpi/intern.h"
 #include "mpi/onto.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
 #include "mpi/self.h"
+#include "mpi/slots.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 #include "stats/stats.h"
@@ -28,20 +30,50 @@ static bool world_begun;  /* and not yet ended */
 static bool world_ended;  /* MPI_COMM_WORLD comes only once */
 static int sessions;
 
-static atomic_uint *plain_calls; /* of the stub */
-
-void espi_init_start(atomic_uint *plain)
+/* Elements of a reduction that are never too many to leave it to MPI: see may_be_large of reduce.c. */
+static uint64_t reduce_most(void)
 {
-    plain_calls = plain;
+    int64_t most = espi_settings.reduce_piece_kb * 1024 / 32 / (espi_world.size > 0 ? espi_world.size : 1);
+
+    return !espi_world.whole ? INT32_MAX : most > 0 ? (uint64_t)most : 0;
 }
 
 /* Which calls the stub may see to by itself. */
 static void set_plain(bool running)
 {
-    unsigned flags = !running ? 0 : espi_world.trees ? ESPI_PLAIN : ESPI_PLAIN | ESPI_PLAIN_TREE;
+    int level = MPI_THREAD_MULTIPLE;
 
-    if (plain_calls != NULL)
-        atomic_store_explicit(plain_calls, flags, memory_order_release);
+    if (!running) {
+        atomic_store_explicit(&espi_hot->plain, 0, memory_order_release);
+        return;
+    }
+    bool apart = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+    unsigned flags = apart ? ESPI_PLAIN : ESPI_PLAIN_THREADS;
+
+    if (!espi_world.trees)
+        flags |= apart ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
+    if (apart && espi_types_fresh())
+        flags |= ESPI_PLAIN_TYPES;
+    if (atomic_load(&espi_reduce_requests) == 0)
+        flags |= ESPI_PLAIN_REQUESTS;
+    atomic_store_explicit(&espi_hot->reduce_most, reduce_most(), memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->committed, espi_type_was_committed, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->plain, flags, memory_order_release);
+}
+
+void espi_init_counts(uint64_t *counter, uint64_t *calls)
+{
+    uint64_t granted = atomic_load_explicit(&espi_hot->granted, memory_order_relaxed);
+    uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
+
+    counter[ESPI_COUNT_types_registered] += espi_types_begun();
+    counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->ended, memory_order_relaxed);
+    counter[ESPI_COUNT_calls_examined] += granted + passed;
+    counter[ESPI_COUNT_left_not_earned] += granted;
+    counter[ESPI_COUNT_left_passes] += passed;
+    for (int fn = 0; fn < ESPI_FN_COUNT; fn++)
+        for (int i = 0; i < 2; i++)
+            calls[fn] += atomic_load_explicit(&espi_hot->entries[i][fn].calls, memory_order_relaxed);
 }
 
 /* Under the lock, with MPI usable and settings read. */

@@ -14,8 +14,8 @@
 extern atomic_bool espi_running;
 extern struct espi_settings espi_settings; /* as agreed by all ranks; valid once espi_running was true */
 
-/* Before anything else: where the stub is told which calls it may see to by itself (bridge.h). */
-void espi_init_start(atomic_uint *plain);
+/* For espi_stats_elsewhere: adds what the stub has counted. */
+void espi_init_counts(uint64_t *counter, uint64_t *calls);
 
 /* For a program whose MPI_Init was not seen (called through dlsym): starts the core if MPI is initialized and not yet
    finalized. Returns espi_running. */

@@ -90,8 +90,17 @@ static inline bool espi_onto_drawn(struct espi_onto_cache *cache, MPI_Datatype t
     const struct espi_type_slot *slot;
 
     cache->turn = cache->turn * 1664525u + 1013904223u;
-    if ((cache->turn >> 24) % (ESPI_ONTO_SAMPLE * ESPI_ONTO_SAMPLE) != 0)
+    if (atomic_load_explicit(&espi_hot->plain, memory_order_relaxed) & ESPI_PLAIN_TYPES) {
+        unsigned draw = atomic_load_explicit(&espi_hot->draw, memory_order_relaxed);
+        bool due = draw <= 1; /* the stub counts down, too */
+
+        draw = due ? 1 + (cache->turn >> 24) % (2 * ESPI_ONTO_SAMPLE * ESPI_ONTO_SAMPLE - 1) : draw - 1;
+        atomic_store_explicit(&espi_hot->draw, draw, memory_order_relaxed);
+        if (!due)
+            return false;
+    } else if ((cache->turn >> 24) % (ESPI_ONTO_SAMPLE * ESPI_ONTO_SAMPLE) != 0) {
         return false;
+    }
     slot = espi_slot_of(type);
     cache->weight = slot != NULL && atomic_load_explicit(&slot->uses, memory_order_relaxed) >= ESPI_ONTO_FRESH
                         ? ESPI_ONTO_SAMPLE * ESPI_ONTO_SAMPLE

@@ -17,17 +17,15 @@
 
 #include "bridge.h"
 #include "mpi/dispatch.h"
-
-enum { ESPI_PENDING_BITS = 13 };
-extern atomic_uchar espi_pending_seen[1 << ESPI_PENDING_BITS];
+#include "mpi/slots.h"
 
 static inline atomic_uchar *espi_pending_place(MPI_Comm comm, int rank)
 {
-    uint32_t h = ((uint32_t)comm * 0x9e3779b1u ^ (uint32_t)rank) * 0x85ebca6bu;
-    return &espi_pending_seen[h >> (32 - ESPI_PENDING_BITS)];
+    return &espi_hot->pending[espi_pending_at((uint32_t)comm, rank)];
 }
 
-/* Notes a call of kind ESPI_LEAVES, before it is made. `comm`: position of the communicator. On every message's way,
+/* Notes a call of kind ESPI_LEAVES, before it is made (wrappers/short.h does it for the calls that stay in the stub).
+   `comm`: position of the communicator. On every message's way,
    so it is made for `typed` and `kind` that the compiler knows. */
 static inline __attribute__((always_inline)) void espi_pending_note(const struct espi_typed *typed, unsigned kind,
                                                                     int comm, const espi_word *args)
@@ -46,8 +44,5 @@ static inline __attribute__((always_inline)) void espi_pending_note(const struct
 
 /* False: none of the messages that `rank`, the own one in `comm`, has sent to itself is pending. */
 bool espi_pending_possible(MPI_Comm comm, int rank);
-
-/* Where calls inside of calls are told of (struct espi_stub). */
-void espi_pending_start(const int *nested);
 
 #endif

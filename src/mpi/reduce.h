@@ -118,6 +118,8 @@ int espi_reduce_local_in_pieces(const struct espi_large *call);
 int espi_reduce_later(struct espi_staged *staged, MPI_Request *request);
 /* Requests of both kinds, nonblocking and persistent, that completion calls have to look for. */
 extern atomic_int espi_reduce_requests;
+/* One more; the stub does not complete requests by itself from now on. */
+void espi_reduce_request_made(void);
 /* Frees what requests that are gone have left behind. Not inside of MPI. */
 void espi_reduce_later_sweep(void);
 /* Makes progress with this request, if it is one of a nonblocking reduction with gaps. */

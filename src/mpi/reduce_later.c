@@ -8,6 +8,7 @@
 
 #include "mpi/real.h"
 #include "mpi/reduce.h"
+#include "mpi/slots.h"
 
 struct later {
     struct espi_staged staged;
@@ -24,6 +25,12 @@ static struct later *ended;   /* it does not; by `next` */
 static atomic_int ended_any;
 atomic_int espi_reduce_requests;
 
+void espi_reduce_request_made(void)
+{
+    atomic_fetch_add(&espi_reduce_requests, 1);
+    atomic_fetch_and(&espi_hot->plain, ~(unsigned)ESPI_PLAIN_REQUESTS);
+}
+
 static void enter(struct later *later)
 {
     pthread_mutex_lock(&lock);
@@ -32,7 +39,7 @@ static void enter(struct later *later)
         pending->prev = later;
     pending = later;
     pthread_mutex_unlock(&lock);
-    atomic_fetch_add(&espi_reduce_requests, 1);
+    espi_reduce_request_made();
 }
 
 static int query(void *state, MPI_Status *status)

@@ -63,7 +63,7 @@ int espi_reduce_persist(struct espi_staged *staged, MPI_Request *request)
     rc = MPI_ERR_NO_MEM;
     if (!added)
         goto failed;
-    atomic_fetch_add(&espi_reduce_requests, 1);
+    espi_reduce_request_made();
     return MPI_SUCCESS;
 failed:
     if (entry && entry->staged.type != MPI_DATATYPE_NULL)

@@ -4,6 +4,13 @@
 
 _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 static atomic_uint chunks_end; /* chunks from here on are not there */
+static struct espi_hot own;
+struct espi_hot *espi_hot = &own;
+
+void espi_slots_share(struct espi_hot *hot)
+{
+    espi_hot = hot;
+}
 
 /* Makes chunk number `which` unless it is there; NULL when memory is short. */
 struct espi_type_chunk *espi_slot_more(uint32_t which)
@@ -25,7 +32,51 @@ struct espi_type_chunk *espi_slot_more(uint32_t which)
     return chunk;
 }
 
-void espi_slots_each(void (*visit)(struct espi_type_slot *slot))
+void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, uint64_t uses, uint64_t look)
+{
+    atomic_store_explicit(&slot->uses, uses, memory_order_relaxed);
+    atomic_store_explicit(&slot->items, uses, memory_order_relaxed);
+    atomic_store_explicit(&slot->look, look, memory_order_relaxed);
+    atomic_store_explicit(&slot->settled, false, memory_order_relaxed);
+    atomic_store_explicit(&slot->life, atomic_load_explicit(&slot->life, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    slot->tied = false;
+    atomic_store_explicit(&slot->paired, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->granted, 0, memory_order_relaxed);
+    atomic_store_explicit(espi_slot_byte(type), 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->known, true, memory_order_release);
+}
+
+bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
+{
+    /* No locked exchange: a type is freed once, and not while another thread uses it. */
+    bool known = atomic_load_explicit(&slot->known, memory_order_acquire);
+
+    if (known) {
+        espi_slot_settle_up(slot, espi_slot_byte(type));
+        atomic_store_explicit(espi_slot_byte(type), 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&slot->known, false, memory_order_release);
+    return known;
+}
+
+__attribute__((noinline)) struct espi_type_slot *espi_slot_deepen(MPI_Datatype type, atomic_uchar *byte)
+{
+    struct espi_type_slot *slot = espi_byte_is_own((uint32_t)type) ? espi_slot_room(type) : NULL;
+    unsigned left = (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) - 1;
+
+    if (slot != NULL)
+        espi_slot_begin(slot, type, left < ESPI_GRANT_NEW ? ESPI_GRANT_NEW - left : 0, ESPI_GRANT_NEW + 1);
+    return slot;
+}
+
+/* The handle of a slot. */
+static MPI_Datatype handle_of(uint32_t number)
+{
+    return (MPI_Datatype)(0x8c000000u | (number >> 26 & 1) << 30 | (number & 0x3ffffff));
+}
+
+void espi_slots_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))
 {
     unsigned end = atomic_load(&chunks_end), which, i;
 
@@ -34,8 +85,10 @@ void espi_slots_each(void (*visit)(struct espi_type_slot *slot))
 
         for (i = 0; chunk != NULL && i < ESPI_SLOTS_EACH; i++)
             if (atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire)) {
-                espi_slot_settle_up(&chunk->slots[i], &chunk->quiet[i]);
-                visit(&chunk->slots[i]);
+                MPI_Datatype type = handle_of(which * ESPI_SLOTS_EACH + i);
+
+                espi_slot_settle_up(&chunk->slots[i], espi_slot_byte(type));
+                visit(&chunk->slots[i], type);
             }
     }
 }

@@ -7,7 +7,9 @@
  *
  * A program with thousands of types that it uses in turns has no slot in the cache when it comes to it, and fetching
  * one from memory takes as long as packing a few hundred bytes. So uses that need no look are granted ahead and
- * counted down in a byte that stands apart, 64 types to a line; whoever looks at the slot counts them there first.
+ * counted down in a byte that stands apart, 64 types to a line (struct espi_hot, `bytes`); whoever looks at the slot
+ * counts them there first. Most types are freed before anybody looks: the stub begins and ends their lives in that
+ * byte, and their slot is not touched at all. A handle that has history in its slot never has such a life.
  *
  * A slot has lives: MPICH gives the handle of a freed type to a new one. A life begins when the type is committed and
  * ends before MPI_Type_free; the stub sees both in every language. What would be wrong for another type (a plan, a
@@ -21,6 +23,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "bridge.h"
 
 #define ESPI_NEVER UINT64_MAX
 
@@ -48,16 +52,19 @@ struct espi_type_slot {
     atomic_bool settled; /* planned, and best as it is */
     bool tied;           /* the attribute hangs on the datatype */
     atomic_uchar paired; /* enum espi_paired: what is done with blocks of this type (onto.h) */
-    atomic_uchar granted; /* uses of one item that were granted; those that are left stand in the chunk's `quiet` */
+    atomic_uchar granted; /* uses of one item that were granted; those that are left stand in the byte */
 };
 _Static_assert(sizeof(struct espi_type_slot) <= 64, "a slot fits a line of the cache");
 
-enum { ESPI_SLOTS_EACH = 1 << 10, ESPI_SLOTS_CHUNKS = 1 << 17, ESPI_SLOTS_GRANT = UINT8_MAX };
+enum { ESPI_SLOTS_EACH = 1 << 10, ESPI_SLOTS_CHUNKS = 1 << 17 };
 
 struct espi_type_chunk {
     struct espi_type_slot slots[ESPI_SLOTS_EACH];
-    atomic_uchar quiet[ESPI_SLOTS_EACH];
+    atomic_uchar quiet[ESPI_SLOTS_EACH]; /* the bytes of handles that have none in struct espi_hot */
 };
+/* What the stub shares, from espi_slots_share on; before, and without a stub (unit tests), one of our own. */
+extern struct espi_hot *espi_hot;
+void espi_slots_share(struct espi_hot *hot);
 extern _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 
 /* Direct and indirect objects are numbered apart. */
@@ -68,15 +75,34 @@ static inline uint32_t espi_slot_number(MPI_Datatype type)
     return (bits >> 30 & 1) << 26 | (bits & 0x3ffffff);
 }
 
-/* Takes the grant back, and counts the uses that were made of it. */
-static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar *quiet)
+static inline struct espi_type_chunk *espi_slot_chunk(uint32_t number)
+{
+    return atomic_load_explicit(&espi_type_chunks[number / ESPI_SLOTS_EACH], memory_order_acquire);
+}
+
+/* The byte of a handle; NULL: it has none, and no slot either. */
+static inline atomic_uchar *espi_slot_byte(MPI_Datatype type)
+{
+    uint32_t at = espi_byte_at((uint32_t)type), number;
+    struct espi_type_chunk *chunk;
+
+    if (__builtin_expect(at < ESPI_BYTES, 1))
+        return &espi_hot->bytes[at];
+    number = espi_slot_number(type);
+    chunk = espi_slot_chunk(number);
+    return chunk != NULL ? &chunk->quiet[number % ESPI_SLOTS_EACH] : NULL;
+}
+
+/* Takes the grant of a known slot back, and counts the uses that were made of it. */
+static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar *byte)
 {
     unsigned granted = atomic_load_explicit(&slot->granted, memory_order_relaxed);
-    unsigned left = atomic_load_explicit(quiet, memory_order_relaxed), made = granted > left ? granted - left : 0;
+    unsigned left = (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) - 1;
+    unsigned made = granted > left ? granted - left : 0;
 
     if (granted == 0)
         return;
-    atomic_store_explicit(quiet, 0, memory_order_relaxed);
+    atomic_store_explicit(byte, 1, memory_order_relaxed);
     atomic_store_explicit(&slot->granted, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->uses, atomic_load_explicit(&slot->uses, memory_order_relaxed) + made,
                           memory_order_relaxed);
@@ -84,48 +110,45 @@ static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar
                           memory_order_relaxed);
 }
 
+/* Gives a life that the stub has begun its slot; NULL when memory is short. Only where calls do not overlap. */
+struct espi_type_slot *espi_slot_deepen(MPI_Datatype type, atomic_uchar *byte);
+
 /* The slot of a handle that is a known type, with all its uses counted; NULL otherwise. */
 static inline struct espi_type_slot *espi_slot_of(MPI_Datatype type)
 {
     uint32_t number = espi_slot_number(type), at = number % ESPI_SLOTS_EACH;
-    struct espi_type_chunk *chunk =
-        atomic_load_explicit(&espi_type_chunks[number / ESPI_SLOTS_EACH], memory_order_acquire);
+    struct espi_type_chunk *chunk = espi_slot_chunk(number);
+    atomic_uchar *byte = espi_slot_byte(type);
 
+    if (byte != NULL && atomic_load_explicit(byte, memory_order_relaxed) >= ESPI_BYTE_NEW)
+        return espi_slot_deepen(type, byte);
     if (chunk == NULL || !atomic_load_explicit(&chunk->slots[at].known, memory_order_acquire))
         return NULL;
-    espi_slot_settle_up(&chunk->slots[at], &chunk->quiet[at]);
+    espi_slot_settle_up(&chunk->slots[at], byte);
     return &chunk->slots[at];
 }
 
-/* Where the granted uses of a handle that are left are counted, not 0; NULL where there are none. */
+/* The byte of a handle that has granted uses left; NULL where there are none. */
 static inline atomic_uchar *espi_slot_quiet(MPI_Datatype type)
 {
-    uint32_t number = espi_slot_number(type);
-    struct espi_type_chunk *chunk =
-        atomic_load_explicit(&espi_type_chunks[number / ESPI_SLOTS_EACH], memory_order_acquire);
-    atomic_uchar *quiet;
+    atomic_uchar *byte = espi_slot_byte(type);
 
-    if (chunk == NULL)
-        return NULL;
-    quiet = &chunk->quiet[number % ESPI_SLOTS_EACH];
-    return atomic_load_explicit(quiet, memory_order_relaxed) > 0 ? quiet : NULL;
+    return byte != NULL && (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) > 1 ? byte : NULL;
 }
 
 /* Grants the uses until the next look to a type that is used as it is and has nothing planned. The slot is known. */
 static inline void espi_slot_grant(MPI_Datatype type)
 {
-    uint32_t number = espi_slot_number(type), at = number % ESPI_SLOTS_EACH;
-    struct espi_type_chunk *chunk =
-        atomic_load_explicit(&espi_type_chunks[number / ESPI_SLOTS_EACH], memory_order_acquire);
-    struct espi_type_slot *slot = &chunk->slots[at];
+    uint32_t number = espi_slot_number(type);
+    struct espi_type_slot *slot = &espi_slot_chunk(number)->slots[number % ESPI_SLOTS_EACH];
     uint64_t look = atomic_load_explicit(&slot->look, memory_order_relaxed);
     uint64_t uses = atomic_load_explicit(&slot->uses, memory_order_relaxed), left;
 
     if (look <= uses + 1 || atomic_load_explicit(&slot->paired, memory_order_relaxed))
         return;
-    left = look - uses - 1 < ESPI_SLOTS_GRANT ? look - uses - 1 : ESPI_SLOTS_GRANT;
+    left = look - uses - 1 < ESPI_GRANT_MOST ? look - uses - 1 : ESPI_GRANT_MOST;
     atomic_store_explicit(&slot->granted, (unsigned char)left, memory_order_relaxed);
-    atomic_store_explicit(&chunk->quiet[at], (unsigned char)left, memory_order_relaxed);
+    atomic_store_explicit(espi_slot_byte(type), (unsigned char)(1 + left), memory_order_relaxed);
 }
 
 struct espi_type_chunk *espi_slot_more(uint32_t which);
@@ -133,17 +156,20 @@ struct espi_type_chunk *espi_slot_more(uint32_t which);
 /* The slot for a handle whatever its state; NULL when memory is short. */
 static inline struct espi_type_slot *espi_slot_room(MPI_Datatype type)
 {
-    uint32_t number = espi_slot_number(type), at = number % ESPI_SLOTS_EACH;
-    struct espi_type_chunk *chunk =
-        atomic_load_explicit(&espi_type_chunks[number / ESPI_SLOTS_EACH], memory_order_acquire);
+    uint32_t number = espi_slot_number(type);
+    struct espi_type_chunk *chunk = espi_slot_chunk(number);
 
     if (__builtin_expect(chunk == NULL, 0) && (chunk = espi_slot_more(number / ESPI_SLOTS_EACH)) == NULL)
         return NULL;
-    espi_slot_settle_up(&chunk->slots[at], &chunk->quiet[at]);
-    return &chunk->slots[at];
+    return &chunk->slots[number % ESPI_SLOTS_EACH];
 }
 
+/* Begins a life in a slot that is not known: `uses` were made of it, and it is looked at when there are `look`. */
+void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, uint64_t uses, uint64_t look);
+/* Ends the life of a known slot; false when it is not known. */
+bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type);
+
 /* Calls `visit` for the slot of every known type. */
-void espi_slots_each(void (*visit)(struct espi_type_slot *slot));
+void espi_slots_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type));
 
 #endif

@@ -33,7 +33,7 @@
 
 enum {
     NUMBERS_MOST = 1 << 22, /* counts and displacements of a type that is decoded */
-    LOOK_FIRST = 8,         /* the use at which a type that is not of the sample is looked at */
+    LOOK_FIRST = ESPI_GRANT_NEW + 1, /* the use at which a type that is not of the sample is looked at */
     SAMPLE_FIRST = 64,      /* so many types are of the sample, */
     SAMPLE_SHARE = 32,      /* then one in so many */
     HEAT = 64,              /* first uses to look at after one that met a known layout with a better type */
@@ -52,7 +52,7 @@ static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop 
 static atomic_bool registering;         /* types are registered; also where only reductions want to know them */
 static _Atomic uint32_t lives, heat;
 static int key = MPI_KEYVAL_INVALID;
-static bool check, attributes;
+static bool check, attributes, started_before;
 
 /* Adds to the plan's record what was counted here since the last time. */
 static void note_uses(struct espi_type_slot *s, struct espi_plan *plan)
@@ -104,15 +104,6 @@ static void end(struct espi_type_slot *s)
     s->detail = NULL;
 }
 
-static bool take(struct espi_type_slot *s)
-{
-    /* No locked exchange: a type is freed once, and not while another thread uses it. */
-    bool known = atomic_load_explicit(&s->known, memory_order_acquire);
-
-    atomic_store_explicit(&s->known, false, memory_order_release);
-    return known;
-}
-
 /* The attribute's delete callback; its value is the life. */
 static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
 {
@@ -120,7 +111,7 @@ static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
 
     (void)keyval;
     (void)extra;
-    if (s != NULL && atomic_load(&s->life) == (unsigned)(uintptr_t)value && take(s)) {
+    if (s != NULL && atomic_load(&s->life) == (unsigned)(uintptr_t)value && espi_slot_end(s, type)) {
         end(s);
         espi_count_anywhere(ESPI_COUNT_types_ended, 1);
     }
@@ -136,6 +127,27 @@ static bool tie(struct espi_type_slot *s, MPI_Datatype type)
     return s->tied;
 }
 
+/* Of the lives that the stub may begin, those left are taken back first, and `gap` are given. */
+static _Atomic uint64_t given;
+
+static void set_fresh(uint32_t gap)
+{
+    atomic_fetch_add_explicit(&given, gap - (uint64_t)atomic_load_explicit(&espi_hot->fresh, memory_order_relaxed),
+                              memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->fresh, gap, memory_order_relaxed);
+}
+
+uint64_t espi_types_begun(void)
+{
+    return atomic_load_explicit(&given, memory_order_relaxed) -
+           atomic_load_explicit(&espi_hot->fresh, memory_order_relaxed);
+}
+
+bool espi_types_fresh(void)
+{
+    return attributes && atomic_load_explicit(&mode, memory_order_relaxed) == ESPI_MODE_AUTO;
+}
+
 espi_status espi_types_start(const struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
@@ -145,20 +157,25 @@ espi_status espi_types_start(const struct espi_settings *settings)
     attributes = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     if (attributes && espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
+    if (started_before)
+        for (uint32_t at = 0; at < ESPI_BYTES; at++)
+            atomic_store_explicit(&espi_hot->bytes[at], 0, memory_order_relaxed);
+    started_before = true;
     check = settings->check;
     espi_budget_start(settings->budget_ms);
     espi_kinds_reset();
     espi_measure_start();
     atomic_store(&lives, 0);
     atomic_store(&heat, 0);
+    set_fresh(0);
     atomic_store(&mode, settings->datatypes);
     atomic_store(&registering, true);
     return ESPI_OK;
 }
 
-static void forget(struct espi_type_slot *s)
+static void forget(struct espi_type_slot *s, MPI_Datatype type)
 {
-    if (take(s))
+    if (espi_slot_end(s, type))
         end(s);
 }
 
@@ -170,6 +187,7 @@ void espi_types_stop(void)
     pthread_mutex_lock(&planning);
     /* Types that outlive us are not known any more; what MPI tells of their end goes unheard. */
     espi_slots_each(forget);
+    set_fresh(0);
     espi_plans_stop();
     espi_measure_stop();
     if (key != MPI_KEYVAL_INVALID)
@@ -196,31 +214,43 @@ static uint64_t first_look(uint32_t number)
     }
 }
 
-static inline void begin(struct espi_mine *mine, MPI_Datatype type)
+/* Lets the next lives begin without history (bridge.h) until one is due to be of the sample: one in SAMPLE_SHARE on
+   the average. */
+static void leave_to_stub(void)
+{
+    static uint32_t turn;
+    uint32_t number = atomic_load_explicit(&lives, memory_order_relaxed), gap = 0;
+
+    if (number >= SAMPLE_FIRST && atomic_load_explicit(&heat, memory_order_relaxed) == 0) {
+        turn = turn * 1664525u + 1013904223u;
+        gap = (turn >> 16) % (2 * SAMPLE_SHARE - 1);
+        atomic_store_explicit(&lives, number + gap, memory_order_relaxed);
+    }
+    set_fresh(gap);
+}
+
+static void begin(struct espi_mine *mine, MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
     uint32_t number;
+    bool due;
 
     if (__builtin_expect(s == NULL, 0))
         return;
-    if (atomic_load_explicit(&s->known, memory_order_relaxed)) {
+    if (espi_slot_of(type) != NULL) {
         if (attributes)
             return; /* committed again */
-        forget(s); /* whatever it was, this is another life of the handle */
+        forget(s, type); /* whatever it was, this is another life of the handle */
     }
     /* Without a lock: no matter if two threads share one. */
     number = atomic_load_explicit(&lives, memory_order_relaxed);
     atomic_store_explicit(&lives, number + 1, memory_order_relaxed);
-    atomic_store_explicit(&s->uses, 0, memory_order_relaxed);
-    atomic_store_explicit(&s->items, 0, memory_order_relaxed);
-    atomic_store_explicit(&s->look, first_look(number), memory_order_relaxed);
-    atomic_store_explicit(&s->settled, false, memory_order_relaxed);
-    atomic_store_explicit(&s->life, atomic_load_explicit(&s->life, memory_order_relaxed) + 1, memory_order_relaxed);
-    s->tied = false;
-    atomic_store_explicit(&s->paired, 0, memory_order_relaxed);
-    atomic_store_explicit(&s->known, true, memory_order_release);
+    due = espi_types_fresh() && atomic_load_explicit(&espi_hot->fresh, memory_order_relaxed) == 0;
+    espi_slot_begin(s, type, 0, due ? 1 : first_look(number));
     espi_slot_grant(type);
     espi_count(mine->stats, ESPI_COUNT_types_registered, 1);
+    if (due)
+        leave_to_stub();
 }
 
 void espi_types_committed(struct espi_mine *mine, MPI_Datatype type)
@@ -239,7 +269,7 @@ void espi_types_ending(struct espi_mine *mine, MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_of(type);
 
-    if (s == NULL || !take(s))
+    if (s == NULL || !espi_slot_end(s, type))
         return;
     if (s->detail != NULL || atomic_load_explicit(&s->elements, memory_order_relaxed) != NULL)
         end(s);
@@ -283,8 +313,10 @@ static void settle(struct espi_type_slot *s, struct espi_plan *plan)
     atomic_store_explicit(&s->plan, plan, memory_order_release);
     atomic_store(&s->settled, atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
                                   atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL);
-    if (plan->gain_ns > 0)
+    if (plan->gain_ns > 0) {
         atomic_store(&heat, HEAT);
+        set_fresh(0);
+    }
 }
 
 /* Decodes and finds or makes the plan. `fresh`: the first use, where only known layouts and those seen before

@@ -75,14 +75,18 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
 static inline __attribute__((always_inline)) void espi_types_used_granted(struct espi_stats_thread *stats,
                                                                           atomic_uchar *quiet)
 {
-    unsigned char left = atomic_load_explicit(quiet, memory_order_relaxed);
+    unsigned char byte = atomic_load_explicit(quiet, memory_order_relaxed);
 
     /* Another thread may have taken the last one meanwhile; the counts are allowed to miss that. */
-    if (left > 0)
-        atomic_store_explicit(quiet, (unsigned char)(left - 1), memory_order_relaxed);
+    if ((byte & ESPI_BYTE_LEFT) > 1)
+        atomic_store_explicit(quiet, (unsigned char)(byte - 1), memory_order_relaxed);
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
     espi_count(stats, ESPI_COUNT_left_not_earned, 1);
 }
+
+/* Whether the stub may begin and end lives by itself (struct espi_hot); how many it has begun. */
+bool espi_types_fresh(void);
+uint64_t espi_types_begun(void);
 
 /* After the call returned MPI_SUCCESS. `mine`: of the calling thread. */
 void espi_types_committed(struct espi_mine *mine, MPI_Datatype type);

@@ -18,6 +18,7 @@ static size_t function_count;
 static struct espi_stats_thread *first_thread; /* pushed under the lock, never removed */
 
 static _Atomic uint64_t anywhere[ESPI_COUNTER_COUNT];
+static void (*elsewhere)(uint64_t *counter, uint64_t *calls); /* written once, before other threads are */
 
 /* For threads that got no block of their own. */
 static union {
@@ -42,6 +43,11 @@ void espi_stats_start(const char *const *functions, size_t n)
     started_seconds = (int64_t)time(NULL);
     started_ns = espi_stats_now();
     pthread_mutex_unlock(&lists_lock);
+}
+
+void espi_stats_elsewhere(void (*add)(uint64_t *counter, uint64_t *calls))
+{
+    elsewhere = add;
 }
 
 void espi_stats_clock(int64_t *started, uint64_t *elapsed_ns)
@@ -160,6 +166,18 @@ static void add_block(struct espi_report *report, const struct espi_stats_thread
         report->calls[i].sum += atomic_load_explicit(&calls[i], memory_order_relaxed);
 }
 
+static void add_elsewhere(struct espi_report *report)
+{
+    uint64_t counter[ESPI_COUNTER_COUNT] = {0}, calls[ESPI_STATS_FUNCTIONS] = {0};
+    if (elsewhere == NULL)
+        return;
+    elsewhere(counter, calls);
+    for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+        report->counter[i].sum += counter[i];
+    for (size_t i = 0; i < report->functions; i++)
+        report->calls[i].sum += calls[i];
+}
+
 static espi_status take_type(struct espi_report_type *out, const struct espi_stats_type *record)
 {
     out->key = record->key;
@@ -187,6 +205,7 @@ espi_status espi_stats_collect(struct espi_report *report)
     for (const struct espi_stats_thread *thread = first_thread; thread != NULL; thread = thread->next)
         add_block(report, thread, thread->calls);
     add_block(report, &shared.head, shared.head.calls);
+    add_elsewhere(report);
     for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
         report->counter[i].sum += atomic_load_explicit(&anywhere[i], memory_order_relaxed);
     for (size_t i = 0; i < type_count && status == ESPI_OK; i++)

@@ -66,6 +66,10 @@ static inline void espi_count_call(struct espi_stats_thread *thread, size_t func
         espi_bump(&thread->calls[function], 1);
 }
 
+/* Once: `add` adds what is counted in other places, to ESPI_COUNTER_COUNT counters and to the calls of all functions.
+   Called under a lock, at any time. */
+void espi_stats_elsewhere(void (*add)(uint64_t *counter, uint64_t *calls));
+
 /* For code that has no block at hand (delete callbacks, start and end): slower, always exact. */
 void espi_count_anywhere(enum espi_counter which, uint64_t n);
 

@@ -1,0 +1,320 @@
+/*
+ * Which calls the stub sees to by itself, and what it counts of them: made from api.def, for stub.c only.
+ *
+ * For each row there are, of its arguments,
+ *   derived_NAME   the number of types that are not predefined; large where the types are an array
+ *   granted_NAME   whether each derived type has a use left that the core has granted (bytes of struct espi_hot)
+ *   use_NAME       makes these uses
+ *   few_NAME       whether it has at most `reduce_most` elements
+ *   note_NAME      notes the receiver (pending.h), for rows of kind ESPI_LEAVES
+ */
+#ifndef ESPI_WRAPPERS_SHORT_H
+#define ESPI_WRAPPERS_SHORT_H
+
+#include "stub.h"
+#include "words.h"
+
+#define ESPI_INLINE static inline __attribute__((always_inline, unused))
+enum { ESPI_MANY = 1000, ESPI_ANY_TAG = -1 };
+
+/* Without a locked instruction: one writer at a time. */
+ESPI_INLINE void espi_add(_Atomic uint64_t *value, uint64_t n)
+{
+    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Two uses are asked for, as one type may describe both sides of a call. */
+ESPI_INLINE bool espi_has_grant(espi_word type, int64_t count)
+{
+    uint32_t bits = (uint32_t)type, at = espi_byte_at(bits);
+    if (espi_is_predefined(bits))
+        return true;
+    return count == 1 && at < ESPI_BYTES &&
+           (atomic_load_explicit(&espi_hot.bytes[at], memory_order_relaxed) & ESPI_BYTE_LEFT) > 2;
+}
+
+ESPI_INLINE void espi_use_grant(espi_word type)
+{
+    uint32_t bits = (uint32_t)type;
+    if (espi_is_predefined(bits))
+        return;
+    atomic_uchar *byte = &espi_hot.bytes[espi_byte_at(bits)];
+    atomic_store_explicit(byte, (unsigned char)(atomic_load_explicit(byte, memory_order_relaxed) - 1),
+                          memory_order_relaxed);
+    espi_add(&espi_hot.granted, 1);
+}
+
+/* Not every row uses all of its arguments. */
+#define ESPI_UNUSED(n) (void)(const espi_word[]){ESPI_ARGS_##n};
+
+#define ESPI_NONE
+
+/* ---- derived_NAME ---- */
+#define ESPI_IS_DERIVED(type) +!espi_is_predefined((uint32_t)a##type)
+#define ESPI_ONE(buffer, count, type) ESPI_IS_DERIVED(type)
+#define ESPI_V(buffer, counts, type) ESPI_IS_DERIVED(type)
+#define ESPI_W(buffer, counts, types) +ESPI_MANY
+#define ESPI_ONE_AT_ROOT(buffer, count, type) ESPI_IS_DERIVED(type)
+#define ESPI_V_AT_ROOT(buffer, counts, type) ESPI_IS_DERIVED(type)
+#define ESPI_SEND(buffer, count, type, dest, tag) ESPI_IS_DERIVED(type)
+#define ESPI_RECV(buffer, count, type, source, tag) ESPI_IS_DERIVED(type)
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) ESPI_IS_DERIVED(type)
+#define ESPI_TARGET(count, type, rank) ESPI_IS_DERIVED(type)
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
+    ESPI_INLINE int derived_##name(ESPI_PARAMS_##n)                                                                  \
+    {                                                                                                                \
+        ESPI_UNUSED(n)                                                                                              \
+        return 0 __VA_ARGS__;                                                                                        \
+    }
+#include "api.def"
+#undef ESPI_API
+#undef ESPI_ONE
+#undef ESPI_V
+#undef ESPI_W
+#undef ESPI_ONE_AT_ROOT
+#undef ESPI_V_AT_ROOT
+#undef ESPI_SEND
+#undef ESPI_RECV
+#undef ESPI_BOTH_WAYS
+#undef ESPI_TARGET
+
+/* ---- granted_NAME ---- */
+#define ESPI_COUNT_WORD(count) (large_counts ? (int64_t)a##count : (int64_t)(int)a##count)
+#define ESPI_HAS_GRANT(count, type) &&espi_has_grant(a##type, ESPI_COUNT_WORD(count))
+#define ESPI_ONE(buffer, count, type) ESPI_HAS_GRANT(count, type)
+#define ESPI_V(buffer, counts, type) &&espi_is_predefined((uint32_t)a##type)
+#define ESPI_W(buffer, counts, types) &&false
+#define ESPI_ONE_AT_ROOT(buffer, count, type) &&espi_is_predefined((uint32_t)a##type)
+#define ESPI_V_AT_ROOT(buffer, counts, type) &&espi_is_predefined((uint32_t)a##type)
+#define ESPI_SEND(buffer, count, type, dest, tag) ESPI_HAS_GRANT(count, type)
+#define ESPI_RECV(buffer, count, type, source, tag) ESPI_HAS_GRANT(count, type)
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) ESPI_HAS_GRANT(count, type)
+#define ESPI_TARGET(count, type, rank) ESPI_HAS_GRANT(count, type)
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
+    ESPI_INLINE bool granted_##name(ESPI_PARAMS_##n)                                                                 \
+    {                                                                                                                \
+        enum { large_counts = large };                                                                               \
+        ESPI_UNUSED(n)                                                                                              \
+        return true __VA_ARGS__;                                                                                     \
+    }
+#include "api.def"
+#undef ESPI_API
+#undef ESPI_ONE
+#undef ESPI_V
+#undef ESPI_W
+#undef ESPI_ONE_AT_ROOT
+#undef ESPI_V_AT_ROOT
+#undef ESPI_SEND
+#undef ESPI_RECV
+#undef ESPI_BOTH_WAYS
+#undef ESPI_TARGET
+
+/* ---- use_NAME ---- */
+#define ESPI_ONE(buffer, count, type) espi_use_grant(a##type);
+#define ESPI_V(buffer, counts, type)
+#define ESPI_W(buffer, counts, types)
+#define ESPI_ONE_AT_ROOT(buffer, count, type)
+#define ESPI_V_AT_ROOT(buffer, counts, type)
+#define ESPI_SEND(buffer, count, type, dest, tag) espi_use_grant(a##type);
+#define ESPI_RECV(buffer, count, type, source, tag) espi_use_grant(a##type);
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) espi_use_grant(a##type);
+#define ESPI_TARGET(count, type, rank) espi_use_grant(a##type);
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
+    ESPI_INLINE void use_##name(ESPI_PARAMS_##n)                                                                     \
+    {                                                                                                                \
+        ESPI_UNUSED(n)                                                                                              \
+        __VA_ARGS__                                                                                                  \
+    }
+#include "api.def"
+#undef ESPI_API
+#undef ESPI_ONE
+#undef ESPI_V
+#undef ESPI_W
+#undef ESPI_ONE_AT_ROOT
+#undef ESPI_V_AT_ROOT
+#undef ESPI_SEND
+#undef ESPI_RECV
+#undef ESPI_BOTH_WAYS
+#undef ESPI_TARGET
+
+/* ---- few_NAME ---- */
+#define ESPI_FEW(count) &&(uint64_t)ESPI_COUNT_WORD(count) <= most /* a negative one is not */
+#define ESPI_ONE(buffer, count, type) ESPI_FEW(count)
+#define ESPI_V(buffer, counts, type) &&false
+#define ESPI_W(buffer, counts, types) &&false
+#define ESPI_ONE_AT_ROOT(buffer, count, type) &&false
+#define ESPI_V_AT_ROOT(buffer, counts, type) &&false
+#define ESPI_SEND(buffer, count, type, dest, tag) &&false
+#define ESPI_RECV(buffer, count, type, source, tag) &&false
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) &&false
+#define ESPI_TARGET(count, type, rank) &&false
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
+    ESPI_INLINE bool few_##name(ESPI_PARAMS_##n)                                                                     \
+    {                                                                                                                \
+        enum { large_counts = large };                                                                               \
+        uint64_t most = atomic_load_explicit(&espi_hot.reduce_most, memory_order_relaxed);                           \
+        ESPI_UNUSED(n)                                                                                              \
+        return most > 0 __VA_ARGS__;                                                                                 \
+    }
+#include "api.def"
+#undef ESPI_API
+#undef ESPI_ONE
+#undef ESPI_V
+#undef ESPI_W
+#undef ESPI_ONE_AT_ROOT
+#undef ESPI_V_AT_ROOT
+#undef ESPI_SEND
+#undef ESPI_RECV
+#undef ESPI_BOTH_WAYS
+#undef ESPI_TARGET
+
+/* ---- note_NAME: see pending.h, which does the same for calls that the core sees ---- */
+#define ESPI_ANSWER(source, tag)                                                                                     \
+    if (blocks && (int)a##source == to && ((int)a##tag == sent || (int)a##tag == ESPI_ANY_TAG))                      \
+        return;
+#define ESPI_ONE(buffer, count, type)
+#define ESPI_V(buffer, counts, type)
+#define ESPI_W(buffer, counts, types)
+#define ESPI_ONE_AT_ROOT(buffer, count, type)
+#define ESPI_V_AT_ROOT(buffer, counts, type)
+#define ESPI_SEND(buffer, count, type, dest, tag) to = (int)a##dest, sent = (int)a##tag;
+#define ESPI_RECV(buffer, count, type, source, tag) ESPI_ANSWER(source, tag)
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag)                                          \
+    to = (int)a##dest, sent = (int)a##sendtag;                                                                       \
+    ESPI_ANSWER(source, recvtag)
+#define ESPI_TARGET(count, type, rank)
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
+    ESPI_INLINE void note_##name(ESPI_PARAMS_##n)                                                                    \
+    {                                                                                                                \
+        const espi_word args[n] = {ESPI_ARGS_##n};                                                                   \
+        const bool blocks = !((kind) & ESPI_NONBLOCKING);                                                            \
+        int to = 0, sent = 0;                                                                                        \
+        (void)blocks;                                                                                                \
+        __VA_ARGS__                                                                                                  \
+        (void)sent;                                                                                                  \
+        uint32_t at = espi_pending_at((uint32_t)args[(comm) < 0 ? 0 : (comm)], to);                                  \
+        atomic_store_explicit(&espi_hot.pending[at], 1, memory_order_relaxed);                                       \
+    }
+#include "api.def"
+#undef ESPI_API
+#undef ESPI_ONE
+#undef ESPI_V
+#undef ESPI_W
+#undef ESPI_ONE_AT_ROOT
+#undef ESPI_V_AT_ROOT
+#undef ESPI_SEND
+#undef ESPI_RECV
+#undef ESPI_BOTH_WAYS
+#undef ESPI_TARGET
+
+/* ---- which calls are short, by the way of their row; these see an entry's variables ---- */
+
+/* Setting the uses of a call apart from asking for them: what is asked for has no effect. */
+ESPI_INLINE bool espi_counted(struct espi_entry *entry)
+{
+    espi_add(&entry->calls, 1);
+    return true;
+}
+
+/* Of kind ESPI_OWN: whether the core wants to see this one. */
+ESPI_INLINE bool espi_drawn(void)
+{
+    unsigned draw = atomic_load_explicit(&espi_hot.draw, memory_order_relaxed);
+    if (draw <= 1)
+        return true;
+    atomic_store_explicit(&espi_hot.draw, draw - 1, memory_order_relaxed);
+    return false;
+}
+
+ESPI_INLINE bool espi_passed(void)
+{
+    espi_add(&espi_hot.passed, 1);
+    return true;
+}
+
+#define ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)                                                                      \
+    ((plain & ESPI_PLAIN) &&                                                                                         \
+     (derived_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
+      ((plain & ESPI_PLAIN_TYPES) && granted_##name(ESPI_ARGS_##n) && (!((kind) & ESPI_OWN) || !espi_drawn()) &&     \
+       (use_##name(ESPI_ARGS_##n), true))) &&                                                                        \
+     espi_counted(entry))
+#define ESPI_IS_SHORT_COUNT(name, n, kind)                                                                           \
+    ((plain & ESPI_PLAIN) &&                                                                                         \
+     (derived_##name(ESPI_ARGS_##n) == 0 || ((plain & ESPI_PLAIN_TYPES) &&                                           \
+                                             derived_##name(ESPI_ARGS_##n) < ESPI_MANY && espi_passed())) &&         \
+     espi_counted(entry))
+#define ESPI_IS_SHORT_TREE(name, n, kind)                                                                            \
+    ((plain & ESPI_PLAIN_TREE) && derived_##name(ESPI_ARGS_##n) == 0 && espi_counted(entry))
+#define ESPI_IS_SHORT_REDUCE(name, n, kind)                                                                          \
+    ((plain & ESPI_PLAIN) && derived_##name(ESPI_ARGS_##n) == 0 && few_##name(ESPI_ARGS_##n) && espi_counted(entry))
+#define ESPI_IS_SHORT_REQUESTS(name, n, kind) (plain & ESPI_PLAIN_REQUESTS)
+#define ESPI_IS_SHORT_COMMIT(name, n, kind) ((plain & ESPI_PLAIN_TYPES) && a0 != 0)
+#define ESPI_IS_SHORT_FREE(name, n, kind)                                                                            \
+    ((plain & ESPI_PLAIN_TYPES) && a0 != 0 && espi_ends(a0) && espi_counted(entry))
+#define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)plain, false)
+
+/* Before MPI_Type_free: ends a life without history. False: it is none. */
+ESPI_INLINE bool espi_ends(espi_word type)
+{
+    uint32_t bits = *(const uint32_t *)type, at = espi_byte_at(bits);
+    if (espi_is_predefined(bits) || at >= ESPI_BYTES ||
+        atomic_load_explicit(&espi_hot.bytes[at], memory_order_relaxed) < ESPI_BYTE_NEW)
+        return false;
+    atomic_store_explicit(&espi_hot.bytes[at], 0, memory_order_relaxed);
+    espi_add(&espi_hot.ended, 1);
+    return true;
+}
+
+/* After MPI_Type_commit: begins a life without history, unless the core wants to see it or knows the handle. */
+ESPI_INLINE void espi_begins(struct espi_thread *here, struct espi_entry *entry, espi_word type)
+{
+    uint32_t bits = *(const uint32_t *)type, at = espi_byte_at(bits);
+    unsigned fresh = atomic_load_explicit(&espi_hot.fresh, memory_order_relaxed);
+    espi_add(&entry->calls, 1);
+    if (espi_is_predefined(bits))
+        return;
+    if (fresh == 0 || at >= ESPI_BYTES || atomic_load_explicit(&espi_hot.bytes[at], memory_order_relaxed) != 0) {
+        atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, bits);
+        return;
+    }
+    atomic_store_explicit(&espi_hot.fresh, fresh - 1, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot.bytes[at], ESPI_BYTE_NEW + 1 + ESPI_GRANT_NEW, memory_order_relaxed);
+}
+
+#define ESPI_END_SUBSTITUTE(name)
+#define ESPI_END_COUNT(name)
+#define ESPI_END_TREE(name)
+#define ESPI_END_REDUCE(name)
+#define ESPI_END_REQUESTS(name)
+#define ESPI_END_FREE(name)
+#define ESPI_END_NEVER(name)
+#define ESPI_END_COMMIT(name)                                                                                        \
+    if ((int)result == 0)                                                                                            \
+        espi_begins(here, entry, a0);
+
+/* Rows treated as LIFE. */
+#define ESPI_WAY_Type_commit COMMIT
+#define ESPI_WAY_Type_free FREE
+#define ESPI_WAY_Type_dup NEVER
+#define ESPI_WAY_Comm_free NEVER
+#define ESPI_WAY_Comm_disconnect NEVER
+#define ESPI_WAY_Comm_idup NEVER
+#define ESPI_WAY_Comm_idup_with_info NEVER
+#define ESPI_WAY_Init NEVER
+#define ESPI_WAY_Init_thread NEVER
+#define ESPI_WAY_Session_init NEVER
+#define ESPI_WAY_Session_finalize NEVER
+#define ESPI_WAY_Start REQUESTS
+#define ESPI_WAY_Startall REQUESTS
+#define ESPI_WAY_Wait REQUESTS
+#define ESPI_WAY_Waitall REQUESTS
+#define ESPI_WAY_Waitany REQUESTS
+#define ESPI_WAY_Waitsome REQUESTS
+#define ESPI_WAY_Test REQUESTS
+#define ESPI_WAY_Testall REQUESTS
+#define ESPI_WAY_Testany REQUESTS
+#define ESPI_WAY_Testsome REQUESTS
+#define ESPI_WAY_Request_get_status REQUESTS
+#define ESPI_WAY_Request_free REQUESTS
+
+#endif
