@@ -35,6 +35,12 @@ check_PROGRAMS += %D%/own_messages
 %C%_own_messages_CPPFLAGS = $(ESPI_BYTES_CPPFLAGS)
 %C%_own_messages_LDADD = $(MPI_LIBS)
 TESTS += %D%/run-own
+check_PROGRAMS += %D%/lives
+%C%_lives_SOURCES = %D%/lives.c
+%C%_lives_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_lives_LDADD = $(MPI_LIBS)
+dist_check_SCRIPTS += %D%/run-lives
+TESTS += %D%/run-lives
 TESTS += %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local %D%/run-bad
 endif
 dist_check_SCRIPTS += %D%/run-own %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p

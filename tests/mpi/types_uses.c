@@ -88,6 +88,96 @@ START_TEST(granted)
 }
 END_TEST
 
+/* The byte of a type, as the stub leaves it after `uses` uses of a life that it began. */
+static atomic_uchar *begun_by_stub(MPI_Datatype type, int uses)
+{
+    atomic_uchar *byte = &espi_hot->bytes[espi_byte_at((uint32_t)type)];
+
+    ck_assert_uint_eq(atomic_load(byte), 0);
+    atomic_store(byte, (unsigned char)(ESPI_BYTE_NEW + 1 + ESPI_GRANT_NEW - uses));
+    return byte;
+}
+
+/* A life that the stub began is like any other from when the core meets it: uses go on counting, the first look is
+   due at the eighth, it ends, and its handle begins anew. A handle that is none and shares its byte stays unknown. */
+START_TEST(begun_elsewhere)
+{
+    struct espi_type_slot *s;
+    MPI_Datatype type, none = (MPI_Datatype)(0x8c000000u + 64 + 5);
+    atomic_uchar *byte;
+
+    start(ESPI_MODE_AUTO);
+    ck_assert(espi_types_fresh());
+    MPI_Type_vector(5, 2, 7, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    byte = begun_by_stub(type, 3);
+    ck_assert_ptr_eq(espi_slot_quiet(type), byte); /* it takes four more without a slot */
+    espi_types_used_granted(espi_mine(&own_thread)->stats, espi_slot_quiet(type));
+    ck_assert_uint_eq(atomic_load(byte), ESPI_BYTE_NEW + 1 + ESPI_GRANT_NEW - 4);
+    s = espi_types_quiet(type);
+    ck_assert_ptr_nonnull(s);
+    ck_assert_uint_eq(atomic_load(&s->uses), 4);
+    ck_assert_uint_eq(atomic_load(&s->items), 4);
+    ck_assert_uint_eq(atomic_load(byte), 1);
+    espi_types_used(espi_mine(&own_thread)->stats, type, s, 1);
+    while (espi_slot_quiet(type) != NULL)
+        espi_types_used_granted(espi_mine(&own_thread)->stats, espi_slot_quiet(type));
+    ck_assert_ptr_null(espi_types_quiet(type)); /* the eighth use is due */
+    ck_assert_uint_eq(atomic_load(&s->uses), 7);
+    espi_types_better(&own_thread, type, 1, true);
+    ck_assert_ptr_nonnull(s->detail);
+    espi_types_ending(espi_mine(&own_thread), type);
+    ck_assert_uint_eq(atomic_load(byte), 0);
+    ck_assert(!espi_types_known(&own_thread, type));
+
+    begun_by_stub(type, 0); /* as if it were another type now */
+    s = espi_slot_of(type);
+    ck_assert_ptr_nonnull(s);
+    ck_assert_uint_eq(atomic_load(&s->uses), 0);
+    ck_assert_ptr_null(s->detail);
+    espi_types_ending(espi_mine(&own_thread), type);
+
+    atomic_store(&espi_hot->bytes[espi_byte_at((uint32_t)none)], ESPI_BYTE_NEW + 1);
+    ck_assert(!espi_types_known(&own_thread, none));
+    atomic_store(&espi_hot->bytes[espi_byte_at((uint32_t)none)], 0);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* Most lives are left to the stub, and counted when it has begun them. */
+START_TEST(left_to_stub)
+{
+    uint64_t before, left = 0;
+    MPI_Datatype type;
+    int i, seen = 0;
+
+    start(ESPI_MODE_AUTO);
+    before = espi_types_begun();
+    for (i = 0; i < 20000; i++) {
+        unsigned fresh = atomic_load(&espi_hot->fresh);
+        if (fresh > 0) { /* the stub takes it */
+            atomic_store(&espi_hot->fresh, fresh - 1);
+            left++;
+            continue;
+        }
+        type = regular(i % 50);
+        espi_types_ending(espi_mine(&own_thread), type);
+        MPI_Type_free(&type);
+        seen++;
+    }
+    ck_assert_uint_eq(espi_types_begun() - before, left);
+    ck_assert_int_ge(seen, 20000 / 40);
+    ck_assert_int_le(seen, 20000 / 25);
+    espi_types_stop();
+    ck_assert_uint_eq(atomic_load(&espi_hot->fresh), 0);
+    ck_assert_uint_eq(espi_types_begun() - before, left);
+    start(ESPI_MODE_ALWAYS);
+    ck_assert(!espi_types_fresh());
+    espi_types_stop();
+}
+END_TEST
+
 /* The record of a layout has each use and each item once, also of those since the last look. */
 START_TEST(recorded)
 {
@@ -232,5 +322,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_uses", granted, recorded, forgotten, told, whole_or_parts);
+    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, left_to_stub, recorded, forgotten, told,
+                     whole_or_parts);
 }
