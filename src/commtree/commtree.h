@@ -48,8 +48,9 @@ enum espi_commtree_kind {
     ESPI_COMMTREE_BINARY,   /* optimal among trees of at most two children per rank, received from left to right */
     ESPI_COMMTREE_BINOMIAL, /* rank-ordered binomial, blind to sizes: neighbours of 2^k ranks join, rightmost leads */
     ESPI_COMMTREE_ADAPTIVE, /* the same joins, the lighter side sends to the heavier */
-    ESPI_COMMTREE_OPTIMAL,  /* least completion time of all ordered trees in which what a rank holds is always a
-                               range, too (a binary tree may be faster: its root 4 may receive {0}, then {1,2,3}) */
+    ESPI_COMMTREE_OPTIMAL,  /* least completion time of all ordered trees of the ranks with data in which what a rank
+                               holds is always a range, too (a binary tree may be faster: its root 4 may receive {0},
+                               then {1,2,3}) */
     ESPI_COMMTREE_UNORDERED, /* any tree: exact for up to 14 ranks with data, else ordered by decreasing size */
     ESPI_COMMTREE_TWOSIZE,  /* runs of small blocks by rounds; these and the large ones by rounds or one by one */
     ESPI_COMMTREE_KINDS

@@ -57,9 +57,17 @@ static void check_trees(const struct espi_commtree_problem *problem)
         }
         espi_commtree_release(&tree);
     }
-    /* A rank of a binary tree may receive what is far from its block before what is near. */
-    for (int k = ESPI_COMMTREE_LINEAR; k < ESPI_COMMTREE_OPTIMAL; k++)
-        REQUIRE(k == ESPI_COMMTREE_BINARY || times[ESPI_COMMTREE_OPTIMAL] <= times[k] + rounding);
+    /* A rank of a binary tree may receive what is far from its block before what is near. The others are compared
+       without ranks that have no data: behind such a first child a rank copies its block at once (363 528 4732 0). */
+    for (int k = ESPI_COMMTREE_LINEAR; k < ESPI_COMMTREE_OPTIMAL; k++) {
+        struct espi_commtree tree = ESPI_COMMTREE_INIT;
+        if (k == ESPI_COMMTREE_BINARY)
+            continue;
+        REQUIRE(espi_commtree_build_compact((enum espi_commtree_kind)k, problem, &tree) == ESPI_OK);
+        REQUIRE(espi_commtree_time(&tree, problem->size, m, ESPI_COMMTREE_GATHER, &other) == ESPI_OK);
+        REQUIRE(times[ESPI_COMMTREE_OPTIMAL] <= other + rounding);
+        espi_commtree_release(&tree);
+    }
 }
 
 static void fuzz_size_file(const uint8_t *data, size_t size)
