@@ -169,8 +169,8 @@ static void take(const struct espi_reconstruct_options *options, const struct es
 static espi_status search(struct espi_arena *arena, const struct espi_typemap *map,
                           const struct espi_reconstruct_options *options, struct espi_reconstruction *out)
 {
-    uint64_t work = options->budget_ns > 0 ? options->budget_ns / 10 + 1 : UINT64_C(48000000) + 10 * (uint64_t)map->n;
-    uint64_t windows = UINT64_C(1000000) + 10 * (uint64_t)map->n, thin = UINT64_C(10000000) + 90 * (uint64_t)map->n;
+    uint64_t work = options->budget_ns > 0 ? options->budget_ns / 10 + 1 : UINT64_C(36000000) + 10 * (uint64_t)map->n;
+    uint64_t windows = UINT64_C(1000000) + 10 * (uint64_t)map->n, thin = UINT64_C(10000000) + 60 * (uint64_t)map->n;
     uint64_t all;
     struct espi_reconstruct_options narrower = *options;
     struct espi_reconstruction found;
