@@ -1,6 +1,6 @@
 /*
- * What the stub does with the uses that the core has granted (short.h): a call takes one for each derived type, is not
- * made with less than two left, as one type may describe both sides, and not with a count other than one.
+ * What the stub does with the uses that the core has granted (short.h): a call takes one for each derived type, is
+ * not made with less than two left, as one type may describe both sides, and not with a count other than one.
  */
 #include <stdio.h>
 
