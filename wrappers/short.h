@@ -67,16 +67,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
         return 0 __VA_ARGS__;                                                                                        \
     }
 #include "api.def"
-#undef ESPI_API
-#undef ESPI_ONE
-#undef ESPI_V
-#undef ESPI_W
-#undef ESPI_ONE_AT_ROOT
-#undef ESPI_V_AT_ROOT
-#undef ESPI_SEND
-#undef ESPI_RECV
-#undef ESPI_BOTH_WAYS
-#undef ESPI_TARGET
+#include "typed_end.h"
 
 /* ---- granted_NAME ---- */
 #define ESPI_COUNT_WORD(count) (large_counts ? (int64_t)a##count : (int64_t)(int)a##count)
@@ -98,16 +89,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
         return true __VA_ARGS__;                                                                                     \
     }
 #include "api.def"
-#undef ESPI_API
-#undef ESPI_ONE
-#undef ESPI_V
-#undef ESPI_W
-#undef ESPI_ONE_AT_ROOT
-#undef ESPI_V_AT_ROOT
-#undef ESPI_SEND
-#undef ESPI_RECV
-#undef ESPI_BOTH_WAYS
-#undef ESPI_TARGET
+#include "typed_end.h"
 
 /* ---- use_NAME ---- */
 #define ESPI_ONE(buffer, count, type) espi_use_grant(a##type);
@@ -126,16 +108,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
         __VA_ARGS__                                                                                                  \
     }
 #include "api.def"
-#undef ESPI_API
-#undef ESPI_ONE
-#undef ESPI_V
-#undef ESPI_W
-#undef ESPI_ONE_AT_ROOT
-#undef ESPI_V_AT_ROOT
-#undef ESPI_SEND
-#undef ESPI_RECV
-#undef ESPI_BOTH_WAYS
-#undef ESPI_TARGET
+#include "typed_end.h"
 
 /* ---- few_NAME ---- */
 #define ESPI_FEW(count) &&(uint64_t)ESPI_COUNT_WORD(count) <= most /* a negative one is not */
@@ -157,16 +130,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
         return most > 0 __VA_ARGS__;                                                                                 \
     }
 #include "api.def"
-#undef ESPI_API
-#undef ESPI_ONE
-#undef ESPI_V
-#undef ESPI_W
-#undef ESPI_ONE_AT_ROOT
-#undef ESPI_V_AT_ROOT
-#undef ESPI_SEND
-#undef ESPI_RECV
-#undef ESPI_BOTH_WAYS
-#undef ESPI_TARGET
+#include "typed_end.h"
 
 /* ---- note_NAME: see pending.h, which does the same for calls that the core sees ---- */
 #define ESPI_ANSWER(source, tag)                                                                                     \
@@ -196,16 +160,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
         atomic_store_explicit(&espi_hot.pending[at], 1, memory_order_relaxed);                                       \
     }
 #include "api.def"
-#undef ESPI_API
-#undef ESPI_ONE
-#undef ESPI_V
-#undef ESPI_W
-#undef ESPI_ONE_AT_ROOT
-#undef ESPI_V_AT_ROOT
-#undef ESPI_SEND
-#undef ESPI_RECV
-#undef ESPI_BOTH_WAYS
-#undef ESPI_TARGET
+#include "typed_end.h"
 
 /* ---- which calls are short, by the way of their row; these see an entry's variables ---- */
 

@@ -120,7 +120,7 @@ nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(mine->stats, fn);                                                                            \
         const struct espi_row *row = &espi_rows[fn];                                                                 \
-        if (nothing_to_do(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))              \
+        if (nothing_to_do(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))                  \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \

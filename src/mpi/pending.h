@@ -25,8 +25,8 @@ static inline atomic_uchar *espi_pending_place(MPI_Comm comm, int rank)
 }
 
 /* Notes a call of kind ESPI_LEAVES, before it is made (wrappers/short.h does it for the calls that stay in the stub).
-   `comm`: position of the communicator. On every message's way,
-   so it is made for `typed` and `kind` that the compiler knows. */
+   `comm`: position of the communicator. On every message's way, so it is made for `typed` and `kind` that the
+   compiler knows. */
 static inline __attribute__((always_inline)) void espi_pending_note(const struct espi_typed *typed, unsigned kind,
                                                                     int comm, const espi_word *args)
 {

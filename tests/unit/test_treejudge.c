@@ -94,12 +94,14 @@ END_TEST
 START_TEST(exact_times)
 {
     static const struct {
-        double library, tree;
+        double mean[2]; /* of the library's call, and of the tree */
         int wins, within;
-    } cases[] = {{516, 22, 1, 20}, {100, 96, 1, 20}, {100, 99, 0, 40}, {100, 100, 0, 40}, {100, 180, 0, 20}};
+    } cases[] = {
+        {{516, 22}, 1, 20}, {{100, 96}, 1, 20}, {{100, 99}, 0, 40}, {{100, 100}, 0, 40}, {{100, 180}, 0, 20},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct espi_treejudge judge;
-        struct world w = {.mean = {cases[i].library, cases[i].tree}};
+        struct world w = {.mean = {cases[i].mean[0], cases[i].mean[1]}};
         struct espi_judge_lease lease = begin(&judge, 2);
         int calls = 0;
         for (; !espi_treejudge_settled(&judge); calls += (int)lease.length, lease = play(&judge, &w, lease, 1))
