@@ -114,27 +114,34 @@ void espi_settings_defaults(struct espi_settings *settings)
         espi_settings_set(settings, (enum espi_setting)i, espi_setting_table[i].default_text);
 }
 
-static void warn_wrong(const struct espi_setting_info *info, const char *value, espi_settings_warn warn,
-                       void *context)
+const char *espi_settings_expected(enum espi_setting which, char *buf, size_t size)
 {
-    char message[768];
-    char expected[160];
+    const struct espi_setting_info *info = &espi_setting_table[which];
 
     switch (info->kind) {
     case ESPI_SETTING_NUMBER: {
         size_t least = strcspn(info->allowed, ".");
-        snprintf(expected, sizeof expected, "a whole number from %.*s to %s", (int)least, info->allowed,
-                 info->allowed + least + 2);
+        snprintf(buf, size, "a whole number from %.*s to %s", (int)least, info->allowed, info->allowed + least + 2);
         break;
     }
     case ESPI_SETTING_TEXT_VALUE:
-        snprintf(expected, sizeof expected, "%s of at most %d bytes", info->allowed, ESPI_SETTING_TEXT - 1);
+        snprintf(buf, size, "%s of at most %d bytes", info->allowed, ESPI_SETTING_TEXT - 1);
         break;
     default:
-        snprintf(expected, sizeof expected, "one of %s", info->allowed);
+        snprintf(buf, size, "one of %s", info->allowed);
     }
+    return buf;
+}
+
+static void warn_wrong(enum espi_setting which, const char *value, espi_settings_warn warn, void *context)
+{
+    const struct espi_setting_info *info = &espi_setting_table[which];
+    char message[768];
+    char expected[ESPI_SETTING_EXPECTED];
+
     snprintf(message, sizeof message, "%s has the value '%.80s%s'; expected %s; the default '%s' is used",
-             info->variable, value, strlen(value) > 80 ? "..." : "", expected, info->default_text);
+             info->variable, value, strlen(value) > 80 ? "..." : "",
+             espi_settings_expected(which, expected, sizeof expected), info->default_text);
     warn(context, message);
 }
 
@@ -152,7 +159,7 @@ void espi_settings_load(struct espi_settings *settings, espi_settings_get get, v
         } else {
             settings->source[i] = ESPI_FROM_DEFAULT_WRONG;
             if (warn != NULL)
-                warn_wrong(info, text, warn, warn_context);
+                warn_wrong((enum espi_setting)i, text, warn, warn_context);
         }
     }
 }
@@ -182,11 +189,11 @@ static size_t distance(const char *a, size_t a_len, const char *b)
     return row[b_len];
 }
 
-static void warn_unknown(const char *name, size_t len, espi_settings_warn warn, void *context)
+const char *espi_settings_nearest(const char *name, size_t len)
 {
-    char message[512];
     const char *near = NULL;
-    size_t least = (len - strlen("ESPALIER")) / 3 + 1; /* further away is no help */
+    size_t prefix = strlen("ESPALIER");
+    size_t least = (len > prefix ? len - prefix : 0) / 3 + 1; /* further away is no help */
     for (int i = 0; i < ESPI_SETTING_COUNT; i++) {
         size_t d = distance(name, len, espi_setting_table[i].variable);
         if (d < least) {
@@ -194,6 +201,13 @@ static void warn_unknown(const char *name, size_t len, espi_settings_warn warn, 
             near = espi_setting_table[i].variable;
         }
     }
+    return near;
+}
+
+static void warn_unknown(const char *name, size_t len, espi_settings_warn warn, void *context)
+{
+    char message[512];
+    const char *near = espi_settings_nearest(name, len);
     snprintf(message, sizeof message, "unknown setting %.*s is ignored%s%s%s", len > 200 ? 200 : (int)len, name,
              near ? " (did you mean " : "", near ? near : "", near ? "?)" : " ('espalier settings' lists them)");
     warn(context, message);

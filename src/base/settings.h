@@ -76,6 +76,14 @@ espi_status espi_settings_set(struct espi_settings *settings, enum espi_setting 
 /* The row of a variable; ESPI_SETTING_COUNT when there is none. */
 enum espi_setting espi_settings_find(const char *variable);
 
+/* The variable nearest to a misspelt name; NULL when none is near. */
+const char *espi_settings_nearest(const char *name, size_t len);
+
+/* What a value must be, to stand after "expected": "one of off|auto", "a whole number from 0 to 9". buf is
+   returned. */
+#define ESPI_SETTING_EXPECTED 160
+const char *espi_settings_expected(enum espi_setting which, char *buf, size_t size);
+
 /* The value as it would be written in the environment; returns its length as snprintf. */
 size_t espi_settings_value(const struct espi_settings *settings, enum espi_setting which, char *buf, size_t size);
 

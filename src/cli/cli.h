@@ -22,7 +22,7 @@ struct cli_spec {
     const char *command;               /* "tree" */
     const char *operands;              /* "[FILE]" */
     const char *summary;               /* one sentence, from commands.def */
-    const struct cli_option *options;  /* --help is added */
+    const struct cli_option *options;  /* --help and -h are added */
     const char *notes;                 /* text below the options; may be NULL */
     bool stop_at_operand;              /* the first operand ends the options (run) */
 };
@@ -72,6 +72,10 @@ const char *cli_bytes(char *buf, size_t size, double bytes);
 bool cli_library_folder(char *buf, size_t size);
 /* The path of a program that belongs to Espalier but is not in PATH; found in the same way. */
 bool cli_helper_program(const char *name, char *buf, size_t size);
+/* The program that a shell would find in PATH, or `name` itself when it has a slash. false: there is none. */
+bool cli_find_program(const char *name, char *buf, size_t size);
+/* Says that PATH has no such program, and where there is one of the name in this folder. Returns CLI_FAILURE. */
+int cli_program_missing(const char *name);
 #define CLI_CALIBRATE "espalier-calibrate"
 #define CLI_STUB "libespalier.so"
 #define CLI_CORE "libespalier-core.so"

@@ -178,7 +178,7 @@ static int carry_out(struct request *request)
         return code;
     request->problem.size = size;
     if (request->root >= request->problem.p)
-        code = cli_usage("--root: expected best or a rank below %d, found %" PRId64, request->problem.p,
+        code = cli_usage("--root: expected best or a rank from 0 to %d, found %" PRId64, request->problem.p - 1,
                          request->root);
     request->problem.root = (int)request->root;
     if (code == CLI_OK && request->format == FORMAT_TSV)
@@ -250,6 +250,17 @@ static int take_choice(const char *option, const char *value, const char *const 
     return cli_usage("%s: expected %s, found '%s'", option, all, value);
 }
 
+/* The names come from the table, so that none is missing. */
+static int wrong_dist(const char *value)
+{
+    char all[256] = "";
+    for (int d = 0; d < ESPI_DISTS; d++) {
+        strncat(all, d == 0 ? "" : d + 1 < ESPI_DISTS ? ", " : " or ", sizeof all - strlen(all) - 1);
+        strncat(all, espi_commtree_dist_name((enum espi_commtree_dist)d), sizeof all - strlen(all) - 1);
+    }
+    return cli_usage("--dist: expected %s, found '%s'", all, value);
+}
+
 static int take_option(struct request *request, int option, const char *value)
 {
     static const char *const ops[] = {"gather", "scatter", NULL};
@@ -263,8 +274,7 @@ static int take_option(struct request *request, int option, const char *value)
         return CLI_OK;
     case OPTION_DIST:
         request->have_dist = espi_commtree_dist_parse(value, &request->dist);
-        return request->have_dist ? CLI_OK
-                                  : cli_usage("--dist: expected a distribution of --help, found '%s'", value);
+        return request->have_dist ? CLI_OK : wrong_dist(value);
     case OPTION_P:
         request->have_p = true;
         return take_whole("-p", value, 1, 100000000, &request->p);
@@ -292,7 +302,12 @@ static int take_option(struct request *request, int option, const char *value)
         return CLI_OK;
     case OPTION_ROOT:
         request->root = ESPI_COMMTREE_BEST;
-        return strcmp(value, "best") == 0 ? CLI_OK : take_whole("--root", value, 0, INT32_MAX - 1, &request->root);
+        if (strcmp(value, "best") == 0 || (espi_whole_parse(value, strlen(value), &request->root) &&
+                                           request->root >= 0 && request->root < INT32_MAX))
+            return CLI_OK;
+        return cli_usage("--root: expected best or a rank (a whole number from 0, below the number of ranks), found "
+                         "'%s'",
+                         value);
     case OPTION_ALGORITHM:
         return take_algorithms(request, value);
     case OPTION_OP:

@@ -30,25 +30,6 @@ static bool show_library(const char *folder, const char *name, const char *what)
     return found;
 }
 
-/* The program that PATH gives, as a shell would find it. */
-static bool find_program(const char *name, char *out, size_t size)
-{
-    const char *path = getenv("PATH");
-    if (strchr(name, '/') != NULL) {
-        snprintf(out, size, "%s", name);
-        return true;
-    }
-    for (path = path != NULL ? path : "/usr/bin:/bin"; *path != '\0';) {
-        size_t len = strcspn(path, ":");
-        snprintf(out, size, "%.*s%s%s", (int)len, path, len > 0 ? "/" : "", name);
-        if (access(out, X_OK) == 0)
-            return true;
-        path += len;
-        path += *path != '\0';
-    }
-    return false;
-}
-
 static bool is_mpi(const char *library)
 {
     return strncmp(library, "libmpi", 6) == 0 && strncmp(library, "libmpi_", 7) != 0 &&
@@ -167,9 +148,8 @@ int espi_cli_info(int argc, char **argv)
         return CLI_OK;
 
     struct cli_elf elf;
-    if (!find_program(program, path, sizeof path)) {
-        return cli_fail("%s: not found in PATH", program);
-    }
+    if (!cli_find_program(program, path, sizeof path))
+        return cli_program_missing(program);
     printf("program      %s\n", path);
     if (!cli_elf_read(path, &elf))
         return CLI_FAILURE;

@@ -20,9 +20,9 @@ static void help(void)
     printf("Usage: espalier COMMAND [OPTION...] [OPERAND...]\n\n"
            "Makes unmodified MPI programs describe their data better. Commands:\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-    printf("\n  --help     this text; after a command: its options\n"
-           "  --version  the version of Espalier and of the MPI library it is built for\n\n"
+        printf("  %-11s %s\n", commands[i].name, commands[i].summary);
+    printf("\n  --help, -h  this text; after a command: its options\n"
+           "  --version   the version of Espalier and of the MPI library it is built for\n\n"
            "Start a program:  mpiexec -n 4 espalier run ./program\n"
            "Exit codes: 0 success, 1 failure, 2 wrong usage; `run` ends as the program does.\n");
 }
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 {
     if (argc < 2)
         return cli_usage("expected a command");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         help();
         return finish(CLI_OK);
     }

@@ -42,7 +42,7 @@ static void print_option(const struct cli_option *option)
 
 static void print_help(const struct cli_spec *spec)
 {
-    static const struct cli_option help = {"--help", NULL, "print this text"};
+    static const struct cli_option help = {"--help, -h", NULL, "print this text"};
     printf("Usage: espalier %s [OPTION...]%s%s\n\n", spec->command, spec->operands[0] != '\0' ? " " : "",
            spec->operands);
     print_wrapped(spec->summary, 0);
@@ -71,7 +71,7 @@ int cli_next(struct cli_args *args)
         args->only_operands = true;
         return cli_next(args);
     }
-    if (strcmp(text, "--help") == 0) {
+    if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
         print_help(args->spec);
         return CLI_NEXT_HELP;
     }

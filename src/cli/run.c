@@ -34,12 +34,17 @@ static int set(const char *variable, const char *value)
 {
     struct espi_settings settings;
     enum espi_setting which = espi_settings_find(variable);
+    char expected[ESPI_SETTING_EXPECTED];
 
-    if (which == ESPI_SETTING_COUNT)
-        return cli_usage("--set: unknown setting '%s'; 'espalier settings' lists them", variable);
+    if (which == ESPI_SETTING_COUNT) {
+        const char *near = espi_settings_nearest(variable, strlen(variable));
+        return near != NULL ? cli_usage("--set: unknown setting '%s'; did you mean %s?", variable, near)
+                            : cli_usage("--set: unknown setting '%s'; 'espalier settings' lists them", variable);
+    }
     espi_settings_defaults(&settings);
     if (espi_settings_set(&settings, which, value) != ESPI_OK)
-        return cli_usage("--set: %s=%s: expected %s", variable, value, espi_setting_table[which].allowed);
+        return cli_usage("--set: %s=%s: expected %s", variable, value,
+                         espi_settings_expected(which, expected, sizeof expected));
     if (setenv(variable, value, 1) != 0)
         return cli_fail("%s: %s", variable, strerror(errno));
     return CLI_OK;
@@ -140,6 +145,10 @@ int espi_cli_run(int argc, char **argv)
         return code;
     execvp(program[0], program);
     int error = errno;
-    cli_fail("%s: %s", program[0], strerror(error));
+    char path[PATH_MAX]; /* a program that is there may lack its interpreter */
+    if (error == ENOENT && !cli_find_program(program[0], path, sizeof path))
+        cli_program_missing(program[0]);
+    else
+        cli_fail("%s: %s", program[0], strerror(error));
     return error == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN;
 }

@@ -32,14 +32,15 @@ static const struct cli_spec spec = {
                "line, in order: \"DISPLACEMENT [TYPE]\"; # begins a comment.",
     .options =
         (const struct cli_option[]){
-            {"--cost", NULL, "print the cost only"},
+            {"--cost", NULL, "print the cost only, whatever --format says"},
             {"--set", "NAME", "constructors that may be used: basic (leaf, vec, idx, struc), mpi (and idxbuc; the "
                               "default) or extended (and bucket, which MPI does not have)"},
             {"--unit", "N", "displacements count N bytes (default 1)"},
             {"--base", "TYPE", "type of lines that name none (default MPI_BYTE)"},
             {"--costs", "K=V,..", "words per node: leaf vec idx idx_each idxbuc idxbuc_each struc struc_each bucket "
                                   "bucket_each"},
-            {"--from-tree", "TREE", "take the type map from a tree in text form instead of FILE"},
+            {"--from-tree", "TREE", "take the type map from a tree in text form instead of FILE; - is standard "
+                                    "input"},
             {"--onto", "FILE", "one tree over pairs of displacements that copies data of the layout onto the layout "
                                "in this file"},
             {"--format", "FORMAT", "text (the default), json, or a picture: dot (for Graphviz) or svg"},
@@ -62,6 +63,7 @@ struct request {
     struct espi_reconstruct_options options;
     struct cli_map_form form;
     const char *file, *from_tree, *onto;
+    const char *line_option; /* an option for lines of type maps that was given */
     bool cost_only;
     enum format format;
 };
@@ -210,27 +212,43 @@ static int carry_out_onto(const struct request *request, struct espi_arena *aren
     return code;
 }
 
+/* The tree of --from-tree; CLI_OK or the exit code. */
+static int read_tree(const char *from_tree, struct espi_arena *arena, const struct espi_node **tree)
+{
+    bool standard = strcmp(from_tree, "-") == 0;
+    struct cli_text text = {.data = (char *)from_tree, .len = strlen(from_tree)};
+    struct espi_parse_error error;
+
+    if (standard && !cli_read_text("-", &text))
+        return CLI_FAILURE;
+    espi_status status = espi_parse(arena, text.data, text.len, tree, &error);
+    if (standard)
+        free(text.data);
+    if (status == ESPI_OK)
+        return CLI_OK;
+    if (status == ESPI_ERR_MEMORY)
+        return cli_fail("no memory");
+    return cli_fail("%s:%zu:%zu: %s", standard ? "standard input" : "tree", error.line, error.column, error.text);
+}
+
 static int carry_out(const struct request *request)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_typemap map = ESPI_TYPEMAP_INIT;
     struct espi_reconstruction result;
-    struct espi_parse_error error;
     const struct espi_node *input;
     espi_status status = ESPI_OK;
     int code = CLI_OK;
 
     if (request->from_tree != NULL) {
-        status = espi_parse(&arena, request->from_tree, strlen(request->from_tree), &input, &error);
-        if (status == ESPI_OK && request->onto != NULL) {
+        code = read_tree(request->from_tree, &arena, &input);
+        if (code == CLI_OK && request->onto != NULL) {
             status = espi_flatten(input, 0, FLATTEN_LIMIT, &map);
             if (status == ESPI_ERR_LIMIT)
                 code = cli_fail("the tree has %" PRId64 " entries; --onto takes at most %d", input->entries,
                                 FLATTEN_LIMIT);
-        } else if (status == ESPI_OK)
+        } else if (code == CLI_OK)
             status = espi_normalize(&arena, input, &request->options, &result);
-        else if (status != ESPI_ERR_MEMORY)
-            code = cli_fail("tree:%zu:%zu: %s", error.line, error.column, error.text);
     } else {
         code = cli_read_map(request->file, &request->form, &map);
         if (code == CLI_OK && request->onto == NULL)
@@ -273,16 +291,20 @@ static int take_option(struct request *request, int option, const char *value)
     case OPTION_UNIT:
         if (!espi_whole_parse(value, strlen(value), &request->form.unit) || request->form.unit <= 0)
             return cli_usage("--unit: expected a whole number above 0, found '%s'", value);
+        request->line_option = "--unit";
         break;
     case OPTION_BASE:
         request->form.base = espi_base_find(value, strlen(value));
         if (request->form.base == ESPI_BASE_NONE)
             return cli_usage("--base: expected a predefined MPI datatype (MPI_DOUBLE, say), found '%s'", value);
+        request->line_option = "--base";
         break;
     case OPTION_COSTS:
         if (espi_costs_parse(value, &request->options.costs, &where) != ESPI_OK)
-            return cli_usage("--costs: expected K=V,.. (V not negative), found '%s' at byte %zu", value + where,
-                             where + 1);
+            return cli_usage("--costs: expected K=V,.. with keys leaf, vec, idx, idx_each, idxbuc, idxbuc_each, "
+                             "struc, struc_each, bucket, bucket_each and whole numbers from 0 to %" PRId64
+                             ", found '%s' at byte %zu",
+                             ESPI_COST_MAX, value + where, where + 1);
         break;
     case OPTION_FROM_TREE:
         request->from_tree = value;
@@ -324,10 +346,14 @@ int espi_cli_tree(int argc, char **argv)
     }
     if (request.from_tree != NULL && request.file != NULL)
         return cli_usage("expected a file or --from-tree, found both");
+    if (request.from_tree != NULL && request.onto == NULL && request.line_option != NULL)
+        return cli_usage("%s: it is for lines of a type map; the tree of --from-tree has its own displacements and "
+                         "types",
+                         request.line_option);
     if (request.file == NULL)
         request.file = "-";
-    if (request.onto != NULL && request.from_tree == NULL && strcmp(request.onto, request.file) == 0 &&
-        strcmp(request.file, "-") == 0)
+    if (request.onto != NULL && strcmp(request.onto, "-") == 0 &&
+        strcmp(request.from_tree != NULL ? request.from_tree : request.file, "-") == 0)
         return cli_usage("--onto: expected one of the two layouts in a file, found both on standard input");
     return carry_out(&request);
 }

@@ -1,7 +1,9 @@
 /* Where libespalier.so and the core stand, and programs that `espalier` becomes. */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -52,4 +54,37 @@ bool cli_helper_program(const char *name, char *buf, size_t size)
     size_t len = strlen(buf);
     snprintf(buf + len, size - len, "/%s", name);
     return found;
+}
+
+static bool is_executable(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+bool cli_find_program(const char *name, char *buf, size_t size)
+{
+    const char *path = getenv("PATH");
+    if (strchr(name, '/') != NULL) {
+        snprintf(buf, size, "%s", name);
+        return true;
+    }
+    for (path = path != NULL ? path : "/usr/bin:/bin"; *path != '\0';) {
+        size_t len = strcspn(path, ":");
+        snprintf(buf, size, "%.*s%s%s", (int)len, path, len > 0 ? "/" : "", name);
+        if (is_executable(buf))
+            return true;
+        path += len;
+        path += *path != '\0';
+    }
+    return false;
+}
+
+int cli_program_missing(const char *name)
+{
+    char here[PATH_MAX];
+    snprintf(here, sizeof here, "./%s", name);
+    if (strchr(name, '/') == NULL && is_executable(here))
+        return cli_fail("%s: not found in PATH; did you mean %s?", name, here);
+    return cli_fail("%s: not found in PATH", name);
 }

@@ -1,0 +1,1 @@
+espalier gather --dist same -p 4 --root first

@@ -1,0 +1,1 @@
+espalier settings -h; espalier -h | head -1

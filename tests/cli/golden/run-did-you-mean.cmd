@@ -1,0 +1,1 @@
+printf "#!/bin/sh\n" >prog; chmod +x prog; PATH=$(dirname $(command -v espalier)) espalier run prog

@@ -1,0 +1,1 @@
+printf "#!/no/such/sh\n" >prog; chmod +x prog; PATH=$PATH:. espalier run prog

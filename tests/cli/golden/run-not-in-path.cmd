@@ -1,0 +1,1 @@
+mkdir prog; PATH=$(dirname $(command -v espalier)) espalier run prog

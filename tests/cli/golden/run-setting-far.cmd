@@ -1,0 +1,1 @@
+espalier run --set ESPALIER_UNHEARD_OF=off true

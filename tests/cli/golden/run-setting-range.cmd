@@ -1,0 +1,1 @@
+espalier run --set ESPALIER_BUDGET_MS=-1 true

@@ -1,0 +1,1 @@
+espalier tree --from-tree 'leaf(MPI_INT)' --base MPI_INT

@@ -1,0 +1,1 @@
+espalier tree --unit 8 --from-tree 'leaf(MPI_INT)'

@@ -1,0 +1,1 @@
+espalier tree --from-tree - --onto - </dev/null
