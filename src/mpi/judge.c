@@ -295,8 +295,9 @@ static void keep(struct judging *g, struct candidates *c, const int win[ESPI_PUR
             g->reason = ESPI_COUNT_plan_unsupported;
             continue;
         }
+        if (p == 0 || g->j->better[0] != c->list[win[p]].type) /* else one type serves both */
+            g->j->types += c->types[win[p]];
         g->j->better[p] = c->list[win[p]].type;
-        g->j->types += c->types[win[p]];
     }
     for (p = 1; p < c->n; p++)
         if (c->list[p].type == g->j->better[ESPI_WHOLE] || c->list[p].type == g->j->better[ESPI_PARTS])

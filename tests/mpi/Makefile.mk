@@ -2,7 +2,7 @@
 
 # Tests of the decoder, the emitter and what is above them, linked to MPI directly; they run as one process each.
 if HAVE_CHECK
-ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_uses %D%/types_measure %D%/lease_sizes
+ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_uses %D%/types_measure %D%/types_judge %D%/lease_sizes
 check_PROGRAMS += $(ESPI_TYPES_TESTS)
 TESTS += $(ESPI_TYPES_TESTS)
 ESPI_TYPES_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
@@ -34,6 +34,13 @@ ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c 
 %C%_types_measure_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
 %C%_types_measure_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_measure_LDADD = $(ESPI_TYPES_LIBS)
+
+# With a stand-in for measure.c.
+%C%_types_judge_SOURCES = %D%/types_judge.c %D%/types_judge.h %D%/types_judge_kept.c %D%/types_judge_slice.c \
+	%D%/types_stand.c %D%/types_stand.h $(ESPI_TYPES_FILES) src/mpi/judge.c src/mpi/variants.c src/mpi/budget.c
+%C%_types_judge_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
+%C%_types_judge_CFLAGS = $(ESPI_TYPES_CFLAGS)
+%C%_types_judge_LDADD = $(ESPI_TYPES_LIBS)
 
 %C%_lease_sizes_SOURCES = %D%/lease_sizes.c $(ESPI_TYPES_FILES) src/mpi/lease.c src/mpi/treejudge.c src/mpi/treeplan.c
 %C%_lease_sizes_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
