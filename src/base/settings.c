@@ -145,6 +145,31 @@ static void warn_wrong(enum espi_setting which, const char *value, espi_settings
     warn(context, message);
 }
 
+size_t espi_settings_run_word(enum espi_setting which, const char *value, char *buf, size_t size)
+{
+    uint32_t hash = 2166136261; /* FNV-1a */
+
+    for (; *value != '\0'; value++)
+        hash = (hash ^ (unsigned char)*value) * 16777619;
+    return (size_t)snprintf(buf, size, "%s:%08" PRIx32, espi_setting_table[which].variable, hash);
+}
+
+/* Whether `words`, which may be NULL, has the word for the value of this setting. */
+static bool is_from_run(const struct espi_settings *settings, enum espi_setting which, const char *words)
+{
+    char value[ESPI_SETTING_TEXT], word[128];
+    size_t len;
+
+    if (words == NULL)
+        return false;
+    espi_settings_value(settings, which, value, sizeof value);
+    len = espi_settings_run_word(which, value, word, sizeof word);
+    for (; *words != '\0'; words += words[strcspn(words, " ")] == ' ' ? strcspn(words, " ") + 1 : strlen(words))
+        if (strcspn(words, " ") == len && memcmp(words, word, len) == 0)
+            return true;
+    return false;
+}
+
 void espi_settings_load(struct espi_settings *settings, espi_settings_get get, void *get_context,
                         espi_settings_warn warn, void *warn_context)
 {
@@ -155,7 +180,8 @@ void espi_settings_load(struct espi_settings *settings, espi_settings_get get, v
         if (text == NULL || *text == '\0')
             continue;
         if (espi_settings_set(settings, (enum espi_setting)i, text) == ESPI_OK) {
-            settings->source[i] = ESPI_FROM_ENVIRONMENT;
+            bool run = is_from_run(settings, (enum espi_setting)i, get(get_context, ESPI_SETTINGS_RUN));
+            settings->source[i] = run ? ESPI_FROM_RUN : ESPI_FROM_ENVIRONMENT;
         } else {
             settings->source[i] = ESPI_FROM_DEFAULT_WRONG;
             if (warn != NULL)
@@ -230,6 +256,7 @@ size_t espi_settings_unknown(char *const *environment, espi_settings_warn warn, 
             const char *variable = espi_setting_table[i].variable;
             known = strlen(variable) == len && memcmp(variable, name, len) == 0;
         }
+        known = known || (len == strlen(ESPI_SETTINGS_RUN) && memcmp(name, ESPI_SETTINGS_RUN, len) == 0);
         for (char *const *earlier = environment; earlier != entry && !known && !named; earlier++)
             named = strncmp(*earlier, name, len) == 0 && (*earlier)[len] == '=';
         if (known || named)
@@ -308,6 +335,8 @@ const char *espi_source_text(enum espi_source source)
         return "default (the value given is not allowed)";
     case ESPI_FROM_RANK0:
         return "rank 0";
+    case ESPI_FROM_RUN:
+        return "option of espalier run";
     }
     return "unknown";
 }

@@ -28,7 +28,8 @@ enum espi_source {
     ESPI_FROM_DEFAULT,
     ESPI_FROM_ENVIRONMENT,
     ESPI_FROM_DEFAULT_WRONG, /* the environment holds a value that is not allowed; the default stands */
-    ESPI_FROM_RANK0          /* differs on rank 0, whose value holds */
+    ESPI_FROM_RANK0,         /* differs on rank 0, whose value holds */
+    ESPI_FROM_RUN            /* an option of `espalier run`, which put it into the environment */
 };
 
 struct espi_settings {
@@ -72,6 +73,12 @@ void espi_settings_load_process(struct espi_settings *settings, bool speak);
 
 /* Sets one field from text as if it stood in the environment. ESPI_ERR_SYNTAX leaves the settings as they were. */
 espi_status espi_settings_set(struct espi_settings *settings, enum espi_setting which, const char *text);
+
+/* `espalier run` puts what its options say into the environment, and lists it in this variable, so that it can be
+   told from what was there: words NAME:HASH of value. */
+#define ESPI_SETTINGS_RUN "ESPALIER_RUN_OPTIONS"
+/* Such a word for a value in its canonical form (espi_settings_value); returns its length as snprintf. */
+size_t espi_settings_run_word(enum espi_setting which, const char *value, char *buf, size_t size);
 
 /* The row of a variable; ESPI_SETTING_COUNT when there is none. */
 enum espi_setting espi_settings_find(const char *variable);

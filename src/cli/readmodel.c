@@ -1,7 +1,9 @@
 #include "cli/readmodel.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -28,4 +30,29 @@ int cli_read_model(const char *file, const char *level, struct espi_commtree_mod
         return cli_fail("%s: has no constants for the level %s", shown, espi_level_name(wanted));
     *model = models.level[wanted];
     return CLI_OK;
+}
+
+int cli_check_model(const char *file)
+{
+    struct espi_level_models models;
+    struct espi_modelfile_error error;
+    struct cli_text text;
+    struct stat status;
+
+    if (stat(file, &status) != 0)
+        return cli_fail("ESPALIER_MODEL: %s: %s", file, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return cli_fail("ESPALIER_MODEL: %s: expected a file, found a folder", file);
+    if (!S_ISREG(status.st_mode))
+        return CLI_OK;
+    if (status.st_size >= ESPI_MODELFILE_MOST)
+        return cli_fail("ESPALIER_MODEL: %s: expected a file of less than %d KiB", file, ESPI_MODELFILE_MOST / 1024);
+    if (!cli_read_text(strcmp(file, "-") == 0 ? "./-" : file, &text))
+        return CLI_FAILURE;
+    espi_status parsed = espi_modelfile_parse(text.data, text.len, &models, &error);
+    free(text.data);
+    if (parsed == ESPI_OK)
+        return CLI_OK;
+    return error.line > 0 ? cli_fail("ESPALIER_MODEL: %s:%d: %s", file, error.line, error.what)
+                          : cli_fail("ESPALIER_MODEL: %s: %s", file, error.what);
 }

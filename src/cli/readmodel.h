@@ -8,4 +8,8 @@
    model file. Returns an exit code; the error was printed. */
 int cli_read_model(const char *file, const char *level, struct espi_commtree_model *model);
 
+/* Whether the file of ESPALIER_MODEL is one; said where it is not. Only a regular file is read: what a pipe holds is
+   for the program. CLI_OK or CLI_FAILURE. */
+int cli_check_model(const char *file);
+
 #endif

@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/settings.h"
 #include "cli/cli.h"
+#include "cli/readmodel.h"
 
 enum { OPTION_STATS, OPTION_SUMMARY, OPTION_SET };
 
@@ -29,12 +31,30 @@ static const struct cli_spec spec = {
     .stop_at_operand = true,
 };
 
+/* Lists a value that an option has set, for whoever asks where settings come from. */
+static int note_option(enum espi_setting which, const char *value)
+{
+    const char *old = getenv(ESPI_SETTINGS_RUN);
+    char word[128];
+
+    espi_settings_run_word(which, value, word, sizeof word);
+    size_t size = (old != NULL ? strlen(old) : 0) + strlen(word) + 2;
+    char *words = malloc(size);
+    if (words == NULL)
+        return cli_fail("no memory");
+    snprintf(words, size, "%s%s%s", old != NULL ? old : "", old != NULL && *old != '\0' ? " " : "", word);
+    int code = setenv(ESPI_SETTINGS_RUN, words, 1) == 0 ? CLI_OK
+                                                        : cli_fail("%s: %s", ESPI_SETTINGS_RUN, strerror(errno));
+    free(words);
+    return code;
+}
+
 /* Puts a checked value into the environment that the program will see. */
 static int set(const char *variable, const char *value)
 {
     struct espi_settings settings;
     enum espi_setting which = espi_settings_find(variable);
-    char expected[ESPI_SETTING_EXPECTED];
+    char expected[ESPI_SETTING_EXPECTED], canonical[ESPI_SETTING_TEXT];
 
     if (which == ESPI_SETTING_COUNT) {
         const char *near = espi_settings_nearest(variable, strlen(variable));
@@ -47,7 +67,8 @@ static int set(const char *variable, const char *value)
                          espi_settings_expected(which, expected, sizeof expected));
     if (setenv(variable, value, 1) != 0)
         return cli_fail("%s: %s", variable, strerror(errno));
-    return CLI_OK;
+    espi_settings_value(&settings, which, canonical, sizeof canonical);
+    return note_option(which, canonical);
 }
 
 static int set_pair(const char *text)
@@ -110,6 +131,42 @@ static int preload(void)
     return code;
 }
 
+static const char *get(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+/* The other ranks of a job wait in MPI_Init for one that ends before it; Hydra ends them when told so. */
+static void end_job(void)
+{
+    static const char abort_job[] = "cmd=abort exitcode=1\n";
+    const char *text = getenv("PMI_FD");
+    int64_t file;
+
+    if (text != NULL && espi_whole_parse(text, strlen(text), &file) && file > STDERR_FILENO && file <= INT_MAX &&
+        write((int)file, abort_job, sizeof abort_job - 1) < 0)
+        return; /* nobody listens */
+}
+
+/* The model file as the program would find it. Only rank 0 reads it; on other hosts there need not be one. */
+static int check_model(void)
+{
+    static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    struct espi_settings settings;
+
+    for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
+        const char *rank = getenv(rank_variables[i]);
+        if (rank != NULL && strcmp(rank, "0") != 0)
+            return CLI_OK;
+    }
+    espi_settings_load(&settings, get, NULL, NULL, NULL);
+    if (!settings.enabled || settings.model[0] == '\0' || cli_check_model(settings.model) == CLI_OK)
+        return CLI_OK;
+    end_job();
+    return CLI_FAILURE;
+}
+
 int espi_cli_run(int argc, char **argv)
 {
     struct cli_args args = cli_args_begin(&spec, argc, argv);
@@ -140,7 +197,9 @@ int espi_cli_run(int argc, char **argv)
         if (code != CLI_OK)
             return code;
     }
-    int code = preload();
+    int code = check_model();
+    if (code == CLI_OK)
+        code = preload();
     if (code != CLI_OK)
         return code;
     execvp(program[0], program);

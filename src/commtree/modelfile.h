@@ -29,6 +29,8 @@ struct espi_level_models {
 const char *espi_level_name(enum espi_level level);
 bool espi_level_parse(const char *name, enum espi_level *level);
 
+#define ESPI_MODELFILE_MOST 65536 /* a model file has fewer bytes */
+
 struct espi_modelfile_error {
     int line; /* 0: the file as a whole */
     char what[160];

@@ -13,7 +13,6 @@
 #include "mpi/tree_cache.h"
 #include "mpi/tree_measure.h"
 
-#define FILE_MOST 65536 /* bytes of a model file */
 #define PAIRS 2         /* that are measured of a level */
 
 /* A few milliseconds for a pair, unless its messages are slower than that. */
@@ -41,13 +40,13 @@ static void read_file(const char *path, struct espi_level_models *models)
     /* A pipe without a writer must not stop the run. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
-    char *text = file ? malloc(FILE_MOST) : NULL;
-    size_t len = text ? fread(text, 1, FILE_MOST, file) : 0;
+    char *text = file ? malloc(ESPI_MODELFILE_MOST) : NULL;
+    size_t len = text ? fread(text, 1, ESPI_MODELFILE_MOST, file) : 0;
     memset(models, 0, sizeof *models);
     if (!text || ferror(file)) {
         espi_log(ESPI_LOG_WARN, "cannot read the model %s: %s; measured instead", path, strerror(errno));
-    } else if (len == FILE_MOST || espi_modelfile_parse(text, len, models, &error) != ESPI_OK) {
-        if (len == FILE_MOST)
+    } else if (len == ESPI_MODELFILE_MOST || espi_modelfile_parse(text, len, models, &error) != ESPI_OK) {
+        if (len == ESPI_MODELFILE_MOST)
             error = (struct espi_modelfile_error){0, "expected a file of less than 64 KiB"};
         if (error.line)
             espi_log(ESPI_LOG_WARN, "%s:%d: %s; measured instead", path, error.line, error.what);

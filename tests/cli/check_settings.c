@@ -88,6 +88,39 @@ START_TEST(values_count_not_presence)
 }
 END_TEST
 
+/* What `espalier run` lists is told from what was there, as long as it was not changed since. */
+START_TEST(options_of_run_are_told_apart)
+{
+    char words[256];
+    size_t at = espi_settings_run_word(ESPI_SETTING_stats, "a b", words, sizeof words);
+    words[at++] = ' ';
+    at += espi_settings_run_word(ESPI_SETTING_summary, "1", words + at, sizeof words - at);
+    words[at++] = ' ';
+    at += espi_settings_run_word(ESPI_SETTING_budget_ms, "7", words + at, sizeof words - at);
+    struct environment env = {{"ESPALIER_STATS", "ESPALIER_SUMMARY", "ESPALIER_BUDGET_MS", "ESPALIER_LOG",
+                               ESPI_SETTINGS_RUN}, {"a b", "0", "007", "info", words}, 5};
+    struct espi_settings s;
+    espi_settings_load(&s, get, &env, NULL, NULL);
+    ck_assert_int_eq(s.source[ESPI_SETTING_stats], ESPI_FROM_RUN);
+    ck_assert_int_eq(s.source[ESPI_SETTING_budget_ms], ESPI_FROM_RUN);
+    ck_assert_int_eq(s.source[ESPI_SETTING_summary], ESPI_FROM_ENVIRONMENT); /* set again since then */
+    ck_assert_int_eq(s.source[ESPI_SETTING_log], ESPI_FROM_ENVIRONMENT);
+    ck_assert_int_eq(s.source[ESPI_SETTING_world], ESPI_FROM_DEFAULT);
+    ck_assert_str_eq(espi_source_text(ESPI_FROM_RUN), "option of espalier run");
+    /* Words that are none. */
+    static const char *const odd[] = {"", " ", "ESPALIER_STATS", "ESPALIER_STATS:", "ESPALIER_STATS:0 ", "  x  "};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        env.value[4] = odd[i];
+        espi_settings_load(&s, get, &env, NULL, NULL);
+        ck_assert_int_eq(s.source[ESPI_SETTING_stats], ESPI_FROM_ENVIRONMENT);
+    }
+    char *names[] = {ESPI_SETTINGS_RUN "=x", ESPI_SETTINGS_RUN "S=x", NULL};
+    struct warnings w = {0};
+    ck_assert_uint_eq(espi_settings_unknown(names, warn, &w), 1);
+    ck_assert_ptr_nonnull(strstr(w.text[0], ESPI_SETTINGS_RUN "S"));
+}
+END_TEST
+
 START_TEST(wrong_values_give_the_default_and_one_warning)
 {
     static const char *const wrong[][2] = {
@@ -194,6 +227,7 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("check_settings", 4, NULL, NULL, defaults_are_the_table, every_choice_reads_back,
-                     values_count_not_presence, wrong_values_give_the_default_and_one_warning,
+                     values_count_not_presence, options_of_run_are_told_apart,
+                     wrong_values_give_the_default_and_one_warning,
                      limits_of_numbers_and_texts, unknown_names_are_named_once, values_of_rank_0_hold);
 }

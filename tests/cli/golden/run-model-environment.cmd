@@ -1,0 +1,1 @@
+printf 'alpha = 1\n' >m; ESPALIER_MODEL=m espalier run echo ran

@@ -1,0 +1,1 @@
+ESPALIER_MODEL=. espalier run echo ran

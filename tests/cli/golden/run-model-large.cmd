@@ -1,0 +1,1 @@
+head -c 65536 /dev/zero >m; ESPALIER_MODEL=m espalier run echo ran

@@ -1,0 +1,1 @@
+espalier run --set ESPALIER_MODEL=nowhere echo ran

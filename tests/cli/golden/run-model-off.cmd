@@ -1,0 +1,1 @@
+ESPALIER=0 ESPALIER_MODEL=nowhere espalier run echo ran

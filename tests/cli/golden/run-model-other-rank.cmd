@@ -1,0 +1,1 @@
+PMI_RANK=3 espalier run --set ESPALIER_MODEL=nowhere echo ran

@@ -1,0 +1,1 @@
+mkfifo m; espalier run --set ESPALIER_MODEL=m echo ran
