@@ -63,6 +63,11 @@ int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct es
     return best;
 }
 
+double espi_fit_gap(int few, double few_time, int many, double many_time)
+{
+    return many_time > few_time ? (many_time - few_time) / (many - few) : 0;
+}
+
 struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, const int64_t *size, const double *time,
                                           double gamma)
 {

@@ -24,6 +24,10 @@ struct espi_line espi_fit_line(int n, const int64_t *size, const double *time);
    of the second line; n, and one line, when there are fewer than six points. */
 int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct espi_line line[2]);
 
+/* What each further message of a burst takes, from the times of a burst of `few` messages and of one of `many` > few;
+   0, which espi_fit_model takes for unknown, where the longer one took no longer. */
+double espi_fit_gap(int few, double few_time, int many, double many_time);
+
 /* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The
    part that messages cannot overlap is alpha, the rest of one_way is latency. A one_way above the time of a larger
    message counts as that. beta: so that the relative errors of

@@ -142,7 +142,7 @@ void espi_link_measure(MPI_Comm comm, int rank, int a, int b, const struct espi_
     times->one_way = rounds_of(comm, first, peer, effort, memory, 1) / 2;
     double few = rounds_of(comm, first, peer, effort, memory, -BURST_SHORT);
     double many = rounds_of(comm, first, peer, effort, memory, -BURST_LONG);
-    times->gap = (many - few) / (BURST_LONG - BURST_SHORT);
+    times->gap = espi_fit_gap(BURST_SHORT, few, BURST_LONG, many);
     for (int i = 0; i < effort->sizes; i++) {
         if (!agree(comm, first, peer, i < 2 || now() - begin < effort->all_seconds))
             return;

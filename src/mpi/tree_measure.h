@@ -23,7 +23,7 @@ struct espi_link_effort {
 
 struct espi_link_times {
     double one_way; /* half the round trip of a byte */
-    double gap;     /* of each further message of a burst */
+    double gap;     /* of each further message of a burst; 0 where none was seen */
     int sizes;      /* measured of effort->size */
     double time[ESPI_LINK_SIZES]; /* one way */
 };

@@ -240,6 +240,14 @@ START_TEST(model)
 }
 END_TEST
 
+START_TEST(gap_of_a_burst)
+{
+    ck_assert_double_eq(espi_fit_gap(4, 10, 36, 74), 2);
+    ck_assert_double_eq(espi_fit_gap(4, 10, 36, 10), 0);
+    ck_assert_double_eq(espi_fit_gap(4, 10, 36, 9), 0); /* disturbed: a message takes no negative time */
+}
+END_TEST
+
 START_TEST(quartile)
 {
     double five[] = {5, 1, 4, 2, 3}, one[] = {7};
@@ -251,5 +259,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-modelfile", 4, NULL, NULL, levels, refused, any_bytes, round_trip, form_of_numbers,
-                     other_locales, lines, two_lines, model, quartile);
+                     other_locales, lines, two_lines, model, gap_of_a_burst, quartile);
 }
