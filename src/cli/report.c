@@ -122,13 +122,13 @@ static void print_measured(const json_t *type)
         int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
         if (b <= 0 || (improved && a <= 0))
             continue;
-        printf("%s%s %s", any ? ", " : "     measured: ", what[i][1], cli_time(before, sizeof before, (double)b));
+        printf("%s%s %s", any ? ", " : improved ? "     measured: " : "     measured as it is: ", what[i][1],
+               cli_time(before, sizeof before, (double)b));
         if (improved)
             printf(" -> %s (%.2fx)", cli_time(after, sizeof after, (double)a), (double)b / (double)a);
         any = true;
     }
-    if (any)
-        printf("\n");
+    printf("%s\n", any ? "" : "     nothing was measured");
 }
 
 static void print_type(size_t index, const json_t *type)
@@ -146,11 +146,12 @@ static void print_type(size_t index, const json_t *type)
            stat_number(type, "entries", NULL, NULL),
            stat_number(type, "entries", NULL, NULL) == 1 ? "entry" : "entries",
            cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
-    print_tree("before", stat_text(type, "before", "(not decoded)"),
+    /* Of a type that was left alone nothing came after. */
+    print_tree(improved ? "before" : "own   ", stat_text(type, "before", "(not decoded)"),
                json_is_integer(cost_before) ? json_integer_value(cost_before) : -1);
     const char *after = stat_text(type, "after", "");
     if (after[0] != '\0' && strcmp(after, stat_text(type, "before", "")) != 0)
-        print_tree("after ", after,
+        print_tree(improved ? "after " : "found ", after,
                    json_is_integer(cost_after) ? json_integer_value(cost_after) : -1);
     if (json_is_string(json_object_get(type, "emission"))) {
         printf("     built as ");
@@ -274,6 +275,14 @@ static size_t sorted_members(json_t *object, struct member **out)
     return n;
 }
 
+const char *report_counter_help(const char *name)
+{
+    for (int k = 0; k < ESPI_COUNTER_COUNT; k++)
+        if (strcmp(espi_counter_table[k].name, name) == 0)
+            return espi_counter_table[k].help;
+    return NULL;
+}
+
 static void print_left_alone(json_t *root)
 {
     struct member *list;
@@ -283,10 +292,7 @@ static void print_left_alone(json_t *root)
     if (n == 0)
         printf("  nothing was\n");
     for (size_t i = 0; i < n; i++) {
-        const char *help = NULL;
-        for (int k = 0; k < ESPI_COUNTER_COUNT; k++)
-            if (strcmp(espi_counter_table[k].name, list[i].name) == 0)
-                help = espi_counter_table[k].help;
+        const char *help = report_counter_help(list[i].name);
         char unit[24];
         snprintf(unit, sizeof unit, "%s", stat_text(list[i].value, "unit", ""));
         size_t length = strlen(unit);

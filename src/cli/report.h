@@ -14,6 +14,8 @@ void report_compare_collectives(const json_t *a, const json_t *b, int64_t top);
 
 /* Text from a file, control bytes shown as '?', at most `width` bytes (0: all) and then "...". */
 void report_print_text(const char *text, size_t width);
+/* What a counter counts, as a phrase; NULL for one that this version does not have. */
+const char *report_counter_help(const char *name);
 void report_print_command(const json_t *root);
 /* The estimated saving of all listed types in ns. */
 double report_saving(const json_t *root);

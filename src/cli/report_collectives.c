@@ -131,7 +131,7 @@ void report_compare_collectives(const json_t *a, const json_t *b, int64_t top)
     int64_t shown = 0;
     if (json_array_size(in_a) + json_array_size(in_b) == 0)
         return;
-    printf("\n  Gathers and scatters (A -> B: what held in the end, measured time of a call)\n");
+    printf("\n  Gathers and scatters (A -> B: what held in the end, and the measured time of a call)\n");
     if (!json_equal(json_object_get(a, "model"), json_object_get(b, "model"))) {
         print_models(a, "  A: ");
         print_models(b, "  B: ");

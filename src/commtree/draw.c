@@ -1,7 +1,9 @@
 /* Pictures of trees. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "commtree/internal.h"
 
 /* Bytes held by each rank's subtree. */
@@ -52,11 +54,22 @@ espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree,
     return ferror(out) ? ESPI_ERR_IO : ESPI_OK;
 }
 
+/* Whole numbers as such, others with ten digits. */
+static const char *time_text(char buf[40], double time)
+{
+    if (fabs(time) < 9e15 && time == floor(time))
+        snprintf(buf, 40, "%.0f", time);
+    else
+        espi_number_format(buf, 40, time, 10);
+    return buf;
+}
+
 espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
                                     const struct espi_commtree_model *model, enum espi_commtree_op op)
 {
     size_t p = (size_t)tree->p;
     bool gather = op == ESPI_COMMTREE_GATHER;
+    char text[2][40];
     double *start = calloc(p, sizeof *start), *finish = calloc(p, sizeof *finish), end = 0;
     int64_t *held = NULL;
     espi_status status = start && finish ? held_bytes(tree, size, &held) : ESPI_ERR_MEMORY;
@@ -70,9 +83,9 @@ espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
         width = 160;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\" "
-            "font-size=\"10\">\n<title>%s rank %d in time %.10g</title>\n"
+            "font-size=\"10\">\n<title>%s rank %d in time %s</title>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-            width, high + 60, gather ? "Gather to" : "Scatter from", tree->root, end);
+            width, high + 60, gather ? "Gather to" : "Scatter from", tree->root, time_text(text[0], end));
     for (int v = 0; v < tree->p; v++) {
         double x = 20 + wide * (v + 0.5), from = 30, to = 30 + high;
         if (tree->parent[v] == ESPI_COMMTREE_ABSENT)
@@ -89,12 +102,13 @@ espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
         double other = 20 + wide * (tree->parent[v] + 0.5);
         fprintf(out,
                 "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#06c\"><title>%d to %d: %" PRId64
-                " bytes, %.10g to %.10g</title></line>\n",
+                " bytes, %s to %s</title></line>\n",
                 gather ? x : other, 30 + scale * start[v], gather ? other : x, 30 + scale * finish[v],
-                gather ? v : tree->parent[v], gather ? tree->parent[v] : v, held[v], start[v], finish[v]);
+                gather ? v : tree->parent[v], gather ? tree->parent[v] : v, held[v], time_text(text[0], start[v]),
+                time_text(text[1], finish[v]));
     }
-    fprintf(out, "<text x=\"20\" y=\"%.0f\">%s rank %d: %.10g</text>\n</svg>\n", high + 50,
-            gather ? "gather to" : "scatter from", tree->root, end);
+    fprintf(out, "<text x=\"20\" y=\"%.0f\">%s rank %d: %s</text>\n</svg>\n", high + 50,
+            gather ? "gather to" : "scatter from", tree->root, time_text(text[0], end));
     status = ferror(out) ? ESPI_ERR_IO : ESPI_OK;
 out:
     free(start);

@@ -55,6 +55,7 @@ struct judging {
     struct espi_type_facts facts;
     struct espi_judgement *j;
     enum espi_counter reason; /* counted when nothing better is kept */
+    espi_status unbuilt;      /* why a variant could not be built; ESPI_OK: all could */
 };
 
 static enum espi_counter reason_of(espi_status status)
@@ -172,14 +173,25 @@ static void gather(struct judging *g, struct candidates *c, const struct espi_de
             ;
         if (k < c->n)
             continue;
-        if (build(tree, own, type, &e) != ESPI_OK)
+        espi_status status = build(tree, own, type, &e);
+        if (status != ESPI_OK) {
+            g->unbuilt = status;
             continue;
+        }
         c->list[c->n].type = e.type;
         c->list[c->n].tree = tree;
         c->tree[c->n] = tree;
         c->recipe[c->n] = &recipes[i];
         c->types[c->n++] = e.types;
     }
+}
+
+/* Whether there is something to measure; if not, notes why. */
+static bool compares(struct judging *g, const struct candidates *c)
+{
+    if (c->n == 1)
+        g->reason = g->unbuilt != ESPI_OK ? reason_of(g->unbuilt) : ESPI_COUNT_plan_no_variant;
+    return c->n > 1;
 }
 
 /* The winner for a purpose; 0: the program's own. At least 8 % less time than that (less may be noise, and is lost
@@ -380,12 +392,14 @@ static void judge_by_slice(struct judging *g)
         return;
     }
     gather(g, &c, &part, own.type, best);
-    status = compete(g, &c, 1, win);
-    g->j->gain_ns *= (uint64_t)(g->request->layout->tree->entries / part.tree->entries);
-    if (status == ESPI_OK)
-        keep_like(g, &c, win);
-    else
-        g->reason = reason_of(status);
+    if (compares(g, &c)) {
+        status = compete(g, &c, 1, win);
+        g->j->gain_ns *= (uint64_t)(g->request->layout->tree->entries / part.tree->entries);
+        if (status == ESPI_OK)
+            keep_like(g, &c, win);
+        else
+            g->reason = reason_of(status);
+    }
     free_candidates(&c, 0);
 }
 
@@ -401,10 +415,8 @@ static void judge_by_time(struct judging *g)
         return;
     }
     gather(g, &c, layout, g->request->type, g->found.tree);
-    if (c.n == 1) {
-        g->reason = ESPI_COUNT_plan_no_faster;
+    if (!compares(g, &c))
         return;
-    }
     status = compete(g, &c, items(g), win);
     if (status == ESPI_OK)
         keep(g, &c, win);

@@ -79,6 +79,7 @@ static bool share_settings(struct espi_settings *settings)
 }
 
 enum { FEW_ON_NODE = 64 };
+static bool few_on_node; /* so many, all on one node */
 
 void espi_world_open(struct espi_settings *settings)
 {
@@ -105,7 +106,8 @@ void espi_world_open(struct espi_settings *settings)
                  (settings->collectives != ESPI_MODE_OFF || settings->tree != 0);
     if (trees && make_private())
         espi_world.node = espi_node_of(espi_world.comm, &on_node);
-    espi_world.trees = trees && !(few && on_node == espi_world.size);
+    few_on_node = few && espi_world.whole && espi_world.size > 1 && (alike || on_node == espi_world.size);
+    espi_world.trees = trees && !few_on_node;
     if (!espi_world.whole)
         espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
     else
@@ -113,7 +115,7 @@ void espi_world_open(struct espi_settings *settings)
                  espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
     espi_world.open = true;
     struct espi_stats_run run = {settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 espi_world.whole};
+                                 espi_world.whole, few_on_node};
     espi_stats_open(&run);
 }
 
@@ -212,7 +214,7 @@ static void merge_over_ranks(struct espi_report *report, bool *have)
 static void write_statistics(void)
 {
     struct espi_stats_run run = {world_settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 espi_world.whole};
+                                 espi_world.whole, few_on_node};
     struct espi_report report = ESPI_REPORT_INIT;
     bool have = espi_report_take(&report, &run) == ESPI_OK;
     if (espi_world.whole && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)

@@ -113,6 +113,19 @@ static espi_status read_command(char **command, size_t *len)
     return ESPI_OK;
 }
 
+/* Calls that never reach the core are counted by name only. */
+static uint64_t gather_calls(const struct espi_report *report)
+{
+    static const char *const name[] = {"MPI_Gather", "MPI_Gather_c", "MPI_Gatherv", "MPI_Gatherv_c",
+                                       "MPI_Scatter", "MPI_Scatter_c", "MPI_Scatterv", "MPI_Scatterv_c"};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < report->functions && report->function_name != NULL; i++)
+        for (size_t k = 0; k < sizeof name / sizeof *name; k++)
+            if (strcmp(report->function_name[i], name[k]) == 0)
+                sum += report->calls[i].sum;
+    return sum;
+}
+
 espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run)
 {
     char host[256] = "";
@@ -126,6 +139,8 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
         status = read_command(&report->command, &report->command_len);
     if (status != ESPI_OK)
         goto fail;
+    if (run->few_on_node)
+        report->counter[ESPI_COUNT_left_one_node].sum = gather_calls(report);
     gethostname(host, sizeof host - 1);
     if (run->whole || run->ranks == 1)
         snprintf(scope, sizeof scope, "all ranks");

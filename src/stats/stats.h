@@ -165,6 +165,7 @@ struct espi_stats_run {
     const char *job; /* what %j stands for; NULL: from the batch system's variables, else the process id */
     int rank, ranks;
     bool whole; /* every rank has the core and rank 0 writes for all; else this rank writes its own FILE.rank<k> */
+    bool few_on_node; /* gathers and scatters are left to the library: too few ranks, and all on one node */
 };
 
 /* After MPI_Init: remembers the run, expands the file name and writes a first .partial, so that a path that cannot be

@@ -21,7 +21,7 @@ uint64_t next_random(uint64_t *state)
 
 struct espi_stats_run run_of(int rank, int ranks, bool whole)
 {
-    return (struct espi_stats_run){&stats_settings, "MPICH 4.0.2", "job/7", rank, ranks, whole};
+    return (struct espi_stats_run){&stats_settings, "MPICH 4.0.2", "job/7", rank, ranks, whole, false};
 }
 
 json_t *parse(const struct espi_buffer *bytes)
@@ -83,6 +83,29 @@ START_TEST(threads_are_added_up)
     ck_assert_uint_gt(report.command_len, 0);
     ck_assert_int_eq(report.command[report.command_len - 1], '\0');
     espi_report_release(&report);
+}
+END_TEST
+
+/* Calls that only the names know of; those of other ranks and other functions are no part. */
+START_TEST(gathers_of_few_ranks_on_one_node)
+{
+    static const char *const names[] = {"MPI_Gather", "MPI_Allgather", "MPI_Scatterv_c", "MPI_Igatherv",
+                                        "MPI_Gatherv"};
+    struct espi_report report;
+    struct espi_stats_run run = run_of(1, 4, true);
+    espi_stats_start(names, 5);
+    struct espi_stats_thread *thread = espi_stats_thread_begin();
+    for (int fn = 0; fn < 5; fn++)
+        for (int i = 0; i < 1 << fn; i++)
+            espi_count_call(thread, (size_t)fn);
+    for (int few = 0; few < 2; few++) {
+        run.few_on_node = few;
+        ck_assert_int_eq(espi_report_take(&report, &run), ESPI_OK);
+        ck_assert_uint_eq(report.counter[ESPI_COUNT_left_one_node].sum, few ? 1 + 4 + 16 : 0);
+        ck_assert_uint_eq(report.counter[ESPI_COUNT_left_one_node].max, few ? 1 + 4 + 16 : 0);
+        espi_report_release(&report);
+    }
+    espi_stats_thread_end(thread);
 }
 END_TEST
 
@@ -270,6 +293,7 @@ int main(void)
     add_json(all);
     tcase_add_test(all, threads_are_added_up);
     tcase_add_test(all, type_table_has_a_limit);
+    tcase_add_test(all, gathers_of_few_ranks_on_one_node);
     tcase_add_test(all, ranks_merge);
     tcase_add_test(all, counts_saturate);
     tcase_add_test(all, bytes_of_another_rank);

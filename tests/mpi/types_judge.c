@@ -50,7 +50,9 @@ START_TEST(candidates)
     type = stand_vector(10); /* nothing competes, nothing is measured */
     d = judge(type, ESPI_MODE_AUTO, 1, false);
     ck_assert_int_eq(seen.calls, 0);
-    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster], 1);
+    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_variant], 1);
+    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster], 0);
+    ck_assert_str_eq(d.facts.why, "there was no other form of the type to be measured");
     MPI_Type_free(&type);
 }
 END_TEST

@@ -127,7 +127,7 @@ START_TEST(failures)
     d = judge(list, ESPI_MODE_AUTO, 1, false);
     ck_assert_int_eq(seen.calls, 0);
     ck_assert_uint_eq(d.counted[ESPI_COUNT_variants_built], 0);
-    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster], 1);
+    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_unsupported], 1);
 }
 END_TEST
 
