@@ -68,6 +68,16 @@ double espi_fit_gap(int few, double few_time, int many, double many_time)
     return many_time > few_time ? (many_time - few_time) / (many - few) : 0;
 }
 
+bool espi_fit_gap_is_odd(double gap, double one_way)
+{
+    return gap <= 0 || gap > 1.5 * one_way;
+}
+
+bool espi_fit_time_is_odd(double small, double large)
+{
+    return small > 1.1 * large;
+}
+
 struct espi_commtree_model espi_fit_model(double one_way, double gap, int n, const int64_t *size, const double *time,
                                           double gamma)
 {

@@ -2,6 +2,7 @@
 #ifndef ESPI_COMMTREE_MODELFIT_H
 #define ESPI_COMMTREE_MODELFIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "commtree/commtree.h"
@@ -27,6 +28,13 @@ int espi_fit_two_lines(int n, const int64_t *size, const double *time, struct es
 /* What each further message of a burst takes, from the times of a burst of `few` messages and of one of `many` > few;
    0, which espi_fit_model takes for unknown, where the longer one took no longer. */
 double espi_fit_gap(int few, double few_time, int many, double many_time);
+
+/* Whether such a gap shows that one of the two bursts was disturbed, beside one_way: none, or clearly more than a
+   message that has to wait for nothing takes in all. */
+bool espi_fit_gap_is_odd(double gap, double one_way);
+
+/* Whether a smaller message that took `small` was disturbed, as a larger one took clearly less. */
+bool espi_fit_time_is_odd(double small, double large);
 
 /* `one_way`: half the round trip of an empty or tiny message; `gap`: what each further message of a burst takes. The
    part that messages cannot overlap is alpha, the rest of one_way is latency. A one_way above the time of a larger

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/quiet.h"
@@ -18,10 +19,12 @@
 #include "mpi/tree_measure.h"
 #include "stats/buffer.h"
 
+#define QUIET 0.9 /* share of the time that whoever measures has a processor on a quiet machine */
+
 enum { MOST_PAIRS = 64, MOST_HOSTS = 16, COPY = 1 << 20, COPY_ROUNDS = 40 };
 
 static const struct espi_link_effort effort = {
-    .least = 25, .most = 250, .settled = 0.01, .seconds = 1, .all_seconds = 30, .sizes = 13,
+    .least = 25, .most = 250, .settled = 0.01, .seconds = 1, .all_seconds = 30, .again = 3, .sizes = 13,
     .size = {1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20,
              1 << 21, 1 << 22},
 };
@@ -43,33 +46,50 @@ static int failed(const char *what, const char *why)
 
 /* ---- measuring ---- */
 
-static double middle(const struct facts *facts, int n, size_t offset)
+/* Of the n facts that are known, not 0; 0 where none is. */
+static double middle(const struct facts *facts, int pairs, size_t offset)
 {
     double value[MOST_PAIRS];
-    for (int k = 0; k < n; k++) /* insertion into the sorted ones */
-        for (int i = k; i >= 0; i--) {
-            double x = *(const double *)((const char *)&facts[k] + offset);
-            if (i == 0 || value[i - 1] <= x) {
-                value[i] = x;
-                break;
-            }
+    int n = 0;
+    for (int k = 0; k < pairs; k++) { /* insertion into the sorted ones */
+        double x = *(const double *)((const char *)&facts[k] + offset);
+        int i = n;
+        if (!(x > 0))
+            continue;
+        for (; i > 0 && value[i - 1] > x; i--)
             value[i] = value[i - 1];
-        }
+        value[i] = x;
+        n++;
+    }
+    if (n == 0)
+        return 0;
     return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
 }
 
-/* One pair after the other, all other ranks asleep. The result is on rank 0. */
-static void measure_level(const struct espi_places *places, enum espi_level level, int most, char *memory, int *pairs,
-                          int (*pair)[2], struct facts *all)
+static double processor_time(void)
 {
+    struct timespec t;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+}
+
+/* One pair after the other, all other ranks asleep. The result is on rank 0; `share`: of the time, for which those
+   who measured had a processor, the least of all (waiting for a message is polling). */
+static void measure_level(const struct espi_places *places, enum espi_level level, int most, char *memory, int *pairs,
+                          int (*pair)[2], struct facts *all, double *share)
+{
+    double mine = 1;
     struct facts facts[MOST_PAIRS];
     int n = espi_link_pairs(places, level, most, pair), sizes = ESPI_LINK_SIZES;
     memset(facts, 0, sizeof facts);
     memset(all, 0, sizeof *all);
     for (int k = 0; k < n; k++) {
         MPI_Request request;
-        if (rank == pair[k][0] || rank == pair[k][1])
+        if (rank == pair[k][0] || rank == pair[k][1]) {
+            double begin = MPI_Wtime(), processor = processor_time();
             espi_link_measure(MPI_COMM_WORLD, rank, pair[k][0], pair[k][1], &effort, memory, &facts[k].times);
+            double part = (processor_time() - processor) / (MPI_Wtime() - begin);
+            mine = part < mine ? part : mine;
+        }
         if (rank == pair[k][0])
             facts[k].copy = espi_copy_measure(memory, COPY, COPY_ROUNDS);
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -78,6 +98,7 @@ static void measure_level(const struct espi_places *places, enum espi_level leve
         sizes = facts[k].times.sizes < sizes ? facts[k].times.sizes : sizes;
     }
     *pairs = n;
+    MPI_Reduce(&mine, share, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
     if (n == 0)
         return;
     all->copy = middle(facts, n, offsetof(struct facts, copy));
@@ -140,7 +161,7 @@ static void write_line(struct espi_buffer *out, const struct espi_line *line, in
 }
 
 static void write_level(struct espi_buffer *out, enum espi_level level, const struct espi_places *places, int n,
-                        int (*pair)[2], const struct facts *facts, struct espi_commtree_model *model)
+                        int (*pair)[2], const struct facts *facts, double share, struct espi_commtree_model *model)
 {
     const struct espi_link_times *t = &facts->times;
     struct espi_line line[2];
@@ -156,8 +177,14 @@ static void write_level(struct espi_buffer *out, enum espi_level level, const st
     espi_buffer_format(out, "#   pairs of ranks:");
     for (int k = 0; k < n; k++)
         espi_buffer_format(out, " %d-%d", pair[k][0], pair[k][1]);
-    espi_buffer_format(out, "\n#   one byte, one way: %.3f us; each further message of a burst: %.3f us\n",
-                       t->one_way * 1e6, t->gap * 1e6);
+    if (share < QUIET)
+        espi_buffer_format(out, "\n#   NOT QUIET: a rank that measured had a processor for %.0f %% of the time only;"
+                                " times may be far too long", 100 * share);
+    espi_buffer_format(out, "\n#   one byte, one way: %.3f us; each further message of a burst: ", t->one_way * 1e6);
+    if (t->gap > 0)
+        espi_buffer_format(out, "%.3f us\n", t->gap * 1e6);
+    else
+        espi_buffer_text(out, "could not be measured\n");
     espi_buffer_format(out, "#   local copy of %d bytes: %.4f ns per byte\n", COPY / 2, facts->copy * 1e9);
     espi_buffer_text(out, "#     bytes      measured us         model us   model/measured\n");
     for (int i = 0; i < t->sizes; i++) {
@@ -170,9 +197,10 @@ static void write_level(struct espi_buffer *out, enum espi_level level, const st
     write_line(out, &line[0], effort.size[0], effort.size[k - 1]);
     if (k < t->sizes)
         write_line(out, &line[1], effort.size[k], effort.size[t->sizes - 1]);
-    espi_buffer_text(
-        out, "#   alpha: the gap in a burst; latency: the rest of one way; beta: least squares of the relative\n"
-             "#   errors at all sizes above; times: lower quartiles of rounds, the middle of the pairs\n");
+    espi_buffer_format(
+        out, "#   alpha: %s; latency: the rest of one way; beta: least squares of the relative\n"
+             "#   errors at all sizes above; times: lower quartiles of rounds, the middle of the pairs\n",
+        t->gap > 0 ? "the gap in a burst" : "half of one way, for want of the gap");
     struct espi_level_models one;
     memset(&one, 0, sizeof one);
     one.have[level] = true;
@@ -246,10 +274,12 @@ static int calibrate(const char *name, const char *pairs_text)
     write_head(&text, &places, name, pairs_text);
     for (int l = 0; l < ESPI_LEVELS; l++) {
         struct facts facts;
+        double share = 1;
         int pair[MOST_PAIRS][2], n;
-        measure_level(&places, (enum espi_level)l, most < MOST_PAIRS ? most : MOST_PAIRS, memory, &n, pair, &facts);
+        measure_level(&places, (enum espi_level)l, most < MOST_PAIRS ? most : MOST_PAIRS, memory, &n, pair, &facts,
+                      &share);
         if (rank == 0)
-            write_level(&text, (enum espi_level)l, &places, n, pair, &facts, &model[l]);
+            write_level(&text, (enum espi_level)l, &places, n, pair, &facts, share, &model[l]);
     }
     if (rank == 0) {
         code = finish(file, name, fresh, &text);

@@ -17,6 +17,7 @@ struct espi_link_effort {
     double settled;    /* relative change of the quartile over half as many rounds again that counts as none */
     double seconds;    /* for one time; at least `least` rounds are made */
     double all_seconds; /* for a pair; sizes that are left then are not measured, but the first two always */
+    int again; /* how many times more a time is taken that shows a disturbance; the least counts */
     int sizes;
     int64_t size[ESPI_LINK_SIZES]; /* ascending */
 };

@@ -248,6 +248,49 @@ START_TEST(gap_of_a_burst)
 }
 END_TEST
 
+/* Constants from times that a disturbed machine made longer, by up to fifty times: still constants, and near the true
+   ones while most times are undisturbed. */
+START_TEST(disturbed)
+{
+    enum { SIZES = 13 };
+    for (int round = 0; round < 5000; round++) {
+        int64_t size[SIZES];
+        double time[SIZES], way = 1e-8 * (double)random_in(1, 1000), beta = 1e-10 * (double)random_in(1, 100);
+        double gap = way * (double)random_in(1, 100) / 100, one_way = way, few = way + 7 * gap, many = way + 39 * gap;
+        int many_disturbed = round % 2;
+        for (int i = 0; i < SIZES; i++) {
+            size[i] = (int64_t)1024 << i;
+            time[i] = way + beta * (double)size[i];
+        }
+        for (int k = 0; k < (many_disturbed ? 40 : 1); k++) {
+            double factor = 1 + (double)random_in(0, 490) / 10;
+            double *hit[] = {&one_way, &few, &many};
+            int64_t which = random_in(0, SIZES + (many_disturbed ? 2 : -1));
+            *(which < SIZES ? &time[which] : hit[which - SIZES]) *= factor;
+        }
+        double seen = espi_fit_gap(8, few, 40, many);
+        struct espi_commtree_model m = espi_fit_model(one_way, seen, SIZES, size, time, 1e-10);
+        ck_assert_double_ge(seen, 0);
+        ck_assert(isfinite(m.alpha) && isfinite(m.beta) && isfinite(m.latency) && m.alpha > 0 && m.beta > 0);
+        ck_assert(m.latency >= 0 && m.gamma >= 0 && m.gamma <= m.beta);
+        ck_assert_double_le(m.alpha + m.latency, one_way * (1 + 1e-12));
+        for (int i = 0; i < SIZES; i++)
+            ck_assert_double_le(m.alpha + m.latency, time[i] * (1 + 1e-12));
+        ck_assert_msg(many_disturbed || fabs(m.beta / beta - 1) < 0.25, "round %d: beta %g, found %g", round, beta,
+                      m.beta);
+        ck_assert(many_disturbed || fabs(m.alpha / gap - 1) < 1e-6);
+        ck_assert(many_disturbed || (!espi_fit_gap_is_odd(seen, one_way) && !espi_fit_time_is_odd(way, time[0])));
+        struct espi_level_models both = {.level = {m, m}, .have = {true, true}}, back;
+        struct espi_modelfile_error e;
+        char text[512];
+        size_t len = espi_modelfile_write(&both, text, sizeof text);
+        ck_assert_int_eq(espi_modelfile_parse(text, len, &back, &e), ESPI_OK);
+    }
+    ck_assert(espi_fit_gap_is_odd(0, 1) && espi_fit_gap_is_odd(1.6, 1) && !espi_fit_gap_is_odd(1, 1));
+    ck_assert(espi_fit_time_is_odd(12, 10) && !espi_fit_time_is_odd(10.5, 10) && !espi_fit_time_is_odd(9, 10));
+}
+END_TEST
+
 START_TEST(quartile)
 {
     double five[] = {5, 1, 4, 2, 3}, one[] = {7};
@@ -259,5 +302,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-modelfile", 4, NULL, NULL, levels, refused, any_bytes, round_trip, form_of_numbers,
-                     other_locales, lines, two_lines, model, gap_of_a_burst, quartile);
+                     other_locales, lines, two_lines, model, gap_of_a_burst, disturbed, quartile);
 }
