@@ -88,7 +88,7 @@ static void print_number(double x)
     snprintf(buf, sizeof buf, "%.15g", x);
     if (strtod(buf, NULL) != x)
         snprintf(buf, sizeof buf, "%.17g", x);
-    if (fabs(x) < 9e15 && x == floor(x))
+    if (fabs(x) < 1e18 && x == floor(x))
         snprintf(buf, sizeof buf, "%.0f", x);
     fputs(buf, stdout);
 }

@@ -57,7 +57,7 @@ espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree,
 /* Whole numbers as such, others with ten digits. */
 static const char *time_text(char buf[40], double time)
 {
-    if (fabs(time) < 9e15 && time == floor(time))
+    if (fabs(time) < 1e18 && time == floor(time))
         snprintf(buf, 40, "%.0f", time);
     else
         espi_number_format(buf, 40, time, 10);
