@@ -281,11 +281,12 @@ static espi_status compete(struct judging *g, struct candidates *c, int64_t coun
 static int64_t items(const struct judging *g)
 {
     const struct espi_decoded *l = g->request->layout;
-    int64_t n = g->request->count, extent = l->extent < 0 ? -l->extent : l->extent, most;
+    int64_t n = g->request->count, most;
 
     most = ((int64_t)1 << 20) / (l->tree->size > 0 ? l->tree->size : 1);
     n = n < most ? n : most;
-    most = (int64_t)(SCRATCH / 4) / (extent > 0 ? extent : 1);
+    most = (int64_t)(SCRATCH / 4) / (l->extent != 0 ? l->extent : 1);
+    most = most < 0 ? -most : most;
     n = n < most ? n : most;
     return n > 1 ? n : 1;
 }

@@ -59,10 +59,10 @@ static espi_status open_bench(struct bench *b, MPI_Datatype type, int count, siz
     if (__builtin_mul_overflow((int64_t)extent, (int64_t)(count - 1), &reach) || size > INT_MAX / 2 / count ||
         true_extent > (int64_t)scratch)
         return ESPI_ERR_LIMIT;
+    if (reach < -(int64_t)scratch || reach > (int64_t)scratch)
+        return ESPI_ERR_LIMIT;
     low = reach < 0 ? reach : 0;
     high = reach > 0 ? reach : 0;
-    if (high - low > (int64_t)scratch)
-        return ESPI_ERR_LIMIT;
     b->span = (size_t)(high - low + true_extent);
     b->count = count;
     b->bytes = (int)size * count;
@@ -172,7 +172,7 @@ static void rounds(const struct bench *b, struct espi_candidate *c, int n, uint6
         for (op = 0; op < ESPI_OPERATIONS; op++) {
             for (i = 0; i < n; i++) {
                 if (op == ESPI_MEASURE_PARTIAL && !sends) {
-                    c[i].ns[op] = 1; /* no obstacle to dropping it; modelled at the end */
+                    best[op] = c[i].ns[op] = 1; /* no obstacle to dropping it; modelled at the end */
                     continue;
                 }
                 if (c[i].wrong || (round > 1 && i > 0 && far_behind(&c[i], best)))

@@ -30,7 +30,8 @@ ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c 
 %C%_types_uses_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_uses_LDADD = $(ESPI_TYPES_LIBS)
 
-%C%_types_measure_SOURCES = %D%/types_measure.c $(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE)
+%C%_types_measure_SOURCES = %D%/types_measure.c %D%/types_measure.h %D%/types_measure_rounds.c \
+	$(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE)
 %C%_types_measure_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
 %C%_types_measure_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_measure_LDADD = $(ESPI_TYPES_LIBS)

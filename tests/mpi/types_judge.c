@@ -6,6 +6,9 @@
  */
 #include "types_judge.h"
 
+#include <stdlib.h>
+
+#include "types_random.h"
 #include "types_run.h"
 
 enum { MIB = 1 << 20 };
@@ -53,6 +56,29 @@ START_TEST(candidates)
     ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_variant], 1);
     ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster], 0);
     ck_assert_str_eq(d.facts.why, "there was no other form of the type to be measured");
+    MPI_Type_free(&type);
+}
+END_TEST
+
+/* Lists of thousands of chunks, no two alike, are built, too. */
+START_TEST(many_chunks)
+{
+    int *at = malloc(40000 * sizeof *at), found = 0;
+    MPI_Datatype type;
+
+    for (int i = 0, next = 0; i < 40000; i++) {
+        at[i] = next;
+        next += 2 + (int)random_below(20);
+    }
+    MPI_Type_create_indexed_block(40000, 1, at, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    struct judged d = judge(type, ESPI_MODE_AUTO, 1, false);
+    const struct espi_node *cut = stand_cut(d.layout.tree, 16);
+    ck_assert_uint_gt(stand_types(cut, &d), 2000);
+    for (int i = 1; i < seen.n; i++)
+        found += espi_node_equal(seen.tree[i], cut);
+    ck_assert_int_eq(found, 1);
+    free(at);
     MPI_Type_free(&type);
 }
 END_TEST
@@ -228,7 +254,8 @@ START_TEST(items)
         int measured;
     } of[] = {{200, 4800, 1, 1}, {200, 4800, 0, 1}, {200, 4800, -5, 1}, {200, 4800, 655, 655}, {200, 4800, 656, 655},
               {200, 0, INT64_MAX, 655}, {200, MIB, 16, 16}, {200, MIB, 17, 16}, {200, -MIB, 17, 16},
-              {200, MIB + 1, 17, 15}, {200, 17 * MIB, 3, 1}, {131072, 1, 2, 1}, {65536, 1, 3, 2}, {140000, 1, 3, 1}};
+              {200, MIB + 1, 17, 15}, {200, 17 * MIB, 3, 1}, {131072, 1, 2, 1}, {65536, 1, 3, 2}, {140000, 1, 3, 1},
+              {200, INT64_MIN, 3, 1}};
 
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         MPI_Datatype made = stand_vector(of[i].n), type;
@@ -257,8 +284,8 @@ static void end(void)
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {candidates, constructors, budgets, whole, parts, one_part, among_them, excluded,
-                                  gains, items};
+    const TTest *const tests[] = {candidates, many_chunks, constructors, budgets, whole, parts, one_part, among_them,
+                                  excluded, gains, items};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     types_judge_kept(all);

@@ -42,7 +42,7 @@ START_TEST(lengths)
         {70, -243149, false, false, 35, 3},
         {9 * MIB, -2, true, false, 262145, 5},
         {32, MIB, false, false, 16, 1},           /* too few to cut */
-        {31, 3 * MIB / 2, false, false, -1, 0},   /* too few for a slice */
+        {31, MIB + MIB / 16, false, false, -1, 0}, /* too few for a slice */
         {16, 2 * MIB, false, false, -1, 0},
         {15, 2 * MIB, false, false, -1, 0},
     };

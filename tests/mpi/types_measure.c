@@ -1,24 +1,25 @@
-/* Times and bytes of candidates (measure.h): which are wrong, where memory ends, how long it goes on. */
+/* Times and bytes of candidates (measure.h): which are wrong, where memory ends; types_measure_rounds.c: how long it
+   goes on. */
 #include <check.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mpi/decode.h"
 #include "mpi/measure.h"
 #include "mpi/model.h"
 #include "mpi/real.h"
+#include "types_measure.h"
+#include "types_random.h"
 #include "types_run.h"
 #include "types_service.h"
 
-enum { PAGE = 4096, MIB = 1 << 20, SCRATCH = 64 << 20 };
+enum { PAGE = 4096, MIB = 1 << 20 };
 
-static struct espi_real real;
-static int packs, messages;
-static double first_packs, every_message; /* seconds that a faked call takes more */
+struct espi_real real;
+static int messages;
 
 /* A double at `lb`, its bounds 0 and `extent`; committed. */
 static MPI_Datatype placed(MPI_Aint lb, MPI_Aint extent)
@@ -42,6 +43,58 @@ static espi_status measure(MPI_Datatype type, int count, size_t scratch)
     return status;
 }
 
+static int no_size(MPI_Datatype type, MPI_Count *size)
+{
+    (void)type;
+    *size = 8;
+    return MPI_ERR_TYPE;
+}
+
+static int no_extent(MPI_Datatype type, MPI_Count *lb, MPI_Count *extent)
+{
+    (void)type;
+    *lb = 0;
+    *extent = 8;
+    return MPI_ERR_TYPE;
+}
+
+START_TEST(unknown)
+{
+    MPI_Datatype type = placed(0, 8);
+
+    espi_measure_start();
+    ck_assert_int_eq(measure(type, 1, SCRATCH), ESPI_OK);
+    espi_real.Type_size_c = no_size;
+    ck_assert_int_eq(measure(type, 1, SCRATCH), ESPI_ERR_MPI);
+    espi_real = real;
+    espi_real.Type_get_extent_c = no_extent;
+    ck_assert_int_eq(measure(type, 1, SCRATCH), ESPI_ERR_MPI);
+    espi_real = real;
+    espi_real.Type_get_true_extent_c = no_extent;
+    ck_assert_int_eq(measure(type, 1, SCRATCH), ESPI_ERR_MPI);
+    espi_real = real;
+    espi_measure_stop();
+    MPI_Type_free(&type);
+}
+END_TEST
+
+/* The entries of a type, in the other order. */
+static MPI_Datatype reversed(MPI_Datatype type)
+{
+    size_t n;
+    int64_t *place = packed_places(type, &n);
+    MPI_Aint *at = malloc(n * sizeof *at);
+    MPI_Datatype out;
+
+    for (size_t i = 0; i < n / 8; i++)
+        at[i] = (MPI_Aint)place[n - 8 - 8 * i];
+    MPI_Type_create_hindexed_block((int)(n / 8), 1, at, MPI_DOUBLE, &out);
+    MPI_Type_commit(&out);
+    free(place);
+    free(at);
+    return out;
+}
+
 static size_t pages(size_t bytes)
 {
     return (bytes + 8191) / PAGE * PAGE;
@@ -51,26 +104,91 @@ static size_t pages(size_t bytes)
 START_TEST(wrong)
 {
     MPI_Datatype own = irregular(200, 1), same = irregular(200, 1), elsewhere = irregular(200, 2);
-    MPI_Datatype half = irregular(100, 1);
-    struct espi_candidate c[5] = {{.type = own}, {.type = elsewhere}, {.type = same}, {.type = half}, {.type = same}};
+    MPI_Datatype half = irregular(100, 1), backward = reversed(own);
+    struct espi_candidate c[6] = {{.type = own},  {.type = elsewhere}, {.type = same},
+                                  {.type = half}, {.type = same},      {.type = backward}};
     int op;
 
     espi_measure_start();
-    ck_assert_int_eq(espi_measure(c, 5, 1, SCRATCH, 100000), ESPI_OK);
-    ck_assert(!c[0].wrong && c[1].wrong && !c[2].wrong && c[3].wrong && !c[4].wrong);
+    ck_assert_int_eq(espi_measure(c, 6, 1, SCRATCH, 100000), ESPI_OK);
+    ck_assert(!c[0].wrong && c[1].wrong && !c[2].wrong && c[3].wrong && !c[4].wrong && c[5].wrong);
     for (op = 0; op < ESPI_OPERATIONS; op++) {
         ck_assert(c[0].ns[op] > 0 && c[2].ns[op] > 0 && c[4].ns[op] > 0);
-        ck_assert(c[1].ns[op] == 0 && c[3].ns[op] == 0);
+        ck_assert(c[1].ns[op] == 0 && c[3].ns[op] == 0 && c[5].ns[op] == 0);
     }
     c[1].type = same; /* what was wrong before may be right now */
+    c[0].wrong = true;
     ck_assert_int_eq(espi_measure(c, 2, 1, SCRATCH, 100000), ESPI_OK);
-    ck_assert(!c[1].wrong);
+    ck_assert(!c[0].wrong && !c[1].wrong && c[0].ns[0] > 0);
     espi_measure_stop();
     ck_assert_int_eq(espi_measure(c, 2, 1, SCRATCH, 100000), ESPI_ERR_MPI);
     MPI_Type_free(&own);
     MPI_Type_free(&same);
     MPI_Type_free(&elsewhere);
     MPI_Type_free(&half);
+    MPI_Type_free(&backward);
+}
+END_TEST
+
+static MPI_Datatype faulty = MPI_DATATYPE_NULL; /* for which one of MPI's functions does not do what it says */
+static enum { NOTHING_PACKED, OTHERS_UNPACKED, NOTHING_UNPACKED, PACK_FAILS, UNPACK_FAILS, FAULTS } fault;
+static const void *packed_from;
+static void *unpacked_to;
+static size_t apart_by; /* these two */
+
+static int pack_of(const void *from, int count, MPI_Datatype type, void *to, int size, int *at, MPI_Comm comm)
+{
+    if (packed_from == NULL)
+        packed_from = from;
+    /* What a candidate has unpacked is packed again with the program's own. */
+    if (fault == NOTHING_PACKED && faulty != MPI_DATATYPE_NULL && from == unpacked_to)
+        return MPI_SUCCESS;
+    int code = real.Pack(from, count, type, to, size, at, comm);
+    return type == faulty && fault == PACK_FAILS ? MPI_ERR_INTERN : code;
+}
+
+static int unpack_of(const void *from, int size, int *at, void *to, int count, MPI_Datatype type, MPI_Comm comm)
+{
+    MPI_Aint lb, extent;
+
+    if (packed_from != NULL) { /* else it fills what is packed */
+        unpacked_to = to;
+        apart_by = (size_t)labs((char *)to - (const char *)packed_from);
+    }
+    if (type == faulty && fault == NOTHING_UNPACKED)
+        return MPI_SUCCESS;
+    int code = real.Unpack(from, size, at, to, count, type, comm);
+    if (type == faulty && fault == OTHERS_UNPACKED) {
+        MPI_Type_get_true_extent(type, &lb, &extent);
+        ((char *)to)[lb] ^= 1;
+    }
+    return type == faulty && fault == UNPACK_FAILS ? MPI_ERR_INTERN : code;
+}
+
+/* Both directions are looked at, and what another candidate did does not stand for this one's. */
+START_TEST(faults)
+{
+    MPI_Datatype own = irregular(20, 1), good = irregular(20, 1), bad = irregular(20, 1);
+    struct espi_candidate c[3] = {{.type = own}, {.type = good}, {.type = bad}};
+
+    espi_measure_start();
+    espi_real.Pack = pack_of;
+    espi_real.Unpack = unpack_of;
+    for (fault = 0; fault < FAULTS; fault++) {
+        faulty = bad;
+        packed_from = unpacked_to = NULL;
+        ck_assert_int_eq(espi_measure(c, 3, 1, SCRATCH, 0), ESPI_OK);
+        ck_assert_msg(c[2].wrong && c[1].wrong == (fault == NOTHING_PACKED), "fault %d", fault);
+        faulty = own;
+        packed_from = unpacked_to = NULL;
+        ck_assert_int_eq(espi_measure(c, 3, 1, SCRATCH, 0),
+                         fault == PACK_FAILS || fault == UNPACK_FAILS ? ESPI_ERR_MPI : ESPI_OK);
+    }
+    faulty = MPI_DATATYPE_NULL;
+    espi_measure_stop();
+    MPI_Type_free(&own);
+    MPI_Type_free(&good);
+    MPI_Type_free(&bad);
 }
 END_TEST
 
@@ -90,7 +208,12 @@ START_TEST(room)
         size_t reach = (size_t)labs(of[i].extent) * (size_t)(of[i].count - 1) + 8;
         size_t needed = 2 * pages(reach) + 2 * pages(8 * (size_t)of[i].count);
 
+        espi_real.Pack = pack_of;
+        espi_real.Unpack = unpack_of;
+        packed_from = unpacked_to = NULL;
         ck_assert_msg(measure(type, of[i].count, needed) == ESPI_OK, "type %zu", i);
+        espi_real = real;
+        ck_assert_msg(unpacked_to != NULL && apart_by >= reach, "type %zu", i);
         ck_assert_msg(measure(type, of[i].count, needed - 1) == ESPI_ERR_LIMIT, "type %zu", i);
         MPI_Type_free(&type);
     }
@@ -100,16 +223,33 @@ END_TEST
 
 START_TEST(too_large)
 {
-    MPI_Datatype type;
+    static const MPI_Aint extent[] = {(MPI_Aint)1 << 62, -((MPI_Aint)1 << 62), INT64_MAX - 15, INT64_MAX - 4096,
+                                      -INT64_MAX, INT64_MIN},
+                          apart[] = {-((MPI_Aint)1 << 62), ((MPI_Aint)1 << 62) - 16};
+    MPI_Datatype type, far;
 
     espi_measure_start();
     MPI_Type_create_hvector(1 << 28, 1, 0, MPI_INT, &type); /* 1 GiB of data in 4 bytes */
     MPI_Type_commit(&type);
     ck_assert_int_eq(measure(type, 4, SIZE_MAX / 4), ESPI_ERR_LIMIT);
+    ck_assert_int_eq(measure(type, 1, SIZE_MAX / 4), ESPI_ERR_LIMIT);
     MPI_Type_free(&type);
-    type = placed(0, (MPI_Aint)1 << 62);
-    ck_assert_int_eq(measure(type, 4, SCRATCH), ESPI_ERR_LIMIT);
+    for (size_t i = 0; i < sizeof extent / sizeof *extent; i++) { /* sums of them are too large for 64 bits */
+        type = placed(0, extent[i]);
+        ck_assert_int_eq(measure(type, 4, SCRATCH), ESPI_ERR_LIMIT);
+        ck_assert_int_eq(measure(type, 3, SCRATCH), ESPI_ERR_LIMIT);
+        ck_assert_int_eq(measure(type, 2, SCRATCH), ESPI_ERR_LIMIT);
+        MPI_Type_free(&type);
+    }
+    type = placed(0, (MPI_Aint)1 << 58); /* as asked for, but there is no such memory */
+    ck_assert_int_eq(measure(type, 2, SIZE_MAX / 4), ESPI_ERR_MEMORY);
+    MPI_Type_free(&type);
+    MPI_Type_create_hindexed_block(2, 1, apart, MPI_DOUBLE, &far);
+    MPI_Type_create_resized(far, 0, 8, &type);
+    MPI_Type_commit(&type);
+    ck_assert_int_eq(measure(type, 1, SCRATCH), ESPI_ERR_LIMIT);
     ck_assert_int_eq(measure(type, 2, SCRATCH), ESPI_ERR_LIMIT);
+    MPI_Type_free(&far);
     MPI_Type_free(&type);
     espi_measure_stop();
 }
@@ -145,63 +285,17 @@ START_TEST(given_back)
 }
 END_TEST
 
-static void spin(double seconds)
-{
-    struct timespec begun, now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
-    do
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    while ((double)(now.tv_sec - begun.tv_sec) + 1e-9 * (double)(now.tv_nsec - begun.tv_nsec) < seconds);
-}
-
-static int slow_pack(const void *from, int count, MPI_Datatype type, void *to, int size, int *at, MPI_Comm comm)
-{
-    if (++packs <= 4)
-        spin(first_packs);
-    return real.Pack(from, count, type, to, size, at, comm);
-}
-
-static int slow_message(const void *from, int n, MPI_Datatype t, int dest, int tag, void *to, int m, MPI_Datatype u,
-                        int source, int tag2, MPI_Comm comm, MPI_Status *status)
-{
-    messages++;
-    spin(every_message);
-    return real.Sendrecv(from, n, t, dest, tag, to, m, u, source, tag2, comm, status);
-}
-
-/* The least of the samples counts; without a budget there is one round; the thread's own time ends the rounds. */
-START_TEST(how_long)
-{
-    MPI_Datatype type = irregular(20, 1);
-    struct espi_candidate c = {.type = type};
-
-    espi_measure_start();
-    espi_real.Pack = slow_pack;
-    espi_real.Sendrecv = slow_message;
-    first_packs = 0.01;
-    packs = 0;
-    ck_assert_int_eq(espi_measure(&c, 1, 1, SCRATCH, 100000000), ESPI_OK);
-    ck_assert_int_gt(packs, 6);
-    ck_assert_uint_lt(c.ns[ESPI_MEASURE_PACK], 5000000);
-    messages = 0;
-    ck_assert_int_eq(espi_measure(&c, 1, 1, SCRATCH, 0), ESPI_OK);
-    ck_assert_int_eq(messages, 1);
-    messages = 0;
-    every_message = 0.004;
-    ck_assert_int_eq(espi_measure(&c, 1, 1, SCRATCH, 5000000), ESPI_OK);
-    ck_assert_int_le(messages, 5);
-    every_message = 0;
-    espi_real = real;
-    espi_measure_stop();
-    MPI_Type_free(&type);
-}
-END_TEST
-
 static int multiple(int *level)
 {
     *level = MPI_THREAD_MULTIPLE;
     return MPI_SUCCESS;
+}
+
+static int counted_message(const void *from, int n, MPI_Datatype t, int dest, int tag, void *to, int m,
+                           MPI_Datatype u, int source, int tag2, MPI_Comm comm, MPI_Status *status)
+{
+    messages++;
+    return real.Sendrecv(from, n, t, dest, tag, to, m, u, source, tag2, comm, status);
 }
 
 /* Where threads may call MPI nothing is sent; what sending in parts takes is then taken from the model, for those
@@ -216,7 +310,7 @@ START_TEST(nothing_sent)
     ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
     c[0].tree = c[2].tree = d.tree;
     espi_real.Query_thread = multiple;
-    espi_real.Sendrecv = slow_message;
+    espi_real.Sendrecv = counted_message;
     messages = 0;
     espi_measure_start();
     ck_assert_int_eq(espi_measure(c, 3, 1, SCRATCH, 0), ESPI_OK);
@@ -224,8 +318,12 @@ START_TEST(nothing_sent)
     ck_assert_uint_eq(c[0].ns[ESPI_MEASURE_PARTIAL], c[0].ns[ESPI_MEASURE_PACK] + c[0].ns[ESPI_MEASURE_UNPACK] +
                                                          2 * espi_model_partial(d.tree, 1));
     ck_assert_uint_gt(espi_model_partial(d.tree, 1), 0);
+    ck_assert_uint_gt(espi_model_partial(d.tree, 3), espi_model_partial(d.tree, 1));
     ck_assert(c[1].ns[ESPI_MEASURE_PACK] > 0 && c[1].ns[ESPI_MEASURE_PARTIAL] == 0);
     ck_assert(c[2].wrong && c[2].ns[ESPI_MEASURE_PARTIAL] == 0);
+    ck_assert_int_eq(espi_measure(c, 1, 3, SCRATCH, 0), ESPI_OK);
+    ck_assert_uint_eq(c[0].ns[ESPI_MEASURE_PARTIAL], c[0].ns[ESPI_MEASURE_PACK] + c[0].ns[ESPI_MEASURE_UNPACK] +
+                                                         2 * espi_model_partial(d.tree, 3));
     espi_measure_stop();
     espi_real = real;
     MPI_Type_free(&type);
@@ -243,9 +341,10 @@ static void restore(void)
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {wrong, room, too_large, given_back, how_long, nothing_sent};
+    const TTest *const tests[] = {wrong, faults, unknown, room, too_large, given_back, nothing_sent};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
+    types_measure_rounds(all);
     tcase_add_checked_fixture(all, restore, NULL);
     return types_run(argc, argv, "types_measure", all);
 }
