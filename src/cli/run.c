@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -137,6 +139,18 @@ static const char *get(void *context, const char *name)
     return getenv(name);
 }
 
+/* Hydra ends a job at once: what it has not read by then of what the ranks wrote, and not passed on, is lost. Waits
+   until it has read standard error, at most 2 s, and a little longer. */
+static void let_it_read(void)
+{
+    const struct timespec step = {0, 10000000}, rest = {0, 150000000};
+    int unread = 0;
+
+    for (int i = 0; i < 200 && ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0; i++)
+        nanosleep(&step, NULL);
+    nanosleep(&rest, NULL);
+}
+
 /* The other ranks of a job wait in MPI_Init for one that ends before it; Hydra ends them when told so. */
 static void end_job(void)
 {
@@ -144,8 +158,10 @@ static void end_job(void)
     const char *text = getenv("PMI_FD");
     int64_t file;
 
-    if (text != NULL && espi_whole_parse(text, strlen(text), &file) && file > STDERR_FILENO && file <= INT_MAX &&
-        write((int)file, abort_job, sizeof abort_job - 1) < 0)
+    if (text == NULL || !espi_whole_parse(text, strlen(text), &file) || file <= STDERR_FILENO || file > INT_MAX)
+        return;
+    let_it_read();
+    if (write((int)file, abort_job, sizeof abort_job - 1) < 0)
         return; /* nobody listens */
 }
 
