@@ -16,6 +16,7 @@
 #include "mpi/pending.h"
 #include "mpi/reduce.h"
 #include "mpi/rows.h"
+#include "mpi/self.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 #include "words.h"
@@ -206,6 +207,8 @@ static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, es
 static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     (void)thread;
+    if (RUNNING)
+        espi_self_comm();
     espi_world_saw_idup();
     return fn == ESPI_FN_Comm_idup ? ESPI_CALL(next, 3, args) : ESPI_CALL(next, 4, args);
 }

@@ -29,13 +29,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows,
 static bool world_begun;  /* and not yet ended */
 static bool world_ended;  /* MPI_COMM_WORLD comes only once */
 static int sessions;
+static atomic_bool had_session; /* perhaps one that MPI refused */
 
 /* Elements of a reduction that are never too many to leave it to MPI: see may_be_large of reduce.c. */
 static uint64_t reduce_most(void)
 {
     int64_t most = espi_settings.reduce_piece_kb * 1024 / 32 / (espi_world.size > 0 ? espi_world.size : 1);
 
-    return !espi_world.whole ? INT32_MAX : most > 0 ? (uint64_t)most : 0;
+    return atomic_load(&espi_world.whole) == ESPI_WHOLE_NO ? INT32_MAX : most > 0 ? (uint64_t)most : 0;
 }
 
 /* Which calls the stub may see to by itself. */
@@ -174,8 +175,9 @@ espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_wor
 {
     int begun = 1;
     (void)thread;
-    if (espi_real.Initialized(&begun) == MPI_SUCCESS && !begun)
-        espi_world_announce(false);
+    /* After a session MPI has nothing left to wait for in MPI_Init, so that others could look before. */
+    if (!atomic_load(&had_session) && espi_real.Initialized(&begun) == MPI_SUCCESS && !begun)
+        espi_world_announce();
     espi_word result = fn == ESPI_FN_Init ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 4, args);
     if ((int)result == MPI_SUCCESS)
         begin_world();
@@ -186,11 +188,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
 {
     (void)thread;
     (void)fn;
-    pthread_mutex_lock(&lock);
-    bool first = !world_begun && !world_ended && sessions == 0;
-    pthread_mutex_unlock(&lock);
-    if (first)
-        espi_world_announce(true);
+    atomic_store(&had_session, true);
     espi_word result = ESPI_CALL(next, 3, args);
     if ((int)result != MPI_SUCCESS)
         return result;

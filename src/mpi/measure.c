@@ -17,12 +17,13 @@
 
 enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 25, SAMPLE_NS = 4000, REPEAT_MOST = 64 };
 
-static MPI_Comm self = MPI_COMM_NULL;
-static bool sends; /* sending on it is safe */
+static bool begun; /* and not stopped */
+static bool sends; /* sending to oneself is safe */
 
 struct bench {
     char *from, *to, *packed, *reference; /* from and to: as MPI's buffer arguments, true_lb already taken off */
     char *memory;
+    MPI_Comm self;
     size_t mapped, span;
     int count, bytes;
 };
@@ -31,13 +32,15 @@ void espi_measure_start(void)
 {
     int level = MPI_THREAD_MULTIPLE;
 
-    self = espi_self_comm();
-    sends = self != MPI_COMM_NULL && espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+    sends = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+    if (!sends)
+        espi_self_comm(); /* now or never */
+    begun = true;
 }
 
 void espi_measure_stop(void)
 {
-    self = MPI_COMM_NULL;
+    begun = false;
     sends = false;
 }
 
@@ -86,11 +89,11 @@ static bool run(const struct bench *b, MPI_Datatype type, enum espi_operation op
 
     switch (op) {
     case ESPI_MEASURE_PACK:
-        return espi_real.Pack(b->from, b->count, type, b->packed, b->bytes, &at, self) == MPI_SUCCESS;
+        return espi_real.Pack(b->from, b->count, type, b->packed, b->bytes, &at, b->self) == MPI_SUCCESS;
     case ESPI_MEASURE_UNPACK:
-        return espi_real.Unpack(b->packed, b->bytes, &at, b->to, b->count, type, self) == MPI_SUCCESS;
+        return espi_real.Unpack(b->packed, b->bytes, &at, b->to, b->count, type, b->self) == MPI_SUCCESS;
     default:
-        return espi_real.Sendrecv(b->from, b->count, type, 0, 0, b->to, b->count, type, 0, 0, self,
+        return espi_real.Sendrecv(b->from, b->count, type, 0, 0, b->to, b->count, type, 0, 0, b->self,
                                   MPI_STATUS_IGNORE) == MPI_SUCCESS;
     }
 }
@@ -108,10 +111,10 @@ static bool prepare(const struct bench *b, MPI_Datatype original)
         x ^= x << 17;
         b->reference[i] = (char)x;
     }
-    if (espi_real.Unpack(b->reference, b->bytes, &at, b->from, b->count, original, self) != MPI_SUCCESS)
+    if (espi_real.Unpack(b->reference, b->bytes, &at, b->from, b->count, original, b->self) != MPI_SUCCESS)
         return false;
     at = 0;
-    return espi_real.Pack(b->from, b->count, original, b->reference, b->bytes, &at, self) == MPI_SUCCESS;
+    return espi_real.Pack(b->from, b->count, original, b->reference, b->bytes, &at, b->self) == MPI_SUCCESS;
 }
 
 /* Packs and unpacks with the candidate what the original unpacks and packs. */
@@ -126,7 +129,7 @@ static bool same_bytes(const struct bench *b, MPI_Datatype original, MPI_Datatyp
     if (!run(b, type, ESPI_MEASURE_UNPACK))
         return false;
     memset(b->packed, 0, (size_t)b->bytes);
-    return espi_real.Pack(b->to, b->count, original, b->packed, b->bytes, &at, self) == MPI_SUCCESS &&
+    return espi_real.Pack(b->to, b->count, original, b->packed, b->bytes, &at, b->self) == MPI_SUCCESS &&
            memcmp(b->packed, b->reference, (size_t)b->bytes) == 0;
 }
 
@@ -196,12 +199,14 @@ espi_status espi_measure(struct espi_candidate *candidates, int n, int count, si
     struct bench b;
     espi_status status;
     int i;
+    const MPI_Comm self = begun ? espi_self_comm() : MPI_COMM_NULL;
 
     if (self == MPI_COMM_NULL)
         return ESPI_ERR_MPI;
     status = open_bench(&b, candidates[0].type, count, scratch);
     if (status != ESPI_OK)
         return status;
+    b.self = self;
     for (i = 0; i < n; i++) {
         candidates[i].wrong = false;
         memset(candidates[i].ns, 0, sizeof candidates[i].ns);

@@ -272,7 +272,8 @@ static int64_t piece_limit(void)
 /* A cheap look at a call with a base type: could it be larger than the limit? */
 static bool may_be_large(enum espi_reduction kind, const struct espi_row *row, const espi_word *args)
 {
-    if (!espi_world.whole || kind == ESPI_RED_LOCAL || row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
+    if (atomic_load_explicit(&espi_world.whole, memory_order_relaxed) == ESPI_WHOLE_NO || kind == ESPI_RED_LOCAL ||
+        row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
         return false;
     return kind == ESPI_RED_SCATTER ||
            word_count(row, args[COUNT]) > piece_limit() / 32 / (kind == ESPI_RED_BLOCK ? espi_world.size : 1);
@@ -297,7 +298,7 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
 {
     bool done;
     int rc;
-    if (!espi_world.whole || r->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) || r->kind == ESPI_RED_LOCAL ||
+    if (r->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) || r->kind == ESPI_RED_LOCAL ||
         r->copies * r->view->each * r->view->unit <= piece_limit() || !espi_comm_look(&r->mine->comm, r->comm) ||
         r->mine->comm.inter || !espi_world_covers(r->comm))
         return false;

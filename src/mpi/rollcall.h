@@ -1,22 +1,32 @@
 /*
- * Roll call: does every rank of MPI_COMM_WORLD have an active core? (rollcall.c)
+ * Roll call: does every rank of MPI_COMM_WORLD have an active core? And which settings has rank 0? (rollcall.c)
  * Nothing collective of Espalier may happen otherwise, for a rank without it would leave the others waiting.
  */
 #ifndef ESPI_MPI_ROLLCALL_H
 #define ESPI_MPI_ROLLCALL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define ESPI_ROLLCALL_MAX 1024 /* more ranks than this: unknown, so false */
+#define ESPI_ROLLCALL_MAX 1024  /* more ranks than this: unknown, so false */
+#define ESPI_ROLLCALL_TEXT 4096 /* bytes of settings at most */
 
-/* Before MPI is initialized in this process. Leaves the connection to the launcher as it found it. `sessions`: this
-   rank announces that it may never use MPI_COMM_WORLD. `settings`: a hash of this rank's settings. */
-void espi_rollcall_announce(bool sessions, uint64_t settings);
+/* Before MPI is initialized in this process. `hash`: of this rank's settings. `text`, of `length` bytes, is what the
+   others may take from rank 0; 0 bytes: the defaults. */
+void espi_rollcall_announce(uint64_t hash, const char *text, size_t length);
 
-/* After MPI_Init. The same answer on every rank that asks; false when anything is unknown. One rank: true. `*alike`,
-   of use when true is returned, and then the same on every rank, too: all have announced the same settings, and
-   stand on one node of which the launcher knows. */
-bool espi_rollcall_all_present(int rank, int size, bool *alike);
+/* After MPI_Init: whether rank 0 announced other settings than this rank. Then `text` holds what it has left. */
+bool espi_rollcall_settings(int rank, char *text, size_t size, size_t *length);
+
+/* After MPI_Init: the same answer on every rank that asks; false when anything is unknown. One rank: true. Not while
+   another thread may be inside of MPI, unless espi_rollcall_is_local. */
+bool espi_rollcall_all_present(int size);
+
+/* Whether the answers of this rank need no launcher. */
+bool espi_rollcall_is_local(void);
+
+/* Whether the launcher says that all ranks stand on one node; then it says so to every rank. */
+bool espi_rollcall_one_node(int size);
 
 #endif

@@ -5,9 +5,9 @@
 #include <mpi.h>
 
 /* A private communicator of this process alone whose errors return; MPI_COMM_NULL when it can not be made, and
-   without MPI_COMM_SELF (sessions only). Made by the first call, which is that of espi_measure_start in MPI_Init
-   where types are treated: later, the program may have an MPI_Comm_idup on its way, or use MPI_COMM_SELF in another
-   thread.
+   without MPI_COMM_SELF (sessions only). Made by the first call: MPICH has eight communicators ready, and one more
+   than these costs a program the making of 1,024. Not while an MPI_Comm_idup is on its way, nor while another thread
+   may use MPI_COMM_SELF: so a program's first idup, and a start under MPI_THREAD_MULTIPLE, come after such a call.
    Thread-safe. */
 MPI_Comm espi_self_comm(void);
 /* Frees it, while MPI still works. */

@@ -1,5 +1,6 @@
 #include "mpi/world.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +11,36 @@
 #include "mpi/tree_model.h"
 #include "stats/report.h"
 
-#define SETTINGS_BYTES 32768
-
-struct espi_world espi_world = {false, 0, 1, 0, false, false, MPI_COMM_NULL};
+struct espi_world espi_world = {.size = 1, .comm = MPI_COMM_NULL};
 static struct espi_settings *world_settings;
-static char shared[SETTINGS_BYTES]; /* settings on their way; before MPI and in MPI_Init only */
+static char shared[ESPI_ROLLCALL_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of `whole` */
 
-void espi_world_announce(bool sessions)
+/* Bytes in `shared`; 0 when they do not fit. */
+static size_t put_in_shared(const struct espi_settings *settings)
+{
+    size_t length = espi_settings_write(settings, shared, sizeof shared);
+    return length <= sizeof shared ? length : 0;
+}
+
+static uint64_t hash_of_shared(size_t length)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)shared[i]) * 1099511628211u;
+    return hash;
+}
+
+void espi_world_announce(void)
 {
     struct espi_settings settings;
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    espi_settings_defaults(&settings);
+    uint64_t defaults = hash_of_shared(put_in_shared(&settings));
     espi_settings_load_process(&settings, false);
-    size_t length = espi_settings_write(&settings, shared, sizeof shared);
-    for (size_t i = 0; i < length && i < sizeof shared; i++)
-        hash = (hash ^ (unsigned char)shared[i]) * 1099511628211u;
-    espi_rollcall_announce(sessions, hash);
+    size_t length = put_in_shared(&settings);
+    uint64_t hash = hash_of_shared(length);
+    if (length > 0)
+        espi_rollcall_announce(hash, shared, hash == defaults ? 0 : length);
 }
 
 /* A communicator of the same ranks, errors returned; MPI_COMM_NULL where MPI has none left. Not MPI_Comm_dup: that
@@ -51,6 +67,9 @@ static MPI_Comm same_ranks(MPI_Comm comm)
     return own;
 }
 
+enum { FEW_ON_NODE = 64 };
+static bool few_on_node; /* so many, all on one node: gathers and scatters are left to the library */
+
 static bool make_private(void)
 {
     if (espi_world.comm == MPI_COMM_NULL)
@@ -58,16 +77,13 @@ static bool make_private(void)
     return espi_world.comm != MPI_COMM_NULL;
 }
 
-/* Rank 0's settings hold for all. Every rank makes the same calls whatever goes wrong on it alone, and learns whether
-   all could take the settings: later collective steps (the statistics) follow from them. */
+/* Where the launcher has not been asked: rank 0's settings by way of MPI. Every rank makes the same calls whatever
+   goes wrong on it alone, and learns whether all could take the settings: later collective steps follow from them. */
 static bool share_settings(struct espi_settings *settings)
 {
     unsigned long long length = 0;
-    if (espi_world.rank == 0) {
-        length = espi_settings_write(settings, shared, sizeof shared);
-        if (length > sizeof shared)
-            length = 0;
-    }
+    if (espi_world.rank == 0)
+        length = put_in_shared(settings);
     if (espi_real.Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, espi_world.comm) != MPI_SUCCESS || length == 0 ||
         length > sizeof shared || espi_real.Bcast(shared, (int)length, MPI_CHAR, 0, espi_world.comm) != MPI_SUCCESS)
         return false;
@@ -78,8 +94,83 @@ static bool share_settings(struct espi_settings *settings)
     return espi_real.Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, espi_world.comm) == MPI_SUCCESS && all;
 }
 
-enum { FEW_ON_NODE = 64 };
-static bool few_on_node; /* so many, all on one node */
+/* Rank 0's settings as it announced them, which only those ranks ask for that have others. */
+static void take_settings(struct espi_settings *settings)
+{
+    size_t length = 0;
+    if (!espi_rollcall_settings(espi_world.rank, shared, sizeof shared, &length))
+        return;
+    if (length == 0) {
+        struct espi_settings defaults;
+        espi_settings_defaults(&defaults);
+        length = put_in_shared(&defaults);
+    }
+    if (espi_settings_read(settings, shared, length) != ESPI_OK)
+        espi_log(ESPI_LOG_WARN, "rank %d could not read the settings of rank 0", espi_world.rank);
+    espi_log_set_level((enum espi_log_level)settings->log);
+    espi_log(ESPI_LOG_DEBUG, "rank %d takes the settings of rank 0", espi_world.rank);
+}
+
+bool espi_world_whole(void)
+{
+    int known = atomic_load_explicit(&espi_world.whole, memory_order_acquire);
+    if (known != ESPI_WHOLE_UNKNOWN)
+        return known == ESPI_WHOLE_YES;
+    pthread_mutex_lock(&lock);
+    known = atomic_load_explicit(&espi_world.whole, memory_order_relaxed);
+    if (known == ESPI_WHOLE_UNKNOWN) {
+        known = espi_rollcall_all_present(espi_world.size) ? ESPI_WHOLE_YES : ESPI_WHOLE_NO;
+        if (known == ESPI_WHOLE_NO)
+            espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier",
+                     espi_world.rank);
+        else
+            espi_log(ESPI_LOG_DEBUG, "rank %d knows that every rank has Espalier", espi_world.rank);
+        atomic_store_explicit(&espi_world.whole, known, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    return known == ESPI_WHOLE_YES;
+}
+
+/* What can be said of `whole` at the start. Later the launcher may be asked only while no other thread can be inside
+   of MPI. */
+static void begin_whole(struct espi_settings *settings)
+{
+    int level = MPI_THREAD_MULTIPLE;
+    if (espi_world.size == 1)
+        atomic_store(&espi_world.whole, ESPI_WHOLE_YES);
+    else if (settings->world == ESPI_WORLD_ALL)
+        atomic_store(&espi_world.whole, make_private() && share_settings(settings) ? ESPI_WHOLE_YES : ESPI_WHOLE_NO);
+    else if (espi_rollcall_is_local() || espi_real.Query_thread(&level) != MPI_SUCCESS ||
+             level == MPI_THREAD_MULTIPLE)
+        espi_world_whole();
+}
+
+/* What has to be done together before the program's first call. It follows from rank 0's settings and from what the
+   launcher says to all, so all do the same. */
+static void begin_together(const struct espi_settings *settings)
+{
+    /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
+       given by the user is heard. */
+    const bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
+                     espi_world.size > 1 && espi_world.size < FEW_ON_NODE;
+    int on_node = 1;
+    few_on_node = few && espi_rollcall_one_node(espi_world.size);
+    const bool trees = (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) && !few_on_node;
+    /* Statistics need a word between the ranks at the end, when the program may have left no communicator to be
+       made. */
+    const bool statistics = settings->stats[0] != '\0' || settings->summary;
+    if (espi_world.size == 1 || (!statistics && !trees) || !espi_world_whole())
+        return;
+    if (!make_private()) {
+        atomic_store(&espi_world.whole, ESPI_WHOLE_NO);
+        return;
+    }
+    if (trees) {
+        espi_world.node = espi_node_of(espi_world.comm, &on_node);
+        few_on_node = few && on_node == espi_world.size;
+        espi_world.trees = !few_on_node;
+    }
+}
 
 void espi_world_open(struct espi_settings *settings)
 {
@@ -87,35 +178,15 @@ void espi_world_open(struct espi_settings *settings)
     espi_real.Comm_size(MPI_COMM_WORLD, &espi_world.size);
     espi_settings_load_process(settings, espi_world.rank == 0);
     world_settings = settings;
-    bool alike = false;
-    bool all = settings->world == ESPI_WORLD_ALL ||
-               espi_rollcall_all_present(espi_world.rank, espi_world.size, &alike);
-    espi_world.whole = all;
-    alike = alike && all;
-    /* Settings that are alike need no word between the ranks; statistics need one at the end, when the program may
-       have left no communicator to be made. */
-    if (all && espi_world.size > 1 && (!alike || settings->stats[0] != '\0' || settings->summary))
-        espi_world.whole = make_private() && (alike || share_settings(settings));
-    /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
-       given by the user is heard. */
-    bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
-               espi_world.size < FEW_ON_NODE;
-    int on_node = 1;
     espi_world.node = espi_world.rank;
-    bool trees = espi_world.whole && espi_world.size > 1 && !(few && alike) &&
-                 (settings->collectives != ESPI_MODE_OFF || settings->tree != 0);
-    if (trees && make_private())
-        espi_world.node = espi_node_of(espi_world.comm, &on_node);
-    few_on_node = few && espi_world.whole && espi_world.size > 1 && (alike || on_node == espi_world.size);
-    espi_world.trees = trees && !few_on_node;
-    if (!espi_world.whole)
-        espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
-    else
-        espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s", espi_world.rank,
-                 espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
+    take_settings(settings);
+    begin_whole(settings);
+    begin_together(settings);
+    espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s", espi_world.rank,
+             espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
     espi_world.open = true;
     struct espi_stats_run run = {settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 espi_world.whole, few_on_node};
+                                 atomic_load(&espi_world.whole) == ESPI_WHOLE_YES, few_on_node};
     espi_stats_open(&run);
 }
 
@@ -125,7 +196,7 @@ bool espi_world_covers(MPI_Comm comm)
     enum { PIECE = 256 };
     MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
     int size = 0, from[PIECE], to[PIECE];
-    if (!espi_world.open || !espi_world.whole)
+    if (!espi_world.open || !espi_world_whole())
         return false;
     bool covers = espi_real.Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
                   espi_real.Comm_group(comm, &members) == MPI_SUCCESS &&
@@ -214,12 +285,12 @@ static void merge_over_ranks(struct espi_report *report, bool *have)
 static void write_statistics(void)
 {
     struct espi_stats_run run = {world_settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 espi_world.whole, few_on_node};
+                                 espi_world_whole(), few_on_node};
     struct espi_report report = ESPI_REPORT_INIT;
     bool have = espi_report_take(&report, &run) == ESPI_OK;
-    if (espi_world.whole && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)
+    if (run.whole && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)
         merge_over_ranks(&report, &have);
-    if (have && (!espi_world.whole || espi_world.rank == 0)) {
+    if (have && (!run.whole || espi_world.rank == 0)) {
         report.complete = true;
         espi_stats_close(&report);
     }

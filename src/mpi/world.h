@@ -3,26 +3,32 @@
 #define ESPI_MPI_WORLD_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/settings.h"
 
+enum espi_whole { ESPI_WHOLE_UNKNOWN, ESPI_WHOLE_NO, ESPI_WHOLE_YES };
+
 struct espi_world {
     bool open;     /* between espi_world_open and espi_world_close */
     int rank, size;
-    int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where whole and `trees` */
+    int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where `trees` */
     bool trees;    /* gathers and scatters may go along trees */
-    bool whole;    /* every rank has the core, and the same settings hold */
+    atomic_int whole; /* enum espi_whole: whether every rank has the core; see espi_world_whole */
     MPI_Comm comm; /* private, of the ranks of MPI_COMM_WORLD; MPI_COMM_NULL until there is a use for it */
 };
 extern struct espi_world espi_world;
 
-/* Before the real MPI_Init: tells the others that this rank has the core. `sessions`: MPI_COMM_WORLD may never be
-   used here, so that nothing may be expected of this rank. */
-void espi_world_announce(bool sessions);
-/* After the real MPI_Init, on every rank that has the core. Finds out whether all ranks have; if so, and unless they
-   announced the same settings, puts rank 0's into `settings`. Never waits for a rank that does not take part. */
+/* Before the real MPI_Init: tells the others that this rank has the core. */
+void espi_world_announce(void);
+/* After the real MPI_Init, on every rank that has the core. Puts rank 0's settings into `settings`, if it has the
+   core, too. Never waits for a rank that does not take part. */
 void espi_world_open(struct espi_settings *settings);
+/* Whether every rank of MPI_COMM_WORLD has the core, so that rank 0's settings hold on all: the same answer on all,
+   of whom each may ask at another time, once the world is open. The first time may ask the launcher for as many keys
+   as there are ranks; where several threads may be inside of MPI, that has been done in espi_world_open. */
+bool espi_world_whole(void);
 /* Whether every member of `comm` (a valid intracommunicator) is known to have the core: the answer is the same on all
    of them. Only then may anything collective be done that the program did not ask for. */
 bool espi_world_covers(MPI_Comm comm);

@@ -56,6 +56,41 @@ static int session(void)
     return wrong;
 }
 
+static void add(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *len; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+}
+
+/* The handles that the program is given: MPICH has few of each kind ready, and makes a thousand more when these are
+   used up. */
+static int handles(void)
+{
+    for (int i = 0; i < 8; i++) {
+        MPI_Comm comm;
+        MPI_Group group;
+        MPI_Op op;
+        MPI_Errhandler handler;
+        MPI_Datatype type;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_group(comm, &group);
+        MPI_Op_create(add, 1, &op);
+        MPI_Comm_create_errhandler(on_error, &handler);
+        MPI_Type_contiguous(2 + i, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        printf("handles %x %x %x %x %x\n", (unsigned)comm, (unsigned)group, (unsigned)op, (unsigned)handler,
+               (unsigned)type);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "init";
@@ -75,7 +110,9 @@ int main(int argc, char **argv)
         MPI_Init(&argc, &argv);
     if (strcmp(how, "twice") == 0)
         MPI_Init(&argc, &argv);
-    code = strcmp(how, "spawn") == 0 ? children(argv[0]) : work("world");
+    code = strcmp(how, "spawn") == 0     ? children(argv[0])
+           : strcmp(how, "handles") == 0 ? handles()
+                                         : work("world");
     if (strcmp(how, "sessiontoo") == 0) {
         MPI_Session handle;
         MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &handle);

@@ -13,7 +13,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
 	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-scratch %D%/test-mapping %D%/test-dense
+	%D%/test-scratch %D%/test-dense
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 
@@ -54,9 +54,6 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_sparse_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_sparse_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_mapping_SOURCES = %D%/test_mapping.c src/mpi/mapping.c
-%C%_test_mapping_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_mapping_LDADD = $(ESPI_UNIT_LIBS)
 
 %C%_test_dense_SOURCES = %D%/test_dense.c
 %C%_test_dense_CFLAGS = $(ESPI_UNIT_CFLAGS)

@@ -1,0 +1,23 @@
+/*
+ * A board for the ranks of one node, on which each posts notes that the others can look for, without a word to
+ * anybody and without waiting (board.c).
+ */
+#ifndef ESPI_MPI_BOARD_H
+#define ESPI_MPI_BOARD_H
+
+#include <stdbool.h>
+
+/* Finds the board of the job whose launcher is at the other end of `wire`, a descriptor. False: there is none. */
+bool espi_board_find(int wire);
+
+/* Posts a note of at most 32 characters, which stays until this process ends. False: somebody has posted it, or it
+   can not be posted. At most 2. */
+bool espi_board_post(const char *note);
+
+/* Whether the note stands there, posted by a process of the same user. */
+bool espi_board_has(const char *note);
+
+/* Takes this process's notes down. */
+void espi_board_clear(void);
+
+#endif

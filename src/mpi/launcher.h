@@ -1,0 +1,34 @@
+/*
+ * The key-value store that the launcher keeps for MPI's own start (launcher.c). Used before the real MPI_Init, and
+ * afterwards only while no other thread can be inside of MPI. What is put before MPI_Init can be got after it, by
+ * every rank: MPI_Init on more than one rank contains a barrier of that store.
+ */
+#ifndef ESPI_MPI_LAUNCHER_H
+#define ESPI_MPI_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the launcher says in the environment. */
+struct espi_launcher {
+    int wire;       /* descriptor of the conversation with it */
+    int rank, size; /* of this process in its MPI_COMM_WORLD */
+    bool one_node;  /* all ranks stand on one node */
+    bool spawned;   /* by MPI_Comm_spawn */
+};
+/* False: there is none that can be asked. */
+bool espi_launcher_find(struct espi_launcher *launcher);
+
+struct espi_launcher_pair {
+    char key[64], value[1000]; /* no blanks, no line ends */
+};
+/* Leaves the conversation as MPI expects it. False: not all could be put. */
+bool espi_launcher_put(const struct espi_launcher_pair *pairs, int count);
+
+/* False: there is no such key, or nothing can be learnt. A missing key is answered at once. */
+bool espi_launcher_get(const char *key, char *value, size_t size);
+
+/* Whether the keys `base`0 to `base`(count-1) are there, each with a value that begins with `begin`. */
+bool espi_launcher_all(const char *base, int count, const char *begin);
+
+#endif
