@@ -17,7 +17,7 @@
 
 enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 25, SAMPLE_NS = 4000, REPEAT_MOST = 64 };
 
-static bool begun; /* and not stopped */
+static bool ready; /* and not stopped */
 static bool sends; /* sending to oneself is safe */
 
 struct bench {
@@ -35,12 +35,12 @@ void espi_measure_start(void)
     sends = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     if (!sends)
         espi_self_comm(); /* now or never */
-    begun = true;
+    ready = true;
 }
 
 void espi_measure_stop(void)
 {
-    begun = false;
+    ready = false;
     sends = false;
 }
 
@@ -199,7 +199,7 @@ espi_status espi_measure(struct espi_candidate *candidates, int n, int count, si
     struct bench b;
     espi_status status;
     int i;
-    const MPI_Comm self = begun ? espi_self_comm() : MPI_COMM_NULL;
+    const MPI_Comm self = ready ? espi_self_comm() : MPI_COMM_NULL;
 
     if (self == MPI_COMM_NULL)
         return ESPI_ERR_MPI;
