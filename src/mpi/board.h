@@ -14,7 +14,7 @@ bool espi_board_find(int wire);
    can not be posted. At most 2. */
 bool espi_board_post(const char *note);
 
-/* Whether the note stands there, posted by a process of the same user. */
+/* Whether the note stands there. False for one that has posted none itself. */
 bool espi_board_has(const char *note);
 
 /* Takes this process's notes down. */

@@ -3,12 +3,14 @@
  *
  * MPI's own client opens the conversation anew with "init" afterwards; Hydra answers that as often as it is asked.
  * Between our question and its answer the descriptor is ours: before MPI_Init nobody else uses it, and later this
- * thread is the one that is inside of MPI. Nothing is ever left unread: an answer that does not come in time makes
- * every later question unanswered too (`broken`).
+ * thread is the one that is inside of MPI. Nothing may be left unread, for MPI's client would take it for an answer to
+ * its own first question, and no rank may give up where another does not. So there is no limit to the time for an
+ * answer: MPI waits for it on the same descriptor without one, too. Only somebody who has never answered anything,
+ * and of whom it is not known that it is Hydra, is given up (`broken`).
  *
  * An answer comes from a process that must first get a processor, while others are being started there (with four
  * ranks on two processors that takes 1 ms, and at times 5). So Hydra, which reads what is there and answers line by
- * line, is asked several questions at once. It is known by the ranks of the node that it names; others are asked one
+ * line, is asked several questions at once. It is known by the ranks of the node that it counts; others are asked one
  * by one.
  */
 #include "mpi/launcher.h"
@@ -26,11 +28,11 @@
 
 #define LINE 2048 /* longest line of the protocol, with room: values are at most 1024 bytes */
 #define NAME 256
-#define WAIT_MS 20000 /* a launcher that is slower than this is taken for lost */
+#define WAIT_MS 20000 /* for the first answer of somebody unknown */
 enum { BATCH = 32 };  /* questions at once */
 
 static int wire = -1; /* PMI_FD */
-static bool broken;
+static bool broken, answered;
 static char space[NAME]; /* name of this job's key-value space, once the conversation is open */
 
 static long now_ms(void)
@@ -45,7 +47,7 @@ static bool wait_for(short events, long until)
     for (;;) {
         long left = until - now_ms();
         struct pollfd poll_fd = {wire, events, 0};
-        int ready = poll(&poll_fd, 1, left > 0 ? (int)left : 0);
+        int ready = poll(&poll_fd, 1, until < 0 ? -1 : left > 0 ? (int)left : 0);
         if (ready > 0)
             return true;
         if (ready == 0 || (errno != EINTR && errno != EAGAIN))
@@ -168,19 +170,20 @@ struct listener {
    not answer as it should. */
 static bool ask(const char *lines, int count, struct listener *listener)
 {
-    const bool at_once = getenv("MPI_LOCALNRANKS") != NULL;
-    const long until = now_ms() + WAIT_MS;
+    const bool hydra = getenv("MPI_LOCALNRANKS") != NULL;
+    const long until = hydra || answered ? -1 : now_ms() + WAIT_MS;
     char answer[LINE], command[NAME];
     bool good = !broken;
     for (int i = 0; i < count && !broken; i++) {
-        size_t length = at_once ? strlen(lines) : strcspn(lines, "\n") + 1;
-        if (i == 0 || !at_once)
+        size_t length = hydra ? strlen(lines) : strcspn(lines, "\n") + 1;
+        if (i == 0 || !hydra)
             broken = !send_line(lines, length, until);
-        lines += at_once ? 0 : length;
+        lines += hydra ? 0 : length;
         broken = broken || !read_line(answer, sizeof answer, until) ||
                  !field(answer, "cmd", command, sizeof command) || strcmp(command, listener->command) != 0;
         if (broken)
             espi_log(ESPI_LOG_INFO, "the launcher does not answer the roll call as expected");
+        answered = !broken;
         good = !broken && listener->hears(listener, answer) && good;
     }
     return good;

@@ -150,8 +150,7 @@ bool espi_rollcall_is_local(void)
     return place != IN_STORE;
 }
 
-bool espi_rollcall_one_node(int size)
+bool espi_rollcall_on_board(void)
 {
-    struct espi_launcher launcher;
-    return size == 1 || (espi_launcher_find(&launcher) && launcher.size == size && launcher.one_node);
+    return place == ON_BOARD;
 }

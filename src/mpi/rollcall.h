@@ -26,7 +26,8 @@ bool espi_rollcall_all_present(int size);
 /* Whether the answers of this rank need no launcher. */
 bool espi_rollcall_is_local(void);
 
-/* Whether the launcher says that all ranks stand on one node; then it says so to every rank. */
-bool espi_rollcall_one_node(int size);
+/* Whether this rank has announced itself to those on its node only. If all are present, so have they, and all stand
+   on one node. */
+bool espi_rollcall_on_board(void);
 
 #endif

@@ -145,8 +145,8 @@ static void begin_whole(struct espi_settings *settings)
         espi_world_whole();
 }
 
-/* What has to be done together before the program's first call. It follows from rank 0's settings and from what the
-   launcher says to all, so all do the same. */
+/* What has to be done together before the program's first call. It follows from rank 0's settings and, where all are
+   present, from the place where all have announced themselves, so all do the same. */
 static void begin_together(const struct espi_settings *settings)
 {
     /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
@@ -154,7 +154,7 @@ static void begin_together(const struct espi_settings *settings)
     const bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
                      espi_world.size > 1 && espi_world.size < FEW_ON_NODE;
     int on_node = 1;
-    few_on_node = few && espi_rollcall_one_node(espi_world.size);
+    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_rollcall_on_board();
     const bool trees = (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) && !few_on_node;
     /* Statistics need a word between the ranks at the end, when the program may have left no communicator to be
        made. */
