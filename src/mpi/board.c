@@ -106,8 +106,8 @@ bool espi_board_post(const char *note)
     return true;
 }
 
-/* By a socket that is there already, as descriptors may have run out. One that is connected to somebody else is found,
-   too: it refuses. */
+/* By a socket that is there already, as descriptors may have run out. A name whose socket is connected to somebody
+   else at that moment is found, too: it refuses. */
 bool espi_board_has(const char *note)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};

@@ -3,8 +3,8 @@
  *
  * MPI's own client opens the conversation anew with "init" afterwards; Hydra answers that as often as it is asked.
  * Between our question and its answer the descriptor is ours: before MPI_Init nobody else uses it, and later this
- * thread is the one that is inside of MPI. Nothing may be left unread, for MPI's client would take it for an answer to
- * its own first question, and no rank may give up where another does not. So there is no limit to the time for an
+ * thread is the one that is inside of MPI. Nothing may be left unread, for MPI's client would take it for an answer
+ * to its own first question, and no rank may give up where another does not. So there is no limit to the time for an
  * answer: MPI waits for it on the same descriptor without one, too. Only somebody who has never answered anything,
  * and of whom it is not known that it is Hydra, is given up (`broken`).
  *
@@ -28,7 +28,9 @@
 
 #define LINE 2048 /* longest line of the protocol, with room: values are at most 1024 bytes */
 #define NAME 256
+#ifndef WAIT_MS
 #define WAIT_MS 20000 /* for the first answer of somebody unknown */
+#endif
 enum { BATCH = 32 };  /* questions at once */
 
 static int wire = -1; /* PMI_FD */
@@ -224,7 +226,10 @@ static bool open_conversation(void)
     if (!espi_launcher_find(&launcher))
         return false;
     wire = launcher.wire;
-    return ask("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n", 2, &start);
+    if (ask("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n", 2, &start))
+        return true;
+    space[0] = '\0';
+    return false;
 }
 
 bool espi_launcher_put(const struct espi_launcher_pair *pairs, int count)

@@ -13,7 +13,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
 	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-scratch %D%/test-dense
+	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-launcher
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 
@@ -90,5 +90,12 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_scratch_SOURCES = %D%/test_scratch.c
 %C%_test_scratch_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_scratch_LDADD = $(ESPI_UNIT_LIBS)
+
+%C%_test_board_SOURCES = %D%/test_board.c src/mpi/board.c
+%C%_test_board_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_board_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_launcher_SOURCES = %D%/test_launcher.c src/mpi/launcher.c
+%C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS) -DWAIT_MS=300
+%C%_test_launcher_LDADD = $(ESPI_UNIT_LIBS)
 endif
 EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv
