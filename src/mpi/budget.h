@@ -2,7 +2,7 @@
  * When a layout has earned Espalier's work (setting auto).
  *
  * The rule. What planning costs is estimated before it is done; what the program has spent so far on the type
- * natively is estimated from its uses (a fixed part per call and a part per byte).
+ * natively is estimated from its uses (a small part per call and a part per byte).
  *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extent: three cheap
  *    questions to MPI) is looked up. Only when types of this kind have earned planning together, it is decoded, and
  *    its layout is looked up among those known; a layout not planned before is noted, and planned when it comes a
@@ -22,10 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds that `uses` native calls moving `bytes` bytes in all may have taken. */
+/* Nanoseconds of `uses` native calls moving `bytes` bytes in all that a better type may save. The greater part of a
+   call of a few bytes is none of that: what MPI does whatever the type. */
 static inline uint64_t espi_budget_spent(uint64_t uses, uint64_t bytes)
 {
-    return 150 * uses + bytes / 2;
+    return 30 * uses + bytes / 2;
 }
 
 /* Estimated nanoseconds of planning a type whose constructor has `numbers` counts and displacements and one element

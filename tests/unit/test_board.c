@@ -17,8 +17,8 @@ static void begin(void)
     ck_assert(espi_board_find(wires[0]));
 }
 
-/* A process that posts `note`, looks for `other` so many times and leaves with the number of times that it was not
-   there, once it may. */
+/* A process that posts `note`, says so, waits, looks for `other` so many times, says so, waits, and leaves with the
+   number of times that it was not there. */
 static pid_t neighbour(const char *note, const char *other, int times)
 {
     pid_t pid = fork();
@@ -31,14 +31,22 @@ static pid_t neighbour(const char *note, const char *other, int times)
         missing = 101;
     for (int i = 0; i < times; i++)
         missing += !espi_board_has(other);
+    if (write(come[1], "", 1) != 1 || read(go[0], &byte, 1) != 1) /* others may still look */
+        missing = 101;
     _exit(missing < 127 ? missing : 127);
 }
 
-static void wait_for_notes(int count)
+static void wait_for(int count)
 {
     char byte;
     while (count-- > 0)
         ck_assert_int_eq(read(come[0], &byte, 1), 1);
+}
+
+static void let_go(int count)
+{
+    while (count-- > 0)
+        ck_assert_int_eq(write(go[1], "", 1), 1);
 }
 
 static int left_with(pid_t pid)
@@ -55,11 +63,13 @@ START_TEST(notes)
     ck_assert(espi_board_post("0"));
     ck_assert(espi_board_has("0") && !espi_board_has("1") && !espi_board_has("") && !espi_board_has("00"));
     pid_t pid = neighbour("1", "0", 1);
-    wait_for_notes(1);
+    wait_for(1);
     for (int i = 0; i < 5000; i++) /* nobody takes anything from a queue */
         ck_assert(espi_board_has("1"));
     ck_assert(!espi_board_post("1"));
-    ck_assert_int_eq(write(go[1], "", 1), 1);
+    let_go(1);
+    wait_for(1);
+    let_go(1);
     ck_assert_int_eq(left_with(pid), 0);
     ck_assert(!espi_board_has("1"));
     ck_assert(espi_board_post("settings"));
@@ -82,8 +92,10 @@ START_TEST(at_once)
     begin();
     for (int i = 0; i < 4; i++)
         pids[i] = neighbour(names[i], names[(i + 1) % 4], 20000);
-    wait_for_notes(4);
-    ck_assert_int_eq(write(go[1], "....", 4), 4);
+    wait_for(4);
+    let_go(4);
+    wait_for(4);
+    let_go(4);
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(left_with(pids[i]), 0);
 }
