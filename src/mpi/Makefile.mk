@@ -6,6 +6,7 @@ espi_core_services = wrappers/bridge.h wrappers/api.def wrappers/words.h
 espi_core_services += %D%/core.c %D%/dispatch.c %D%/dispatch.h %D%/rows.c %D%/rows.h %D%/mine.c %D%/mine.h
 espi_core_services += %D%/real.c %D%/real.h %D%/real.def
 espi_core_services += %D%/init.c %D%/init.h %D%/world.c %D%/world.h %D%/rollcall.c %D%/rollcall.h
+espi_core_services += %D%/same_ranks.c %D%/same_ranks.h
 espi_core_services += %D%/board.c %D%/board.h %D%/launcher.c %D%/launcher.h
 espi_core_services += %D%/derived.c %D%/derived.h %D%/comms.c %D%/comms.h %D%/intern.c %D%/intern.h
 espi_core_services += %D%/decode.c %D%/decode.h %D%/decode_internal.h %D%/decode_array.c %D%/decode_base.c

@@ -2,39 +2,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "mpi/real.h"
+#include "mpi/same_ranks.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the making of `own` */
 static _Atomic MPI_Comm own = MPI_COMM_NULL;
 static atomic_uint ticket;
-
-/* Not MPI_Comm_dup, which would run callbacks of attributes that the program hangs on MPI_COMM_SELF. A failure (MPI
-   has no more to give) is no error of the program's, so its handler, which may end it, is set aside. */
-static MPI_Comm make(void)
-{
-    MPI_Group group = MPI_GROUP_NULL;
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_Comm comm = MPI_COMM_NULL;
-    int begun = 0;
-    if (espi_real.Initialized(&begun) != MPI_SUCCESS || !begun)
-        return MPI_COMM_NULL;
-    bool aside = espi_real.Comm_get_errhandler(MPI_COMM_SELF, &handler) == MPI_SUCCESS &&
-                 espi_real.Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-    if (espi_real.Comm_group(MPI_COMM_SELF, &group) != MPI_SUCCESS ||
-        espi_real.Comm_create(MPI_COMM_SELF, group, &comm) != MPI_SUCCESS)
-        comm = MPI_COMM_NULL;
-    if (aside)
-        espi_real.Comm_set_errhandler(MPI_COMM_SELF, handler);
-    if (handler != MPI_ERRHANDLER_NULL)
-        espi_real.Errhandler_free(&handler);
-    if (group != MPI_GROUP_NULL)
-        espi_real.Group_free(&group);
-    if (comm != MPI_COMM_NULL)
-        espi_real.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    return comm;
-}
 
 MPI_Comm espi_self_comm(void)
 {
@@ -43,8 +17,9 @@ MPI_Comm espi_self_comm(void)
         return comm;
     pthread_mutex_lock(&lock);
     comm = atomic_load_explicit(&own, memory_order_relaxed);
-    if (comm == MPI_COMM_NULL)
-        atomic_store_explicit(&own, comm = make(), memory_order_release);
+    int begun = 0;
+    if (comm == MPI_COMM_NULL && espi_real.Initialized(&begun) == MPI_SUCCESS && begun)
+        atomic_store_explicit(&own, comm = espi_same_ranks(MPI_COMM_SELF), memory_order_release);
     pthread_mutex_unlock(&lock);
     return comm;
 }

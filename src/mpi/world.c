@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "mpi/real.h"
 #include "mpi/rollcall.h"
+#include "mpi/same_ranks.h"
 #include "mpi/tree_model.h"
 #include "stats/report.h"
 
@@ -43,37 +44,13 @@ void espi_world_announce(void)
         espi_rollcall_announce(hash, shared, hash == defaults ? 0 : length);
 }
 
-/* A communicator of the same ranks, errors returned; MPI_COMM_NULL where MPI has none left. Not MPI_Comm_dup: that
-   would run the program's attribute callbacks. A failure is no error of the program's, so its handler, which may end
-   it, is set aside. */
-static MPI_Comm same_ranks(MPI_Comm comm)
-{
-    MPI_Group group = MPI_GROUP_NULL;
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_Comm own = MPI_COMM_NULL;
-    if (espi_real.Comm_group(comm, &group) != MPI_SUCCESS)
-        return MPI_COMM_NULL;
-    bool aside = espi_real.Comm_get_errhandler(comm, &handler) == MPI_SUCCESS &&
-                 espi_real.Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-    if (espi_real.Comm_create(comm, group, &own) != MPI_SUCCESS)
-        own = MPI_COMM_NULL;
-    if (aside)
-        espi_real.Comm_set_errhandler(comm, handler);
-    if (handler != MPI_ERRHANDLER_NULL)
-        espi_real.Errhandler_free(&handler);
-    espi_real.Group_free(&group);
-    if (own != MPI_COMM_NULL)
-        espi_real.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-    return own;
-}
-
 enum { FEW_ON_NODE = 64 };
 static bool few_on_node; /* so many, all on one node: gathers and scatters are left to the library */
 
 static bool make_private(void)
 {
     if (espi_world.comm == MPI_COMM_NULL)
-        espi_world.comm = same_ranks(MPI_COMM_WORLD);
+        espi_world.comm = espi_same_ranks(MPI_COMM_WORLD);
     return espi_world.comm != MPI_COMM_NULL;
 }
 
@@ -154,7 +131,7 @@ static void begin_together(const struct espi_settings *settings)
     const bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
                      espi_world.size > 1 && espi_world.size < FEW_ON_NODE;
     int on_node = 1;
-    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_rollcall_on_board();
+    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_rollcall_on_board() && espi_world_whole();
     const bool trees = (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) && !few_on_node;
     /* Statistics need a word between the ranks at the end, when the program may have left no communicator to be
        made. */
@@ -236,7 +213,7 @@ MPI_Comm espi_world_private(MPI_Comm comm)
     /* All members are in the same collective call on the same communicator: one more of them finds its fellows. */
     if (espi_real.Allreduce(&mine, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
         free_to = 0;
-    if (free_to && (own = same_ranks(comm)) != MPI_COMM_NULL)
+    if (free_to && (own = espi_same_ranks(comm)) != MPI_COMM_NULL)
         atomic_fetch_add(&private_alive, 1);
     return own;
 }

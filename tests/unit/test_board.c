@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "mpi/board.h"
+#include "runner.h"
 
 static int wires[2], come[2], go[2];
 
@@ -129,17 +130,5 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("board");
-    TCase *tests = tcase_create("notes");
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, notes);
-    tcase_add_test(tests, at_once);
-    tcase_add_test(tests, another_job);
-    tcase_add_test(tests, no_wire);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_SUITE("test-board", 120, NULL, NULL, notes, at_once, another_job, no_wire);
 }

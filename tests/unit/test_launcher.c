@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "mpi/launcher.h"
+#include "runner.h"
 
 enum manner { PLAIN, LATE, IN_BITS, NONSENSE, REFUSES, ENDS };
 
@@ -129,34 +130,63 @@ static void converse(enum manner manner, bool hydra)
     ck_assert_msg(hydra ? atoi(value) > 1 : atoi(value) == 1, "%s lines at once", value);
 }
 
-START_TEST(talks)
+/* Each in a process of its own, as there is one conversation in a process. */
+#define TALKS(name, manner, hydra)                                                                                   \
+    START_TEST(name)                                                                                                 \
+    {                                                                                                                \
+        converse(manner, hydra);                                                                                     \
+    }                                                                                                                \
+    END_TEST
+TALKS(at_once, PLAIN, true)
+TALKS(one_by_one, PLAIN, false)
+TALKS(bits_at_once, IN_BITS, true)
+TALKS(bits_one_by_one, IN_BITS, false)
+
+/* Hydra is waited for however long it takes. */
+START_TEST(late_hydra)
 {
-    converse(_i & 1 ? IN_BITS : PLAIN, _i & 2);
+    char value[64];
+    begin(LATE, true);
+    ck_assert(espi_launcher_get("most", value, sizeof value));
+    ck_assert(nothing_is_left());
 }
 END_TEST
 
-START_TEST(late)
+/* Somebody unknown is not, and is never asked again. */
+START_TEST(late_stranger)
 {
     char value[64];
-    begin(LATE, _i);
-    /* Hydra is waited for however long it takes, somebody unknown is not: and then never asked again. */
-    ck_assert_int_eq(espi_launcher_get("most", value, sizeof value), _i);
-    if (_i)
-        ck_assert(nothing_is_left());
-    else
-        ck_assert(!espi_launcher_get("most", value, sizeof value) && !espi_launcher_all("rank-", 1, ""));
+    begin(LATE, false);
+    ck_assert(!espi_launcher_get("most", value, sizeof value));
+    ck_assert(!espi_launcher_get("most", value, sizeof value) && !espi_launcher_all("rank-", 1, ""));
 }
 END_TEST
 
-START_TEST(answers_wrongly)
+static void refuse(enum manner manner)
 {
-    static const enum manner manners[] = {NONSENSE, REFUSES, ENDS};
-    char value[64];
-    begin(manners[_i / 2], _i & 1);
     struct espi_launcher_pair pair = {"key", "value"};
-    ck_assert(!espi_launcher_put(&pair, 1));
+    char value[64];
+    begin(manner, true);
+    ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_put(&pair, 1));
     ck_assert(!espi_launcher_get("key", value, sizeof value));
     ck_assert(!espi_launcher_all("key", 1, ""));
+}
+
+START_TEST(nonsense)
+{
+    refuse(NONSENSE);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    refuse(REFUSES);
+}
+END_TEST
+
+START_TEST(ended)
+{
+    refuse(ENDS);
 }
 END_TEST
 
@@ -184,17 +214,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("launcher");
-    TCase *tests = tcase_create("conversation");
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, talks, 0, 4);
-    tcase_add_loop_test(tests, late, 0, 2);
-    tcase_add_loop_test(tests, answers_wrongly, 0, 6);
-    tcase_add_test(tests, environment);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_SUITE("test-launcher", 120, NULL, NULL, at_once, one_by_one, bits_at_once, bits_one_by_one, late_hydra,
+                     late_stranger, nonsense, refused, ended, environment);
 }
