@@ -173,10 +173,10 @@ struct listener {
 static bool ask(const char *lines, int count, struct listener *listener)
 {
     const bool hydra = getenv("MPI_LOCALNRANKS") != NULL;
-    const long until = hydra || answered ? -1 : now_ms() + WAIT_MS;
     char answer[LINE], command[NAME];
     bool good = !broken;
     for (int i = 0; i < count && !broken; i++) {
+        const long until = hydra || answered ? -1 : now_ms() + WAIT_MS;
         size_t length = hydra ? strlen(lines) : strcspn(lines, "\n") + 1;
         if (i == 0 || !hydra)
             broken = !send_line(lines, length, until);

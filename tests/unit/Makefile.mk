@@ -94,7 +94,7 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_board_SOURCES = %D%/test_board.c src/mpi/board.c
 %C%_test_board_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_board_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_launcher_SOURCES = %D%/test_launcher.c src/mpi/launcher.c
+%C%_test_launcher_SOURCES = %D%/test_launcher.c %D%/player.c %D%/player.h src/mpi/launcher.c
 %C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS) -DWAIT_MS=300
 %C%_test_launcher_LDADD = $(ESPI_UNIT_LIBS)
 endif

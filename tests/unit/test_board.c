@@ -1,7 +1,15 @@
 /* Notes of several processes on one board (src/mpi/board.c). The maker of the wire is this program itself. */
+#define _GNU_SOURCE
 #include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +65,33 @@ static int left_with(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+enum { DESCRIPTORS = 256 };
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* The last descriptor that is a note, and its name behind the first byte; -1: there is none. */
+static int find_note(char *name, size_t size)
+{
+    struct sockaddr_un address;
+    int found = -1;
+    for (int fd = 0; fd < DESCRIPTORS; fd++) {
+        socklen_t length = sizeof address;
+        if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.sun_family == AF_UNIX &&
+            length > offsetof(struct sockaddr_un, sun_path) + 1 && address.sun_path[0] == '\0') {
+            snprintf(name, size, "%.*s", (int)(length - offsetof(struct sockaddr_un, sun_path) - 1),
+                     address.sun_path + 1);
+            found = fd;
+        }
+    }
+    return found;
+}
+
 START_TEST(notes)
 {
     begin();
@@ -82,6 +117,119 @@ START_TEST(notes)
     ck_assert(!espi_board_has("0") && espi_board_has("1"));
     ck_assert(!espi_board_post("a note that is longer than any name of a socket can be, which has 108 characters "
                                "with the first one"));
+}
+END_TEST
+
+/* No descriptor is kept but those of the notes, whatever goes wrong, and no other is closed. */
+START_TEST(descriptors)
+{
+    int less[2];
+    begin();
+    ck_assert_int_eq(pipe(less), 0);
+    ck_assert_int_eq(dup2(less[0], 0), 0); /* the lowest ones are somebody's, too */
+    ck_assert_int_eq(dup2(less[0], 3), 3);
+    const int before = open_descriptors();
+    for (int i = 0; i < 3; i++) {
+        ck_assert(espi_board_find(wires[0]));
+        ck_assert_int_eq(open_descriptors(), before);
+        ck_assert(espi_board_post("0") && !espi_board_post("0"));
+        ck_assert_int_eq(open_descriptors(), before + 1);
+        ck_assert(espi_board_post("1") && !espi_board_post("1") && !espi_board_post("2"));
+        ck_assert(!espi_board_has("2") && espi_board_has("1"));
+        ck_assert_int_eq(open_descriptors(), before + 2);
+        espi_board_clear();
+        espi_board_clear();
+        ck_assert_int_eq(open_descriptors(), before);
+    }
+    ck_assert_int_ge(fcntl(0, F_GETFD), 0);
+    ck_assert_int_ge(fcntl(3, F_GETFD), 0);
+}
+END_TEST
+
+/* Looking needs none. */
+START_TEST(no_descriptors)
+{
+    begin();
+    ck_assert(espi_board_post("0"));
+    while (dup(wires[0]) >= 0)
+        ;
+    ck_assert_int_eq(errno, EMFILE);
+    ck_assert(espi_board_has("0") && !espi_board_has("1") && !espi_board_post("1"));
+}
+END_TEST
+
+/* A note is as it was after a look: connected to nobody, so that anybody finds it, and closed when another program
+   begins. */
+START_TEST(untouched)
+{
+    char name[128];
+    struct sockaddr_un peer;
+    begin();
+    ck_assert(espi_board_post("0"));
+    int fd = find_note(name, sizeof name);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    pid_t pid = neighbour("1", "0", 1);
+    wait_for(1);
+    for (int i = 0; i < 2; i++) {
+        socklen_t size = sizeof peer;
+        ck_assert(espi_board_has(i == 0 ? "0" : "1"));
+        ck_assert(getpeername(fd, (struct sockaddr *)&peer, &size) != 0 && errno == ENOTCONN);
+    }
+    let_go(1);
+    wait_for(1);
+    let_go(1);
+    ck_assert_int_eq(left_with(pid), 0);
+}
+END_TEST
+
+/* The longest note, and one that is longer by one: it is not the same without its last character. */
+START_TEST(long_notes)
+{
+    char note[128], name[128];
+    begin();
+    ck_assert(espi_board_post("x"));
+    ck_assert_int_ge(find_note(name, sizeof name), 0);
+    espi_board_clear();
+    const size_t room = sizeof((struct sockaddr_un *)0)->sun_path - 1 - (strlen(name) - 1);
+    ck_assert_uint_gt(room, 32);
+    memset(note, 'n', sizeof note);
+    for (size_t length = 1; length <= room + 2; length++) {
+        note[length] = '\0';
+        bool fits = length < room;
+        ck_assert_msg(espi_board_post(note) == fits, "%zu of %zu", length, room);
+        ck_assert_msg(espi_board_has(note) == fits, "%zu of %zu", length, room);
+        espi_board_clear();
+        ck_assert(espi_board_post("y"));
+        ck_assert(!espi_board_has(note));
+        espi_board_clear();
+        note[length] = 'n';
+    }
+}
+END_TEST
+
+/* The name has in it what only ranks of this job know: asked for here in another way. */
+START_TEST(name_of_a_note)
+{
+    char command[200], name[128], words[256] = "";
+    unsigned long space, maker, ticks, address, true_space, true_ticks, true_address;
+    ck_assert_int_eq(prctl(PR_SET_NAME, "a) (b) 7 c"), 0);
+    begin();
+    ck_assert(espi_board_post("note"));
+    ck_assert_int_ge(find_note(name, sizeof name), 0);
+    ck_assert_msg(sscanf(name, "espalier/%*[^/]/%lx/%lx/%lx/%lx/note", &space, &maker, &ticks, &address) == 4, "%s",
+                  name);
+    snprintf(command, sizeof command, "cd /proc/%ld && stat -Lc %%i ns/pid && sed 's/.*) //' stat | cut -d ' ' -f 20 &&"
+             " sed 's/-.*//;s/^/0x/;q' maps", (long)getpid());
+    FILE *shell = popen(command, "r");
+    ck_assert_ptr_nonnull(shell);
+    ck_assert_int_gt(fread(words, 1, sizeof words - 1, shell), 0);
+    ck_assert_int_eq(pclose(shell), 0);
+    ck_assert_msg(sscanf(words, "%lu %lu %lx", &true_space, &true_ticks, &true_address) == 3, "%s", words);
+    ck_assert_uint_eq(space, true_space);
+    ck_assert_int_eq((long)maker, (long)getpid());
+    ck_assert_uint_eq(ticks, true_ticks);
+    ck_assert_uint_eq(address, true_address);
 }
 END_TEST
 
@@ -130,5 +278,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-board", 120, NULL, NULL, notes, at_once, another_job, no_wire);
+    return RUN_SUITE("test-board", 120, NULL, NULL, notes, descriptors, no_descriptors, untouched, long_notes,
+                     name_of_a_note, at_once, another_job, no_wire);
 }
