@@ -219,8 +219,8 @@ START_TEST(name_of_a_note)
     ck_assert_int_ge(find_note(name, sizeof name), 0);
     ck_assert_msg(sscanf(name, "espalier/%*[^/]/%lx/%lx/%lx/%lx/note", &space, &maker, &ticks, &address) == 4, "%s",
                   name);
-    snprintf(command, sizeof command, "cd /proc/%ld && stat -Lc %%i ns/pid && sed 's/.*) //' stat | cut -d ' ' -f 20 &&"
-             " sed 's/-.*//;s/^/0x/;q' maps", (long)getpid());
+    snprintf(command, sizeof command, "cd /proc/%ld && stat -Lc %%i ns/pid && sed 's/.*) //' stat | cut -d ' ' -f 20"
+             " && sed 's/-.*//;s/^/0x/;q' maps", (long)getpid());
     FILE *shell = popen(command, "r");
     ck_assert_ptr_nonnull(shell);
     ck_assert_int_gt(fread(words, 1, sizeof words - 1, shell), 0);
