@@ -1,3 +1,3 @@
 # Lists of tests/scalapack/; see Makefile.am.
-dist_check_SCRIPTS += %D%/some.sh
-TESTS += %D%/some.sh
+dist_check_SCRIPTS += %D%/some.sh %D%/grids.sh
+TESTS += %D%/some.sh %D%/grids.sh
