@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 4
+#define ESPI_BRIDGE_VERSION 5
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -107,11 +107,19 @@ enum {
     ESPI_PENDING_BITS = 13
 };
 
-/* The index of a handle's byte; ESPI_BYTES or more: there is none. */
+/* Whether the handle is no datatype object by its bits; objects are derived, or pair types. */
+static inline bool espi_is_no_object(uint32_t bits)
+{
+    return ((bits - 0x8c000000u) & 0xbc000000u) != 0;
+}
+
+/* The index of the byte of such a handle; ESPI_BYTES or more: there is none. */
 static inline uint32_t espi_byte_at(uint32_t bits)
 {
-    /* Bit 30 tells indirect objects (block of 1024 in bits 12 to 25) from direct ones. */
-    return (bits & 0x3ffffff) + (bits >> 24 & 64);
+    /* Bit 30 tells indirect objects (block of 1024 in bits 12 to 25) from direct ones. The topmost bits of numbers
+       without a byte are added, too. */
+    uint32_t object = bits - 0x8c000000u;
+    return (object & 0x3ffffff) + (object >> 24);
 }
 
 /* False: no handle of MPICH's, which has 8 direct types, but one that shares the byte of another. */
@@ -121,8 +129,13 @@ static inline bool espi_byte_is_own(uint32_t bits)
 }
 
 struct espi_entry {
-    _Atomic(espi_next) next; /* where calls go on to, NULL before the first */
-    _Atomic uint64_t calls;  /* made by way of the stub alone */
+    _Alignas(32) _Atomic(espi_next) next; /* where calls go on to, NULL before the first */
+    _Atomic uint64_t calls;               /* made by way of the stub alone */
+    /* Not for PMPI_X: where plain calls go on to without a mark that the thread is inside of a call. NULL: they do
+       not; the flags of struct espi_hot ask for more, or calls to PMPI_X may follow that are not the program's own:
+       of another tool, which comes next; of MPI itself, for the requests of files. */
+    _Atomic(espi_next) quick;
+    _Atomic(espi_next) through; /* where all calls go on to, as there is no core; NULL otherwise */
 };
 
 /* What calls read and write, in few lines of the cache and few pages: owned by the stub, and shared with the core.
@@ -158,6 +171,7 @@ struct espi_stub {
     void *mpi;                                       /* dlopen handle of the MPI library in this process */
     struct espi_thread *(*thread)(void);             /* of the calling thread */
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
+    void (*quicken)(void);                           /* to be called when `plain` of struct espi_hot has changed */
     struct espi_hot *hot;
 };
 

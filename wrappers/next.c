@@ -22,6 +22,41 @@ static espi_word no_such_function(void)
     return 16;
 }
 
+/* Whether a call that goes on to `next` is in the MPI library at once. */
+static bool is_mpis_own(espi_next next, const char *name)
+{
+    return espi_self.mpi && (uintptr_t)dlsym(espi_self.mpi, name) == (uintptr_t)next;
+}
+
+static atomic_uint never; /* flags: what needs them is not quick any more */
+
+static bool is_quick(enum espi_fn fn)
+{
+    return (atomic_load(&espi_hot.plain) & ~atomic_load(&never) & espi_short_flags[fn]) != 0;
+}
+
+static void quicken(bool profiling, enum espi_fn fn)
+{
+    struct espi_entry *entry = &espi_hot.entries[profiling][fn];
+    espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), quick = NULL;
+    if (next && atomic_load_explicit(&espi_hot.handlers, memory_order_acquire) == espi_nothing)
+        atomic_store_explicit(&entry->through, next, memory_order_release);
+    if (next && !profiling && is_quick(fn) && is_mpis_own(next, names[fn] + 1))
+        quick = next;
+    atomic_store(&entry->quick, quick);
+    /* Flags that were cleared since are seen either here, or by whoever clears `quick` after them. */
+    if (!is_quick(fn))
+        atomic_store(&entry->quick, NULL);
+}
+
+void espi_quicken(void)
+{
+    for (unsigned fn = 0; fn < ESPI_FN_COUNT; fn++)
+        for (unsigned profiling = 0; profiling < 2; profiling++)
+            if (atomic_load_explicit(&espi_hot.entries[profiling][fn].next, memory_order_relaxed))
+                quicken(profiling, (enum espi_fn)fn);
+}
+
 espi_next espi_find_next(bool profiling, enum espi_fn fn)
 {
     const char *name = profiling ? names[fn] : names[fn] + 1;
@@ -30,5 +65,11 @@ espi_next espi_find_next(bool profiling, enum espi_fn fn)
         next = (espi_next)(uintptr_t)no_such_function;
     /* Several threads may store here; all find the same. */
     atomic_store_explicit(&espi_hot.entries[profiling][fn].next, next, memory_order_release);
+    if (espi_short_flags[fn] & ESPI_PLAIN_NO_MORE) {
+        atomic_store(&never, ESPI_PLAIN_REQUESTS);
+        espi_quicken();
+    } else {
+        quicken(profiling, fn);
+    }
     return next;
 }

@@ -16,14 +16,14 @@
 #define CORE_FILE "libespalier-core.so"
 #define VERSION_TEXT 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH; no MPI has more */
 
-static const espi_handler nothing[ESPI_FN_COUNT];
+const espi_handler espi_nothing[ESPI_FN_COUNT];
 
 static struct espi_thread *this_thread(void)
 {
     return &espi_here;
 }
 
-static struct espi_stub self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, &espi_hot};
+struct espi_stub espi_self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, espi_quicken, &espi_hot};
 
 static void say_about(const char *before, const char *name, const char *after)
 {
@@ -77,36 +77,37 @@ static const espi_handler *decide(void)
 {
     const char *wanted = getenv("ESPALIER");
     if (wanted && strcmp(wanted, "0") == 0)
-        return nothing;
-    self.mpi = espi_find_loaded(ESPALIER_MPI_SONAME);
-    if (!self.mpi || !same_library(self.mpi)) {
+        return espi_nothing;
+    espi_self.mpi = espi_find_loaded(ESPALIER_MPI_SONAME);
+    if (!espi_self.mpi || !same_library(espi_self.mpi)) {
         say_about("this program uses another MPI library (",
                   espi_object_name(espi_find_symbol("MPI_Get_library_version")),
                   ") than Espalier was built for (MPICH " ESPALIER_MPICH_VERSION ", " ESPALIER_MPI_SONAME
                   "): every call passes through untouched");
-        return nothing;
+        return espi_nothing;
     }
     char name[4096];
     if (!core_file(name, sizeof name))
-        return nothing;
+        return espi_nothing;
     void *core = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!core) {
         const char *why = dlerror();
         say_about("the core could not be loaded: ", why ? why : name, ": every call passes through untouched");
-        return nothing;
+        return espi_nothing;
     }
     espi_core_start_fn begin = (espi_core_start_fn)(uintptr_t)dlsym(core, ESPI_CORE_START);
-    const struct espi_core *answer = begin ? begin(&self) : NULL;
+    const struct espi_core *answer = begin ? begin(&espi_self) : NULL;
     if (!begin || (answer && answer->version != ESPI_BRIDGE_VERSION)) {
         say_about("", name, " is of another version of Espalier: every call passes through untouched");
-        return nothing;
+        return espi_nothing;
     }
-    return answer ? answer->handlers : nothing;
+    return answer ? answer->handlers : espi_nothing;
 }
 
 static void start(void)
 {
     atomic_store_explicit(&espi_hot.handlers, decide(), memory_order_release);
+    espi_quicken();
 }
 
 const espi_handler *espi_start(void)
@@ -118,7 +119,7 @@ const espi_handler *espi_start(void)
     if (handlers)
         return handlers;
     if (starting)
-        return nothing;
+        return espi_nothing;
     starting = true;
     pthread_once(&once, start);
     starting = false;

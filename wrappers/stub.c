@@ -13,6 +13,11 @@
  *
  * An entry sees to the calls that are plain (enum espi_plain) by itself; short.h says which these are. All else is
  * its function NAME_on.
+ *
+ * Most calls of most programs are plain, and MPI itself takes them. These leave no mark in `frame` and are passed on
+ * by a jump (struct espi_entry, `quick`), some twenty instructions later. So what a callback of the program calls is
+ * mostly like any other call, which is right: it is the program's. Calls that MPI makes of itself come by the names
+ * PMPI_X, whose entries all look at `frame`.
  */
 #include "stub.h"
 
@@ -50,6 +55,22 @@ ESPI_POPULAR(Pack, 7)
 ESPI_POPULAR(Pack_size, 4)
 ESPI_POPULAR(Unpack, 7)
 
+const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
+#define ESPI_FLAGS_OF_LIFE(name) ESPI_FLAGS_OF(ESPI_WAY_##name)
+#define ESPI_FLAGS_OF(way) ESPI_FLAGS_OF_WAY(way)
+#define ESPI_FLAGS_OF_WAY(way) ESPI_FLAGS_##way
+#define ESPI_FLAGS_OF_SUBSTITUTE(name) ESPI_FLAGS_SUBSTITUTE
+#define ESPI_FLAGS_OF_TREE(name) ESPI_FLAGS_TREE
+#define ESPI_FLAGS_OF_REDUCE(name) ESPI_FLAGS_REDUCE
+#define ESPI_FLAGS_OF_COUNT(name) ESPI_FLAGS_COUNT
+#define ESPI_FLAGS_OF_GUARD(name) 0
+#define ESPI_FLAGS_OF_LEAVE(name) 0
+#define ESPI_API(name, args, large, treatment, kind, ...)                                                            \
+    [ESPI_FN_##name] = ESPI_FLAGS_OF_##treatment(name) | ((kind) & ESPI_FILE ? ESPI_PLAIN_NO_MORE : 0),
+#include "api.def"
+#undef ESPI_API
+};
+
 static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_fn fn)
 {
     espi_next next = atomic_load_explicit(&espi_hot.entries[profiling][fn].next, memory_order_acquire);
@@ -57,8 +78,8 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
 }
 
 /* What is rare stands in functions of its own, so that the entry keeps no register for it over the call. */
-#define ESPI_ENTRY(prefix, profiling, name, n, kind, threads, way, ...)                                              \
-    static __attribute__((noinline, cold)) espi_word prefix##name##_nested(ESPI_PARAMS_##n)                          \
+#define ESPI_GUARDED(linkage, entry_name, profiling, name, n, kind, threads, way)                                    \
+    static __attribute__((noinline, cold)) espi_word entry_name##_nested(ESPI_PARAMS_##n)                            \
     {                                                                                                                \
         espi_next next = first_next(profiling, ESPI_FN_##name);                                                      \
         if ((kind) & ESPI_LEAVES)                                                                                    \
@@ -71,7 +92,7 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
         }                                                                                                            \
         return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                              \
     }                                                                                                                \
-    static __attribute__((noinline)) espi_word prefix##name##_on(ESPI_PARAMS_##n)                                    \
+    static __attribute__((noinline)) espi_word entry_name##_on(ESPI_PARAMS_##n)                                      \
     {                                                                                                                \
         struct espi_thread *here = &espi_here;                                                                       \
         const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);               \
@@ -90,34 +111,55 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
         espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
         return handler(here, ESPI_FN_##name, args, next);                                                            \
     }                                                                                                                \
-    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n);                                                             \
-    ESPI_EXPORT espi_word prefix##name(ESPI_PARAMS_##n)                                                              \
+    linkage espi_word entry_name(ESPI_PARAMS_##n);                                                                   \
+    linkage espi_word entry_name(ESPI_PARAMS_##n)                                                                    \
     {                                                                                                                \
         espi_word result;                                                                                            \
         char mark;                                                                                                   \
         struct espi_thread *here = &espi_here;                                                                       \
         struct espi_entry *entry = &espi_hot.entries[profiling][ESPI_FN_##name];                                     \
         uintptr_t frame = (uintptr_t)&mark;                                                                          \
+        espi_next through = atomic_load_explicit(&entry->through, memory_order_acquire);                             \
+        if (through)                                                                                                 \
+            return ((ESPI_FUNCTION(n))through)(ESPI_ARGS_##n);                                                       \
         if (__builtin_expect(frame < here->frame, 0))                                                                \
-            return prefix##name##_nested(ESPI_ARGS_##n);                                                             \
+            return entry_name##_nested(ESPI_ARGS_##n);                                                               \
         here->frame = frame;                                                                                         \
         unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);                                \
         espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire);                                   \
-        if (__builtin_expect(next != NULL, 1) && ESPI_IS_SHORT_##way(name, n, kind)) {                               \
+        if (__builtin_expect(next != NULL, 1) && (plain & ESPI_FLAGS_##way) && ESPI_IS_SHORT_##way(name, n, kind)) { \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 note_##name(ESPI_ARGS_##n);                                                                          \
             result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                        \
-            ESPI_END_##way(name)                                                                                     \
+            ESPI_END_##way                                                                                           \
         } else {                                                                                                     \
-            result = prefix##name##_on(ESPI_ARGS_##n);                                                               \
+            result = entry_name##_on(ESPI_ARGS_##n);                                                                 \
         }                                                                                                            \
         here->frame = 0;                                                                                             \
         return result;                                                                                               \
     }
 
+/* Where the core has said so (struct espi_entry, `quick`), a call that is short goes on as a jump, without a mark. */
+#define ESPI_ENTRY(name, n, kind, way)                                                                               \
+    ESPI_EXPORT espi_word MPI_##name(ESPI_PARAMS_##n);                                                               \
+    ESPI_EXPORT espi_word MPI_##name(ESPI_PARAMS_##n)                                                                \
+    {                                                                                                                \
+        struct espi_entry *entry = &espi_hot.entries[0][ESPI_FN_##name];                                             \
+        espi_next next = atomic_load_explicit(&entry->quick, memory_order_acquire);                                  \
+        if (__builtin_expect(next != NULL, 1) && ESPI_IS_SHORT_##way(name, n, kind)) {                               \
+            if ((kind) & ESPI_LEAVES)                                                                                \
+                note_##name(ESPI_ARGS_##n);                                                                          \
+            espi_word result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                              \
+            ESPI_END_##way                                                                                           \
+            return result;                                                                                           \
+        }                                                                                                            \
+        return guarded_##name(ESPI_ARGS_##n);                                                                        \
+    }
+
 #define ESPI_EXPORTED(name, n, kind, threads, way, ...)                                                              \
-    ESPI_ENTRY(MPI_, 0, name, n, kind, threads, way, __VA_ARGS__)                                                    \
-    ESPI_ENTRY(PMPI_, 1, name, n, kind, threads, way, __VA_ARGS__)
+    ESPI_GUARDED(static __attribute__((noinline)), guarded_##name, 0, name, n, kind, threads, way)                   \
+    ESPI_GUARDED(ESPI_EXPORT, PMPI_##name, 1, name, n, kind, threads, way)                                           \
+    ESPI_ENTRY(name, n, kind, way)
 #define ESPI_EXPORTED_LIFE(name, n, kind, ...) ESPI_EXPORTED_AS(name, n, kind, ESPI_WAY_##name, __VA_ARGS__)
 #define ESPI_EXPORTED_AS(name, n, kind, way, ...) ESPI_EXPORTED(name, n, kind, 0, way, __VA_ARGS__)
 #define ESPI_EXPORTED_SUBSTITUTE(name, n, kind, ...)                                                                 \

@@ -18,5 +18,17 @@ ESPI_HIDDEN const espi_handler *espi_start(void);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an
    error. */
 ESPI_HIDDEN espi_next espi_find_next(bool profiling, enum espi_fn fn);
+/* Sets `quick` and `through` of all entries by what holds now: the flags `plain`, and the table of handlers. */
+ESPI_HIDDEN void espi_quicken(void);
+
+/* Beside the flags of enum espi_plain: the function may make a request for which MPI calls itself, from inside of the
+   functions that complete it (nonblocking input and output). */
+enum { ESPI_PLAIN_NO_MORE = 1 << 7 };
+
+/* What is lent to the core; the table of handlers where every call passes through; and the flags (enum espi_plain)
+   without which no call of a function is short. */
+extern ESPI_HIDDEN struct espi_stub espi_self;
+extern ESPI_HIDDEN const espi_handler espi_nothing[ESPI_FN_COUNT];
+extern ESPI_HIDDEN const unsigned char espi_short_flags[ESPI_FN_COUNT];
 
 #endif

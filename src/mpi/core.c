@@ -46,7 +46,7 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
     if (!version_is_ours())
         return NULL;
     espi_stats_start(espi_row_names, ESPI_FN_COUNT);
-    espi_slots_share(stub->hot);
+    espi_slots_share(stub->hot, stub->quicken);
     espi_stats_elsewhere(espi_init_counts);
     return &core;
 }

@@ -15,6 +15,7 @@
 #include "mpi/onto.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
+#include "mpi/sample.h"
 #include "mpi/self.h"
 #include "mpi/slots.h"
 #include "mpi/types.h"
@@ -45,7 +46,7 @@ static void set_plain(bool running)
     int level = MPI_THREAD_MULTIPLE;
 
     if (!running) {
-        atomic_store_explicit(&espi_hot->plain, 0, memory_order_release);
+        espi_slots_plain(0, 0);
         return;
     }
     bool apart = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
@@ -59,7 +60,7 @@ static void set_plain(bool running)
         flags |= ESPI_PLAIN_REQUESTS;
     atomic_store_explicit(&espi_hot->reduce_most, reduce_most(), memory_order_relaxed);
     atomic_store_explicit(&espi_hot->committed, espi_type_was_committed, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->plain, flags, memory_order_release);
+    espi_slots_plain(0, flags);
 }
 
 void espi_init_counts(uint64_t *counter, uint64_t *calls)
@@ -67,7 +68,7 @@ void espi_init_counts(uint64_t *counter, uint64_t *calls)
     uint64_t granted = atomic_load_explicit(&espi_hot->granted, memory_order_relaxed);
     uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
 
-    counter[ESPI_COUNT_types_registered] += espi_types_begun();
+    counter[ESPI_COUNT_types_registered] += espi_sample_left();
     counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->ended, memory_order_relaxed);
     counter[ESPI_COUNT_calls_examined] += granted + passed;
     counter[ESPI_COUNT_left_not_earned] += granted;

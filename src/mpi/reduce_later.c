@@ -28,7 +28,7 @@ atomic_int espi_reduce_requests;
 void espi_reduce_request_made(void)
 {
     atomic_fetch_add(&espi_reduce_requests, 1);
-    atomic_fetch_and(&espi_hot->plain, ~(unsigned)ESPI_PLAIN_REQUESTS);
+    espi_slots_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
 }
 
 static void enter(struct later *later)

@@ -7,9 +7,22 @@ static atomic_uint chunks_end; /* chunks from here on are not there */
 static struct espi_hot own;
 struct espi_hot *espi_hot = &own;
 
-void espi_slots_share(struct espi_hot *hot)
+static void (*tell_stub)(void);
+
+void espi_slots_share(struct espi_hot *hot, void (*quicken)(void))
 {
     espi_hot = hot;
+    tell_stub = quicken;
+}
+
+void espi_slots_plain(unsigned keep, unsigned more)
+{
+    unsigned before = atomic_load(&espi_hot->plain);
+
+    while (!atomic_compare_exchange_weak(&espi_hot->plain, &before, (before & keep) | more))
+        ;
+    if (tell_stub != NULL && ((before & keep) | more) != before)
+        tell_stub();
 }
 
 /* Makes chunk number `which` unless it is there; NULL when memory is short. */

@@ -62,9 +62,12 @@ struct espi_type_chunk {
     struct espi_type_slot slots[ESPI_SLOTS_EACH];
     atomic_uchar quiet[ESPI_SLOTS_EACH]; /* the bytes of handles that have none in struct espi_hot */
 };
-/* What the stub shares, from espi_slots_share on; before, and without a stub (unit tests), one of our own. */
+/* What the stub shares, from espi_slots_share on; before, and without a stub (unit tests), one of our own. `quicken`:
+   see struct espi_stub. */
 extern struct espi_hot *espi_hot;
-void espi_slots_share(struct espi_hot *hot);
+void espi_slots_share(struct espi_hot *hot, void (*quicken)(void));
+/* Changes the flags of espi_hot->plain: of those that are set only `keep` stay, and `more` are set. */
+void espi_slots_plain(unsigned keep, unsigned more);
 extern _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 
 /* Direct and indirect objects are numbered apart. */

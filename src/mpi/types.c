@@ -3,8 +3,7 @@
  *
  * Most of it is not done: a commit begins a life, a use counts (types.h), a free ends it, a few nanoseconds each. The
  * first use of a type is looked at only for a sample of the types, to learn which kinds of types are made again and
- * again; for all of them while layouts are met again that have better types (`heat`). Later uses are looked at when
- * enough were made to have earned planning.
+ * again (sample.h). Later uses are looked at when enough were made to have earned planning.
  *
  * What must never serve another type with the same handle, a plan or a view of elements, is tied to the datatype by
  * an attribute, whose delete callback ends the life of the slot if nothing did before. Not so under
@@ -30,14 +29,9 @@
 #include "mpi/plan.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
+#include "mpi/sample.h"
 
-enum {
-    NUMBERS_MOST = 1 << 22, /* counts and displacements of a type that is decoded */
-    LOOK_FIRST = ESPI_GRANT_NEW + 1, /* the use at which a type that is not of the sample is looked at */
-    SAMPLE_FIRST = 64,      /* so many types are of the sample, */
-    SAMPLE_SHARE = 32,      /* then one in so many */
-    HEAT = 64,              /* first uses to look at after one that met a known layout with a better type */
-};
+enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
 
 struct espi_type_detail {
     MPI_Datatype type;
@@ -50,7 +44,6 @@ struct espi_type_detail {
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int mode = ESPI_MODE_OFF; /* OFF also before start and after stop */
 static atomic_bool registering;         /* types are registered; also where only reductions want to know them */
-static _Atomic uint32_t lives, heat;
 static int key = MPI_KEYVAL_INVALID;
 static bool check, attributes, started_before;
 
@@ -127,22 +120,6 @@ static bool tie(struct espi_type_slot *s, MPI_Datatype type)
     return s->tied;
 }
 
-/* Of the lives that the stub may begin, those left are taken back first, and `gap` are given. */
-static _Atomic uint64_t given;
-
-static void set_fresh(uint32_t gap)
-{
-    atomic_fetch_add_explicit(&given, gap - (uint64_t)atomic_load_explicit(&espi_hot->fresh, memory_order_relaxed),
-                              memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->fresh, gap, memory_order_relaxed);
-}
-
-uint64_t espi_types_begun(void)
-{
-    return atomic_load_explicit(&given, memory_order_relaxed) -
-           atomic_load_explicit(&espi_hot->fresh, memory_order_relaxed);
-}
-
 bool espi_types_fresh(void)
 {
     return attributes && atomic_load_explicit(&mode, memory_order_relaxed) == ESPI_MODE_AUTO;
@@ -165,9 +142,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_budget_start(settings->budget_ms);
     espi_kinds_reset();
     espi_measure_start();
-    atomic_store(&lives, 0);
-    atomic_store(&heat, 0);
-    set_fresh(0);
+    espi_sample_reset();
     atomic_store(&mode, settings->datatypes);
     atomic_store(&registering, true);
     return ESPI_OK;
@@ -187,7 +162,7 @@ void espi_types_stop(void)
     pthread_mutex_lock(&planning);
     /* Types that outlive us are not known any more; what MPI tells of their end goes unheard. */
     espi_slots_each(forget);
-    set_fresh(0);
+    espi_sample_recall();
     espi_plans_stop();
     espi_measure_stop();
     if (key != MPI_KEYVAL_INVALID)
@@ -195,45 +170,17 @@ void espi_types_stop(void)
     pthread_mutex_unlock(&planning);
 }
 
-/* The use at which type number `number` is looked at first. Numbers are mixed, so that a program with a period
-   is not sampled in step with it. */
-static uint64_t first_look(uint32_t number)
+/* The use at which a type whose life begins is looked at first. */
+static uint64_t first_look(void)
 {
-    uint32_t h = number * 2654435761u;
+    int how = atomic_load_explicit(&mode, memory_order_relaxed);
 
-    switch (atomic_load_explicit(&mode, memory_order_relaxed)) {
-    case ESPI_MODE_AUTO:
-        return number < SAMPLE_FIRST || (h ^ h >> 15) % SAMPLE_SHARE == 0 ||
-                       atomic_load_explicit(&heat, memory_order_relaxed) > 0
-                   ? 1
-                   : LOOK_FIRST;
-    case ESPI_MODE_OFF:
-        return 0;
-    default:
-        return 1;
-    }
-}
-
-/* Lets the next lives begin without history (bridge.h) until one is due to be of the sample: one in SAMPLE_SHARE on
-   the average. */
-static void leave_to_stub(void)
-{
-    static uint32_t turn;
-    uint32_t number = atomic_load_explicit(&lives, memory_order_relaxed), gap = 0;
-
-    if (number >= SAMPLE_FIRST && atomic_load_explicit(&heat, memory_order_relaxed) == 0) {
-        turn = turn * 1664525u + 1013904223u;
-        gap = (turn >> 16) % (2 * SAMPLE_SHARE - 1);
-        atomic_store_explicit(&lives, number + gap, memory_order_relaxed);
-    }
-    set_fresh(gap);
+    return how == ESPI_MODE_AUTO ? espi_sample_next(attributes) : how == ESPI_MODE_OFF ? 0 : 1;
 }
 
 static void begin(struct espi_mine *mine, MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
-    uint32_t number;
-    bool due;
 
     if (__builtin_expect(s == NULL, 0))
         return;
@@ -242,15 +189,9 @@ static void begin(struct espi_mine *mine, MPI_Datatype type)
             return; /* committed again */
         forget(s, type); /* whatever it was, this is another life of the handle */
     }
-    /* Without a lock: no matter if two threads share one. */
-    number = atomic_load_explicit(&lives, memory_order_relaxed);
-    atomic_store_explicit(&lives, number + 1, memory_order_relaxed);
-    due = espi_types_fresh() && atomic_load_explicit(&espi_hot->fresh, memory_order_relaxed) == 0;
-    espi_slot_begin(s, type, 0, due ? 1 : first_look(number));
+    espi_slot_begin(s, type, 0, first_look());
     espi_slot_grant(type);
     espi_count(mine->stats, ESPI_COUNT_types_registered, 1);
-    if (due)
-        leave_to_stub();
 }
 
 void espi_types_committed(struct espi_mine *mine, MPI_Datatype type)
@@ -313,10 +254,8 @@ static void settle(struct espi_type_slot *s, struct espi_plan *plan)
     atomic_store_explicit(&s->plan, plan, memory_order_release);
     atomic_store(&s->settled, atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
                                   atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL);
-    if (plan->gain_ns > 0) {
-        atomic_store(&heat, HEAT);
-        set_fresh(0);
-    }
+    if (plan->gain_ns > 0)
+        espi_sample_heat();
 }
 
 /* Decodes and finds or makes the plan. `fresh`: the first use, where only known layouts and those seen before
@@ -406,7 +345,7 @@ static struct espi_type_detail *detail_of(struct espi_type_slot *s, MPI_Datatype
         return NULL;
     }
     d->type = type;
-    d->weight = uses == 1 && atomic_load(&lives) > SAMPLE_FIRST && atomic_load(&heat) == 0 ? SAMPLE_SHARE : 1;
+    d->weight = uses == 1 ? espi_sample_weight() : 1;
     s->detail = d;
     return d;
 }
@@ -419,7 +358,9 @@ static __attribute__((noinline)) void look(struct espi_type_slot *s, MPI_Datatyp
     int how = atomic_load(&mode);
     struct espi_plan *plan;
 
-    atomic_store(&s->look, uses < LOOK_FIRST / 2 ? LOOK_FIRST : uses < ESPI_NEVER / 2 ? 2 * uses : ESPI_NEVER);
+    atomic_store(&s->look, uses < ESPI_LOOK_FIRST / 2 ? ESPI_LOOK_FIRST
+                           : uses < ESPI_NEVER / 2    ? 2 * uses
+                                                      : ESPI_NEVER);
     if (how == ESPI_MODE_OFF || pthread_mutex_trylock(&planning) != 0)
         return;
     plan = atomic_load(&s->plan);
@@ -433,10 +374,10 @@ static __attribute__((noinline)) void look(struct espi_type_slot *s, MPI_Datatyp
             settle(s, NULL);
         else if (how == ESPI_MODE_ALWAYS)
             consider(s, how, false, uses, items);
-        else if (uses < LOOK_FIRST ? kind_earned(s, estimate) : type_earned(s, uses, items, estimate))
-            consider(s, how, uses < LOOK_FIRST, uses, items);
-        if (uses == 1 && atomic_load(&heat) > 0)
-            atomic_fetch_sub(&heat, 1);
+        else if (uses < ESPI_LOOK_FIRST ? kind_earned(s, estimate) : type_earned(s, uses, items, estimate))
+            consider(s, how, uses < ESPI_LOOK_FIRST, uses, items);
+        if (uses == 1)
+            espi_sample_cool();
     }
     pthread_mutex_unlock(&planning);
     espi_stats_slow_path();

@@ -84,9 +84,8 @@ static inline __attribute__((always_inline)) void espi_types_used_granted(struct
     espi_count(stats, ESPI_COUNT_left_not_earned, 1);
 }
 
-/* Whether the stub may begin and end lives by itself (struct espi_hot); how many it has begun. */
+/* Whether the stub may begin and end lives by itself (struct espi_hot). */
 bool espi_types_fresh(void);
-uint64_t espi_types_begun(void);
 
 /* After the call returned MPI_SUCCESS. `mine`: of the calling thread. */
 void espi_types_committed(struct espi_mine *mine, MPI_Datatype type);

@@ -12,7 +12,7 @@ ESPI_TYPES_FILES = %D%/types_random.c %D%/types_random.h %D%/types_run.c %D%/typ
 	src/mpi/real.c src/mpi/decode.c src/mpi/decode_array.c src/mpi/decode_base.c src/mpi/emit.c
 ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c src/mpi/measure.c src/mpi/self.c \
 	src/mpi/same_ranks.c \
-	src/mpi/model.c src/mpi/plan.c src/mpi/judge.c src/mpi/budget.c src/mpi/kinds.c src/mpi/types.c \
+	src/mpi/model.c src/mpi/plan.c src/mpi/judge.c src/mpi/budget.c src/mpi/kinds.c src/mpi/types.c src/mpi/sample.c \
 	src/mpi/slots.c src/mpi/mine.c src/mpi/reduce_view.c src/mpi/reduce_ops.c
 
 %C%_types_decode_SOURCES = %D%/types_decode.c $(ESPI_TYPES_FILES)

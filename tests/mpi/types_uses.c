@@ -3,6 +3,7 @@
  * kind of types; and plans that nobody uses are forgotten. One process, calling what the core's handlers call.
  */
 #include <check.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "mpi/kinds.h"
 #include "mpi/mine.h"
 #include "mpi/plan.h"
+#include "mpi/sample.h"
 #include "mpi/types.h"
 #include "types_run.h"
 #include "types_service.h"
@@ -145,33 +147,39 @@ START_TEST(begun_elsewhere)
 }
 END_TEST
 
-/* Most lives are left to the stub, and counted when it has begun them. */
+/* Most lives are left to the stub, the more so the more there were, and counted when it has begun them. */
 START_TEST(left_to_stub)
 {
+    enum { PHASES = 4 };
+    /* Of the sample are: all; one in 32; 64 times the logarithm of the quotient; one in 1024. */
+    const int end[PHASES] = {ESPI_SAMPLE_FIRST, 2048, 65536, 300000};
+    const double expected[PHASES] = {64, 62, 64 * log(32), 229};
     uint64_t before, left = 0;
     MPI_Datatype type;
-    int i, seen = 0;
+    int i, phase, seen;
 
     start(ESPI_MODE_AUTO);
-    before = espi_types_begun();
-    for (i = 0; i < 20000; i++) {
-        unsigned fresh = atomic_load(&espi_hot->fresh);
-        if (fresh > 0) { /* the stub takes it */
-            atomic_store(&espi_hot->fresh, fresh - 1);
-            left++;
-            continue;
+    before = espi_sample_left();
+    for (i = 0, phase = 0; phase < PHASES; phase++) {
+        for (seen = 0; i < end[phase]; i++) {
+            unsigned fresh = atomic_load(&espi_hot->fresh);
+            if (fresh > 0) { /* the stub takes it */
+                atomic_store(&espi_hot->fresh, fresh - 1);
+                left++;
+                continue;
+            }
+            type = regular(i % 50);
+            espi_types_ending(espi_mine(&own_thread), type);
+            MPI_Type_free(&type);
+            seen++;
         }
-        type = regular(i % 50);
-        espi_types_ending(espi_mine(&own_thread), type);
-        MPI_Type_free(&type);
-        seen++;
+        ck_assert_msg(seen >= 0.75 * expected[phase] && seen <= 1.25 * expected[phase], "phase %d: %d", phase, seen);
+        ck_assert(phase > 0 || seen == ESPI_SAMPLE_FIRST);
     }
-    ck_assert_uint_eq(espi_types_begun() - before, left);
-    ck_assert_int_ge(seen, 20000 / 40);
-    ck_assert_int_le(seen, 20000 / 25);
+    ck_assert_uint_eq(espi_sample_left() - before, left);
     espi_types_stop();
     ck_assert_uint_eq(atomic_load(&espi_hot->fresh), 0);
-    ck_assert_uint_eq(espi_types_begun() - before, left);
+    ck_assert_uint_eq(espi_sample_left() - before, left);
     start(ESPI_MODE_ALWAYS);
     ck_assert(!espi_types_fresh());
     espi_types_stop();

@@ -4,10 +4,13 @@ dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api
 TESTS += %D%/run-preload %D%/run-check-api %D%/grants
 noinst_HEADERS += %D%/work.h %D%/fake.h
 
-check_PROGRAMS += %D%/program %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/grants
+check_PROGRAMS += %D%/program %D%/inside %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/grants
 %C%_program_SOURCES = %D%/program.c %D%/work.c
 %C%_program_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_program_LDADD = $(MPI_LIBS)
+%C%_inside_SOURCES = %D%/inside.c
+%C%_inside_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_inside_LDADD = $(MPI_LIBS)
 %C%_grants_SOURCES = %D%/grants.c
 %C%_grants_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 %C%_threads_SOURCES = %D%/threads.c

@@ -1,0 +1,73 @@
+/* Calls that are made inside of MPI calls: by MPI itself, for requests of files that all ranks write together, and by
+   a callback of the program. 10 MPI_Isend and 11 MPI_Pack are the program's own. */
+#include <mpi.h>
+#include <stdio.h>
+
+static int packed;
+
+static int delete(MPI_Datatype type, int key, void *value, void *extra)
+{
+    char room[16];
+    int one = 1, position = 0;
+    (void)type, (void)key, (void)value, (void)extra;
+    if (MPI_Pack(&one, 1, MPI_INT, room, sizeof room, &position, MPI_COMM_SELF) == MPI_SUCCESS)
+        packed += position;
+    return MPI_SUCCESS;
+}
+
+static void messages(int rank, int size, int n)
+{
+    for (int i = 0; i < n; i++) {
+        MPI_Request requests[2];
+        int in, out = rank;
+        MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&out, 1, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD, &requests[1]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    enum { N = 512 };
+    int rank, size, wrong = 0, key, back[N], data[N];
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_File file;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    messages(rank, size, 5);
+    if (argc < 2 || MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file))
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Type_vector(3 * N, 1, size, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_File_set_view(file, (MPI_Offset)sizeof(int) * rank, MPI_INT, type, "native", MPI_INFO_NULL);
+    for (int i = 0; i < N; i++)
+        data[i] = rank * 10000 + i;
+    for (int i = 0; i < 3; i++) {
+        MPI_File_iwrite_at_all(file, N * i, data, N, MPI_INT, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_File_read_at_all(file, N, back, N, MPI_INT, MPI_STATUS_IGNORE);
+    for (int i = 0; i < N; i++)
+        wrong += back[i] != data[i];
+    MPI_File_close(&file);
+    MPI_Type_free(&type);
+    messages(rank, size, 5);
+
+    delete(MPI_DATATYPE_NULL, 0, NULL, NULL); /* outside of any call, once */
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete, &key, NULL);
+    for (int i = 0; i < 10; i++) {
+        MPI_Type_contiguous(3, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Type_set_attr(type, key, NULL);
+        MPI_Type_free(&type);
+    }
+    MPI_Type_free_keyval(&key);
+    if (rank == 0)
+        printf("wrong %d, packed %d\n", wrong, packed);
+    MPI_Finalize();
+    return wrong != 0;
+}
