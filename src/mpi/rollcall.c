@@ -106,7 +106,7 @@ static bool join(const char *value, char *text, size_t size, size_t *length)
 {
     unsigned byte;
     for (; *value; value += 2) {
-        if (*length == size || sscanf(value, "%2x", &byte) != 1)
+        if (*length == size || value[1] == '\0' || sscanf(value, "%2x", &byte) != 1)
             return false;
         text[(*length)++] = (char)byte;
     }

@@ -13,7 +13,8 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
 	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-launcher
+	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-launcher \
+	%D%/test-rollcall
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 
@@ -97,5 +98,9 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_launcher_SOURCES = %D%/test_launcher.c %D%/player.c %D%/player.h src/mpi/launcher.c
 %C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS) -DWAIT_MS=300
 %C%_test_launcher_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_rollcall_SOURCES = %D%/test_rollcall.c %D%/player.c %D%/player.h src/mpi/rollcall.c src/mpi/board.c \
+	src/mpi/launcher.c
+%C%_test_rollcall_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_rollcall_LDADD = $(ESPI_UNIT_LIBS)
 endif
 EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv
