@@ -204,7 +204,7 @@ int main(int argc, char **argv)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
         for (int i = only < 0 ? 0 : only; only < 0 || i == only; i++) {
-            char text[MPI_MAX_ERROR_STRING] = "";
+            char text[MPI_MAX_ERROR_STRING + 1] = ""; /* MPICH looks for the end of what it has cut behind it */
             int class = 0, len;
             int rc = row(i, &name);
             if (!name)
