@@ -66,13 +66,15 @@ enum espi_plain {
     ESPI_PLAIN_REQUESTS = 1 << 5, /* the calls that complete requests: none is the core's */
 };
 
+enum { ESPI_PAIR_TYPES = 5 };
+
 /* By MPICH's handle bits, without a look into any table: true for every datatype that the program can not have made
    itself (also MPI_DATATYPE_NULL, and words that are no datatype handle at all). */
 static inline bool espi_is_predefined(uint32_t bits)
 {
     /* Top two bits 1: built in. 2 and 3: an object, whose kind is in the next four bits (3: a datatype). The first
        five objects are the pair types MPI_FLOAT_INT to MPI_LONG_DOUBLE_INT. */
-    return (bits & 0xbc000000u) != 0x8c000000u || bits - 0x8c000000u < 5;
+    return (bits & 0xbc000000u) != 0x8c000000u || bits - 0x8c000000u < ESPI_PAIR_TYPES;
 }
 
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */

@@ -266,7 +266,7 @@ ESPI_INLINE void espi_begins(struct espi_entry *entry, espi_word type)
     uint32_t bits = *(const uint32_t *)type, at = espi_byte_at(bits);
     unsigned fresh = atomic_load_explicit(&espi_hot.fresh, memory_order_relaxed);
     espi_add_alone(&entry->calls);
-    if (espi_is_predefined(bits))
+    if (espi_is_no_object(bits))
         return;
     if (fresh == 0 || at >= ESPI_BYTES || *espi_byte_alone(at) != 0) {
         espi_tell_commit(bits);

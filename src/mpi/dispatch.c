@@ -162,7 +162,7 @@ static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn,
 void espi_type_was_committed(struct espi_thread *thread, uint32_t type)
 {
     struct espi_mine *mine = espi_mine(thread);
-    if (mine)
+    if (mine && !espi_is_predefined(type))
         espi_types_committed(mine, (MPI_Datatype)type);
 }
 

@@ -137,6 +137,8 @@ espi_status espi_types_start(const struct espi_settings *settings)
     if (started_before)
         for (uint32_t at = 0; at < ESPI_BYTES; at++)
             atomic_store_explicit(&espi_hot->bytes[at], 0, memory_order_relaxed);
+    for (uint32_t at = 0; at < ESPI_PAIR_TYPES; at++) /* no life begins there, nothing is granted */
+        atomic_store_explicit(&espi_hot->bytes[at], 1, memory_order_relaxed);
     started_before = true;
     check = settings->check;
     espi_budget_start(settings->budget_ms);
