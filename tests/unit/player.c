@@ -1,6 +1,7 @@
 #include "player.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static struct {
 } store[STORE];
 static int stored;
 static char space[LINE] = "space_1";
+static sigset_t wake;
 
 static void say(int to, enum manner manner, const char *answer)
 {
@@ -85,16 +87,18 @@ static void answer_line(struct wire *wire, const char *line, enum manner manner)
 /* False: nobody is there any more. */
 static bool answer_wire(struct wire *wire, enum manner manner)
 {
+    int lines = 0, number;
+    if (manner == LATE || (manner == LATER && wire->all > 0))
+        usleep(666000);
+    if (manner == WOKEN && wire->all == 0)
+        sigwait(&wake, &number);
     ssize_t got = read(wire->at, wire->text + wire->used, sizeof wire->text - 1 - wire->used);
-    int lines = 0;
     if (got <= 0)
         return false;
     wire->used += (size_t)got;
     wire->text[wire->used] = '\0';
     for (char *p = wire->text; (p = strchr(p, '\n')) != NULL; p++)
         lines++;
-    if (manner == LATE || (manner == LATER && wire->all > 0))
-        usleep(666000);
     wire->most = lines > wire->most ? lines : wire->most;
     wire->all += lines;
     if (manner == ENDS && wire->all > 2)
@@ -112,9 +116,15 @@ static bool answer_wire(struct wire *wire, enum manner manner)
 pid_t player_start(const int *at, int count, enum manner manner)
 {
     struct pollfd events[PLAYER_WIRES];
+    sigset_t before;
+    sigemptyset(&wake);
+    sigaddset(&wake, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &wake, &before);
     pid_t pid = fork();
-    if (pid != 0)
+    if (pid != 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
         return pid;
+    }
     alarm(300); /* never for longer than a test */
     if (manner == LONG_SPACE || manner == LONGER_SPACE)
         memset(space, 's', manner == LONG_SPACE ? 255 : 256);

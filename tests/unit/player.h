@@ -8,8 +8,9 @@
 
 enum manner {
     PLAIN,
-    LATE,         /* two thirds of a second before each answer, so that much has come */
+    LATE,         /* two thirds of a second before it reads and answers what has come */
     LATER,        /* the same after the first answer */
+    WOKEN,        /* reads nothing before it gets SIGUSR1 */
     IN_BITS,      /* byte by byte */
     DECOYS,       /* fields with names like those that count, and blanks */
     LONG_SPACE,   /* the space's name has 255 characters */
