@@ -83,3 +83,9 @@ noinst_PROGRAMS += %D%/start %D%/start_rank
 %C%_start_rank_SOURCES = %D%/start_rank.c
 %C%_start_rank_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_start_rank_LDADD = $(MPI_LIBS)
+
+# Calls in a loop; scripts/bench-instructions counts their instructions.
+noinst_PROGRAMS += %D%/cycle
+%C%_cycle_SOURCES = %D%/cycle.c %D%/bench.c
+%C%_cycle_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_cycle_LDADD = $(MPI_LIBS)
