@@ -71,7 +71,8 @@ void espi_init_counts(uint64_t *counter, uint64_t *calls)
     counter[ESPI_COUNT_types_registered] += espi_sample_left();
     counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->ended, memory_order_relaxed);
     counter[ESPI_COUNT_calls_examined] += granted + passed;
-    counter[ESPI_COUNT_left_not_earned] += granted;
+    counter[espi_settings.datatypes == ESPI_MODE_OFF ? ESPI_COUNT_left_switched_off : ESPI_COUNT_left_not_earned] +=
+        granted;
     counter[ESPI_COUNT_left_passes] += passed;
     for (int fn = 0; fn < ESPI_FN_COUNT; fn++)
         for (int i = 0; i < 2; i++)

@@ -68,6 +68,11 @@ uint64_t espi_sample_next(bool stub)
     return hot || (mixed ^ mixed >> 15) % share(number) == 0 ? 1 : ESPI_LOOK_FIRST;
 }
 
+void espi_sample_none(void)
+{
+    give(UINT32_MAX);
+}
+
 uint64_t espi_sample_weight(void)
 {
     return atomic_load(&heat) == 0 ? share(atomic_load(&lives)) : 1;

@@ -30,6 +30,8 @@ void espi_sample_reset(void);
 /* For a type whose life begins in the core: the use at which it is looked at first. `stub`: the stub may begin lives
    without history; those that come before the next one of the sample are then left to it. */
 uint64_t espi_sample_next(bool stub);
+/* Nothing is looked at (setting off): all lives are left to the stub. */
+void espi_sample_none(void);
 /* Lives that were left to the stub, and that it has begun. */
 uint64_t espi_sample_left(void);
 /* Leaves no more of them to the stub. */

@@ -122,15 +122,16 @@ static bool tie(struct espi_type_slot *s, MPI_Datatype type)
 
 bool espi_types_fresh(void)
 {
-    return attributes && atomic_load_explicit(&mode, memory_order_relaxed) == ESPI_MODE_AUTO;
+    int how = atomic_load_explicit(&mode, memory_order_relaxed);
+
+    return attributes && atomic_load_explicit(&registering, memory_order_relaxed) &&
+           (how == ESPI_MODE_AUTO || how == ESPI_MODE_OFF);
 }
 
 espi_status espi_types_start(const struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
 
-    if (settings->datatypes == ESPI_MODE_OFF && settings->reduce == ESPI_MODE_OFF)
-        return ESPI_OK;
     attributes = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     if (attributes && espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
@@ -177,7 +178,9 @@ static uint64_t first_look(void)
 {
     int how = atomic_load_explicit(&mode, memory_order_relaxed);
 
-    return how == ESPI_MODE_AUTO ? espi_sample_next(attributes) : how == ESPI_MODE_OFF ? 0 : 1;
+    if (how == ESPI_MODE_OFF && attributes)
+        espi_sample_none();
+    return how == ESPI_MODE_AUTO ? espi_sample_next(attributes) : how == ESPI_MODE_OFF ? ESPI_LOOK_FIRST : 1;
 }
 
 static void begin(struct espi_mine *mine, MPI_Datatype type)

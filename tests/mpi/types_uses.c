@@ -14,6 +14,7 @@
 #include "mpi/kinds.h"
 #include "mpi/mine.h"
 #include "mpi/plan.h"
+#include "mpi/reduce.h"
 #include "mpi/sample.h"
 #include "mpi/types.h"
 #include "types_run.h"
@@ -183,6 +184,39 @@ START_TEST(left_to_stub)
     start(ESPI_MODE_ALWAYS);
     ck_assert(!espi_types_fresh());
     espi_types_stop();
+    ck_assert(!espi_types_fresh());
+}
+END_TEST
+
+/* Switched off, types are left to the stub as soon as there is one; views of their elements are still to be had. */
+START_TEST(left_when_off)
+{
+    const struct espi_elements *view;
+    MPI_Datatype type, again;
+    uint64_t before;
+
+    start(ESPI_MODE_OFF);
+    before = espi_sample_left();
+    ck_assert(espi_types_fresh());
+    ck_assert_uint_eq(atomic_load(&espi_hot->fresh), 0);
+    type = regular(3);
+    ck_assert_uint_ge(atomic_load(&espi_hot->fresh), 1u << 30);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+    MPI_Type_vector(5, 2, 7, MPI_INT, &again);
+    MPI_Type_commit(&again);
+    begun_by_stub(again, 2);
+    atomic_fetch_sub(&espi_hot->fresh, 1);
+    ck_assert_int_eq(espi_types_better(&own_thread, again, 1, true), again);
+    view = espi_elements_of(again);
+    ck_assert_ptr_nonnull(view);
+    ck_assert_int_eq(view->base, MPI_INT);
+    espi_types_ending(espi_mine(&own_thread), again);
+    espi_types_ending(espi_mine(&own_thread), type);
+    ck_assert_uint_eq(espi_sample_left() - before, 1);
+    MPI_Type_free(&again);
+    MPI_Type_free(&type);
+    espi_types_stop();
+    ck_assert_uint_eq(espi_sample_left() - before, 1);
 }
 END_TEST
 
@@ -330,6 +364,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, left_to_stub, recorded, forgotten, told,
-                     whole_or_parts);
+    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, left_to_stub, left_when_off, recorded,
+                     forgotten, told, whole_or_parts);
 }
