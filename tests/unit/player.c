@@ -66,6 +66,8 @@ static void answer_line(struct wire *wire, const char *line, enum manner manner)
     const char *rest, *found;
     if (manner == NONSENSE) {
         snprintf(answer, sizeof answer, "what?\n");
+    } else if (manner == ASTRAY && strncmp(line, "cmd=init", 8) != 0 && strcmp(line, "cmd=get_my_kvsname") != 0) {
+        snprintf(answer, sizeof answer, "cmd=barrier_out rc=0 value=value\n");
     } else if (strcmp(line, "cmd=init pmi_version=1 pmi_subversion=1") == 0) {
         snprintf(answer, sizeof answer, "cmd=response_to_init %s pmi_version=1 rc=%d\n", decoy,
                  manner == REFUSES ? -1 : 0);

@@ -17,6 +17,7 @@ enum manner {
     LONGER_SPACE, /* 256 */
     SETTLED,      /* a key that is there is not put again */
     NONSENSE,
+    ASTRAY,       /* answers to other questions */
     REFUSES,
     ENDS
 };

@@ -348,6 +348,8 @@ static void refuse(enum manner manner, bool hydra)
     END_TEST
 REFUSED(nonsense, NONSENSE, true)
 REFUSED(nonsense_of_a_stranger, NONSENSE, false)
+REFUSED(astray, ASTRAY, true)
+REFUSED(astray_with_a_stranger, ASTRAY, false)
 REFUSED(refused, REFUSES, true)
 REFUSED(refused_by_a_stranger, REFUSES, false)
 REFUSED(ended, ENDS, true)
@@ -385,6 +387,7 @@ int main(void)
                      decoys_at_once, decoys_one_by_one, long_space_at_once, long_space_one_by_one, gaps_at_once,
                      gaps_one_by_one, much, to_the_end, nothing_to_say, again_at_once, again_one_by_one, little_room,
                      little_room_in_bits, terminal_at_once, terminal_one_by_one, late_hydra, late_stranger,
-                     late_acquaintance, nonsense, nonsense_of_a_stranger, refused, refused_by_a_stranger, ended,
-                     ended_by_a_stranger, longer_space, longer_space_of_a_stranger, environment);
+                     late_acquaintance, nonsense, nonsense_of_a_stranger, astray, astray_with_a_stranger, refused,
+                     refused_by_a_stranger, ended, ended_by_a_stranger, longer_space, longer_space_of_a_stranger,
+                     environment);
 }
