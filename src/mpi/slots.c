@@ -7,6 +7,7 @@ static atomic_uint chunks_end; /* chunks from here on are not there */
 static struct espi_hot own;
 struct espi_hot *espi_hot = &own;
 
+_Atomic uint64_t espi_slots_settled;
 static void (*tell_stub)(void);
 
 void espi_slots_share(struct espi_hot *hot, void (*quicken)(void))

@@ -96,6 +96,9 @@ static inline atomic_uchar *espi_slot_byte(MPI_Datatype type)
     return chunk != NULL ? &chunk->quiet[number % ESPI_SLOTS_EACH] : NULL;
 }
 
+/* Granted uses, of those that were counted as not earned, of types that are settled. */
+extern _Atomic uint64_t espi_slots_settled;
+
 /* Takes the grant of a known slot back, and counts the uses that were made of it. */
 static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar *byte)
 {
@@ -105,6 +108,8 @@ static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar
 
     if (granted == 0)
         return;
+    if (atomic_load_explicit(&slot->settled, memory_order_relaxed))
+        atomic_fetch_add_explicit(&espi_slots_settled, made, memory_order_relaxed);
     atomic_store_explicit(byte, 1, memory_order_relaxed);
     atomic_store_explicit(&slot->granted, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->uses, atomic_load_explicit(&slot->uses, memory_order_relaxed) + made,
@@ -139,7 +144,7 @@ static inline atomic_uchar *espi_slot_quiet(MPI_Datatype type)
     return byte != NULL && (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) > 1 ? byte : NULL;
 }
 
-/* Grants the uses until the next look to a type that is used as it is and has nothing planned. The slot is known. */
+/* Grants the uses until the next look to a type that is used as it is. The slot is known, and no grant is out. */
 static inline void espi_slot_grant(MPI_Datatype type)
 {
     uint32_t number = espi_slot_number(type);

@@ -63,15 +63,13 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
     espi_bump(&slot->uses, 1);
     espi_bump(&slot->items, (uint64_t)count);
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
-    if (atomic_load_explicit(&slot->settled, memory_order_relaxed)) {
-        espi_count(stats, ESPI_COUNT_left_not_better, 1);
-    } else {
-        espi_count(stats, ESPI_COUNT_left_not_earned, 1);
-        espi_slot_grant(type);
-    }
+    espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
+                                                                                 : ESPI_COUNT_left_not_earned, 1);
+    espi_slot_grant(type);
 }
 
-/* Counts a use of one element that was granted (espi_slot_quiet). */
+/* Counts a use of one element that was granted (espi_slot_quiet); as not earned, which is put right when the grant is
+   settled up. */
 static inline __attribute__((always_inline)) void espi_types_used_granted(struct espi_stats_thread *stats,
                                                                           atomic_uchar *quiet)
 {

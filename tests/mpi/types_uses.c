@@ -220,6 +220,44 @@ START_TEST(left_when_off)
 }
 END_TEST
 
+/* Uses of a type that is settled, planned and best as it is, are granted like others, and counted as such. */
+START_TEST(granted_when_settled)
+{
+    struct espi_stats_thread *stats;
+    struct espi_type_slot *s;
+    MPI_Datatype type;
+    uint64_t settled;
+
+    start(ESPI_MODE_AUTO);
+    stats = espi_mine(&own_thread)->stats;
+    type = regular(4);
+    s = espi_slot_of(type);
+    ck_assert_ptr_nonnull(s);
+    atomic_store(&s->settled, true);
+    atomic_store(&s->look, 100);
+    ck_assert_ptr_null(espi_slot_quiet(type));
+    espi_types_used(stats, type, s, 1);
+    settled = atomic_load(&espi_slots_settled);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_ptr_nonnull(espi_slot_quiet(type));
+        espi_types_used_granted(stats, espi_slot_quiet(type));
+    }
+    ck_assert_uint_eq(atomic_load(&s->uses), 1);
+    ck_assert_uint_eq(atomic_load(&espi_slots_settled), settled);
+    ck_assert_ptr_eq(espi_slot_of(type), s);
+    ck_assert_uint_eq(atomic_load(&s->uses), 6);
+    ck_assert_uint_eq(atomic_load(&espi_slots_settled), settled + 5);
+    espi_types_used(stats, type, s, 1);
+    while (espi_slot_quiet(type) != NULL)
+        espi_types_used_granted(stats, espi_slot_quiet(type));
+    ck_assert_ptr_null(espi_types_quiet(type)); /* the hundredth is due */
+    ck_assert_uint_eq(atomic_load(&s->uses), 99);
+    espi_types_ending(espi_mine(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
 /* The record of a layout has each use and each item once, also of those since the last look. */
 START_TEST(recorded)
 {
@@ -364,6 +402,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, left_to_stub, left_when_off, recorded,
-                     forgotten, told, whole_or_parts);
+    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, left_to_stub, left_when_off,
+                     granted_when_settled, recorded, forgotten, told, whole_or_parts);
 }
