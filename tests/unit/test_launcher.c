@@ -42,6 +42,7 @@ static bool nothing_is_left(void)
 
 static void set_pair(struct espi_launcher_pair *pair, const char *base, int number, const char *value)
 {
+    *pair = (struct espi_launcher_pair){0};
     snprintf(pair->key, sizeof pair->key, "%s%d", base, number);
     snprintf(pair->value, sizeof pair->value, "%s", value);
 }
