@@ -3,10 +3,10 @@
  * makes again and again (kinds.h). Setting auto only; the others look at all types, or at none.
  *
  * The first types are all of the sample. Then a type is of it with a chance of one in so many (`share`), which stands
- * for a fixed share of all types until then. So what a kind of types has cost until the sample shows it is a fixed
- * share of what all have cost, but never more than a thousand of that kind; and the sample costs ever less of a run,
- * as it grows with the logarithm of the number of types. A program with many types that nothing can be done for is
- * what this is for.
+ * for a fixed share of all types until then. So the types of a kind that go by before the sample shows it are a fixed
+ * share of all until then, and never more than some hundreds; and the sample costs ever less of a run, as for long it
+ * grows with the logarithm of the number of types. A program with many types that nothing can be done for is what
+ * this is for.
  *
  * While known layouts with better types are met at first uses (`heat`), all types are of the sample.
  */
@@ -22,7 +22,7 @@ enum {
     ESPI_LOOK_FIRST = ESPI_GRANT_NEW + 1, /* the use at which a type that is not of the sample is looked at */
     ESPI_SAMPLE_FIRST = 64,               /* so many types are of the sample, */
     ESPI_SAMPLE_SHARE = 32,  /* then one in so many; later one in an ESPI_SAMPLE_FIRST-th of all until then, */
-    ESPI_SAMPLE_LEAST = 1024 /* and always one in so many */
+    ESPI_SAMPLE_LEAST = 256  /* and always one in so many */
 };
 
 void espi_sample_reset(void);

@@ -152,9 +152,9 @@ END_TEST
 START_TEST(left_to_stub)
 {
     enum { PHASES = 4 };
-    /* Of the sample are: all; one in 32; 64 times the logarithm of the quotient; one in 1024. */
-    const int end[PHASES] = {ESPI_SAMPLE_FIRST, 2048, 65536, 300000};
-    const double expected[PHASES] = {64, 62, 64 * log(32), 229};
+    /* Of the sample are: all; one in 32; 64 times the logarithm of the quotient; one in 256. */
+    const int end[PHASES] = {ESPI_SAMPLE_FIRST, 2048, 16384, 100000};
+    const double expected[PHASES] = {64, 62, 64 * log(8), 327};
     uint64_t before, left = 0;
     MPI_Datatype type;
     int i, phase, seen;
