@@ -66,6 +66,11 @@ int main(int argc, char **argv)
         MPI_Type_free(&type);
     }
     MPI_Type_free_keyval(&key);
+    MPI_Type_vector(3, 1, 2, MPI_INT, &type); /* 300 uses of a type that nothing is better than */
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 300; i++)
+        MPI_Bcast(data, 1, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
     if (rank == 0)
         printf("wrong %d, packed %d\n", wrong, packed);
     MPI_Finalize();
