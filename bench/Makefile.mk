@@ -60,7 +60,7 @@ noinst_PROGRAMS += %D%/trees
 	src/mpi/real.c src/mpi/lease.c \
 	src/mpi/treejudge.c src/mpi/treeplan.c src/mpi/tree_gather.c src/mpi/tree_scatter.c src/mpi/tree_io.c src/mpi/tree_model.c \
 	src/mpi/tree_places.c src/mpi/tree_measure.c src/mpi/tree_cache.c
-%C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 %C%_trees_LDADD = libespi-pure.la $(MPI_LIBS) -lm
 EXTRA_DIST += %D%/trees-sim-512.tsv %D%/trees-hosts.tsv %D%/smpi/real.c %D%/smpi/mpi/real.h %D%/smpi/mpi/smpi.def
 

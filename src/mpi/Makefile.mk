@@ -35,5 +35,5 @@ libespalier_core_la_LIBADD = libespi-pure.la
 pkglibexec_PROGRAMS += espalier-calibrate
 espalier_calibrate_SOURCES = %D%/calibrate.c %D%/real.c %D%/real.h %D%/real.def %D%/tree_model.h
 espalier_calibrate_SOURCES += %D%/tree_places.c %D%/tree_measure.c %D%/tree_measure.h
-espalier_calibrate_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+espalier_calibrate_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 espalier_calibrate_LDADD = libespi-pure.la $(MPI_LIBS) -lm

@@ -38,7 +38,7 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
 {
     if (!stub || stub->version != ESPI_BRIDGE_VERSION)
         return &refusal;
-    const char *missing = espi_real_load(stub->mpi);
+    const char *missing = espi_real_open(stub->mpi);
     if (missing) {
         espi_log(ESPI_LOG_WARN, "the MPI library has no %s: every call passes through untouched", missing);
         return NULL;

@@ -145,6 +145,7 @@ static bool watch_the_end(void)
 static void begin_world(void)
 {
     uint64_t begun = espi_stats_now();
+    espi_real_for_threads();
     pthread_mutex_lock(&lock);
     if (!world_begun && !world_ended) {
         /* Order: MPI deletes the attributes of MPI_COMM_SELF last set first; the program's own, set later, end
@@ -197,6 +198,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
     espi_word result = ESPI_CALL(next, 3, args);
     if ((int)result != MPI_SUCCESS)
         return result;
+    espi_real_for_threads();
     pthread_mutex_lock(&lock);
     sessions++;
     if (!atomic_load_explicit(&espi_running, memory_order_relaxed)) {

@@ -3,6 +3,9 @@
  * from the MPI library's own handle, so a call never meets the stub, another tool, or a second MPI. The core is not
  * linked to MPI; a direct call of MPI_X or PMPI_X in it does not link.
  * Needed functions: a row in real.def.
+ *
+ * A function is looked up when it is first called: most processes need few of them, and to find one takes as long as
+ * a short message. A function that the library does not have returns MPI_ERR_INTERN.
  */
 #ifndef ESPI_MPI_REAL_H
 #define ESPI_MPI_REAL_H
@@ -10,18 +13,27 @@
 #include <mpi.h>
 
 struct espi_real {
-#define ESPI_REAL(name) __typeof__(&PMPI_##name) name;
-#define ESPI_REAL_X(name) __typeof__(&PMPIX_##name) x_##name;
+#define ESPI_REAL(name, args) _Atomic(__typeof__(&PMPI_##name)) name;
+#define ESPI_REAL_X(name, args) _Atomic(__typeof__(&PMPIX_##name)) x_##name;
+#define ESPI_REAL_TIME(name) _Atomic(__typeof__(&PMPI_##name)) name;
 #include "mpi/real.def"
 #undef ESPI_REAL
 #undef ESPI_REAL_X
+#undef ESPI_REAL_TIME
 };
 extern struct espi_real espi_real;
 
-/* Fills the table from a dlopen handle (RTLD_DEFAULT in a test program that is linked to MPI). Returns NULL, or the
-   name of the first function that the library does not have. */
+/* Opens the table on a dlopen handle. Returns NULL, or the name of a function that the library does not have; only a
+   young one is looked for. */
+const char *espi_real_open(void *library);
+/* Looks up every function, too (`library`: RTLD_DEFAULT in a program that is linked to MPI). Returns NULL, or the
+   name of one that the library does not have. */
 const char *espi_real_load(void *library);
-/* The same for a function by its whole name ("MPI_Scan_c"), looked up at each call; NULL when there is none. */
+/* Once MPI has begun, and before locks: where threads may call MPI at the same time, looks up every function. The
+   first call of one waits for the loader, which in the constructor of a library may wait for a call of MPI, and that
+   for one of our locks. */
+void espi_real_for_threads(void);
+/* A function by its whole name ("MPI_Scan_c"), looked up at each call; NULL when there is none. */
 void (*espi_real_find(const char *name))(void);
 
 #endif

@@ -3,6 +3,7 @@
 # Tests of the decoder, the emitter and what is above them, linked to MPI directly; they run as one process each.
 if HAVE_CHECK
 ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_uses %D%/types_measure %D%/types_judge %D%/lease_sizes
+ESPI_TYPES_TESTS += %D%/real_table
 check_PROGRAMS += $(ESPI_TYPES_TESTS)
 TESTS += $(ESPI_TYPES_TESTS)
 ESPI_TYPES_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
@@ -48,4 +49,9 @@ ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c 
 %C%_lease_sizes_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
 %C%_lease_sizes_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_lease_sizes_LDADD = $(ESPI_TYPES_LIBS)
+
+%C%_real_table_SOURCES = %D%/real_table.c $(ESPI_TYPES_FILES)
+%C%_real_table_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
+%C%_real_table_CFLAGS = $(ESPI_TYPES_CFLAGS)
+%C%_real_table_LDADD = $(ESPI_TYPES_LIBS)
 endif
