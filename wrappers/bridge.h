@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 5
+#define ESPI_BRIDGE_VERSION 6
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -55,10 +55,10 @@ struct espi_thread {
    espi_hot, `plain`), the stub sees to them by itself: the core's code and data need not be in the cache then. */
 enum espi_plain {
     /* MPI calls do not overlap (no MPI_THREAD_MULTIPLE), so that counts may stand in one place for all threads: */
-    ESPI_PLAIN = 1 << 0,       /* without derived types: SUBSTITUTE and COUNT of api.def, and REDUCE of no more than
-                                  `reduce_most` elements */
+    ESPI_PLAIN = 1 << 0,       /* SUBSTITUTE without derived types or with uses that were granted (bytes); without
+                                  derived types COUNT, and REDUCE of no more than `reduce_most` elements */
     ESPI_PLAIN_TREE = 1 << 1,  /* TREE without derived types */
-    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, uses that were granted, lives without history (bytes) */
+    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, lives without history (bytes) */
     /* They may overlap, and are counted by thread; not for kind ESPI_LEAVES: */
     ESPI_PLAIN_THREADS = 1 << 3,      /* SUBSTITUTE and COUNT without derived types */
     ESPI_PLAIN_TREE_THREADS = 1 << 4, /* TREE without derived types */
@@ -96,16 +96,17 @@ struct espi_core {
  *   1 + g, below 128    known to the core, which has granted g uses of one item: these need no look at the type
  *   128 + 1 + g         a life without history: the stub has seen its commit, and nobody else knows of it yet. The
  *                       core makes of it what a commit would have made, when it first meets the handle.
- * A handle that is none may share the byte of another one. That does no harm in the stub: what is granted is only to
- * leave a call alone. The core asks for espi_byte_is_own.
  */
 enum {
     ESPI_BYTE_NEW = 128,
     ESPI_BYTE_LEFT = 127,   /* mask: 1 + uses that are left */
+    ESPI_BYTE_SOME = 124,   /* mask: not 0 where three uses are left, or more */
     ESPI_GRANT_MOST = 126,
     ESPI_GRANT_NEW = 7,     /* uses of a life without history */
     /* Of MPICH's direct types (8, in a line of the cache) and its 65,536 first indirect ones; others have none. */
-    ESPI_BYTES = 64 + 64 * 4096,
+    ESPI_BYTES_DIRECT = 64,
+    ESPI_BYTES_INDIRECT = 64 * 4096,
+    ESPI_BYTES = ESPI_BYTES_DIRECT + ESPI_BYTES_INDIRECT,
     ESPI_PENDING_BITS = 13
 };
 
@@ -115,24 +116,46 @@ static inline bool espi_is_no_object(uint32_t bits)
     return ((bits - 0x8c000000u) & 0xbc000000u) != 0;
 }
 
-/* The index of the byte of such a handle; ESPI_BYTES or more: there is none. */
+/* The index of the byte of a handle; ESPI_BYTES: it has none, and is perhaps no object at all. Types that are made
+   and freed one by one are direct, so those are asked for first. */
 static inline uint32_t espi_byte_at(uint32_t bits)
 {
-    /* Bit 30 tells indirect objects (block of 1024 in bits 12 to 25) from direct ones. The topmost bits of numbers
-       without a byte are added, too. */
     uint32_t object = bits - 0x8c000000u;
-    return (object & 0x3ffffff) + (object >> 24);
+    if (object < ESPI_BYTES_DIRECT)
+        return object;
+    object -= 1u << 30; /* indirect: block of 1024 in bits 12 to 25 */
+    return object < ESPI_BYTES_INDIRECT ? ESPI_BYTES_DIRECT + object : ESPI_BYTES;
 }
 
-/* False: no handle of MPICH's, which has 8 direct types, but one that shares the byte of another. */
-static inline bool espi_byte_is_own(uint32_t bits)
-{
-    return (bits & 1u << 30) || (bits & 0x3ffffff) < 64;
-}
+/* Rows that programs call most; two by two in one line of the cache. */
+#define ESPI_POPULAR_ROWS(ROW)                                                                                       \
+    ROW(Type_commit, 1)                                                                                              \
+    ROW(Type_free, 1)                                                                                                \
+    ROW(Send, 6)                                                                                                     \
+    ROW(Recv, 7)                                                                                                     \
+    ROW(Isend, 7)                                                                                                    \
+    ROW(Irecv, 7)                                                                                                    \
+    ROW(Wait, 2)                                                                                                     \
+    ROW(Waitall, 3)                                                                                                  \
+    ROW(Sendrecv, 12)                                                                                                \
+    ROW(Test, 3)                                                                                                     \
+    ROW(Pack, 7)                                                                                                     \
+    ROW(Testall, 4)                                                                                                  \
+    ROW(Bcast, 5)                                                                                                    \
+    ROW(Pack_size, 4)                                                                                                \
+    ROW(Reduce, 7)                                                                                                   \
+    ROW(Allreduce, 6)                                                                                                \
+    ROW(Unpack, 7)
+enum espi_popular {
+#define ESPI_POPULAR_ROW(name, args) ESPI_POPULAR_##name,
+    ESPI_POPULAR_ROWS(ESPI_POPULAR_ROW)
+#undef ESPI_POPULAR_ROW
+    ESPI_POPULAR_COUNT
+};
 
 struct espi_entry {
     _Alignas(32) _Atomic(espi_next) next; /* where calls go on to, NULL before the first */
-    _Atomic uint64_t calls;               /* made by way of the stub alone */
+    _Atomic uint64_t calls;               /* made by way of the stub alone, but for lives without history */
     /* Not for PMPI_X: where plain calls go on to without a mark that the thread is inside of a call. NULL: they do
        not; the flags of struct espi_hot ask for more, or calls to PMPI_X may follow that are not the program's own:
        of another tool, which comes next; of MPI itself, for the requests of files. */
@@ -140,11 +163,12 @@ struct espi_entry {
     _Atomic(espi_next) through; /* where all calls go on to, as there is no core; NULL otherwise */
 };
 
-/* What calls read and write, in few lines of the cache and few pages: owned by the stub, and shared with the core.
-   Counts are those of the flags without overlapping calls. */
+/* What calls read and write, in few lines of the cache, most of it in one page: owned by the stub, and shared with
+   the core. Counts are those of the flags without overlapping calls. */
 struct espi_hot {
+    _Alignas(4096) struct espi_entry popular[ESPI_POPULAR_COUNT]; /* MPI_X of these rows: see espi_entry_of */
     /* Of the core, or a table of nothing where calls pass through; NULL before the first call. */
-    _Alignas(4096) _Atomic(const espi_handler *) handlers;
+    _Alignas(64) _Atomic(const espi_handler *) handlers;
     atomic_uint plain;       /* flags of enum espi_plain, 0 until the core sets them */
     atomic_int nested;       /* not 0 once a function of kind ESPI_LEAVES was called inside another one, where the
                                 core does not see it */
@@ -154,13 +178,28 @@ struct espi_hot {
     _Atomic uint64_t reduce_most; /* elements */
     _Atomic uint64_t granted;     /* uses that were granted, and made */
     _Atomic uint64_t passed;      /* COUNT with derived types */
-    _Atomic uint64_t ended;       /* lives without history that ended */
     /* After MPI_Type_commit returned without error, where a life can not begin without history. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
-    _Alignas(64) atomic_uchar bytes[ESPI_BYTES]; /* its beginning is in use wherever the above is: one page */
-    struct espi_entry entries[2][ESPI_FN_COUNT];  /* [0] for MPI_X, [1] for PMPI_X */
+    _Alignas(64) atomic_uchar bytes[ESPI_BYTES]; /* those of a program's first types are in this page, too */
+    struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see pending.h */
 };
+
+/* `fn` is mostly a constant, and so is the place then. */
+static inline struct espi_entry *espi_entry_of(struct espi_hot *hot, bool profiling, enum espi_fn fn)
+{
+    if (!profiling)
+        switch (fn) {
+#define ESPI_POPULAR_ROW(name, args)                                                                                 \
+    case ESPI_FN_##name:                                                                                             \
+        return &hot->popular[ESPI_POPULAR_##name];
+            ESPI_POPULAR_ROWS(ESPI_POPULAR_ROW)
+#undef ESPI_POPULAR_ROW
+        default:
+            break;
+        }
+    return &hot->entries[profiling][fn];
+}
 
 static inline uint32_t espi_pending_at(uint32_t comm, int rank)
 {

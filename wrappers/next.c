@@ -37,7 +37,7 @@ static bool is_quick(enum espi_fn fn)
 
 static void quicken(bool profiling, enum espi_fn fn)
 {
-    struct espi_entry *entry = &espi_hot.entries[profiling][fn];
+    struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, fn);
     espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), quick = NULL;
     if (next && atomic_load_explicit(&espi_hot.handlers, memory_order_acquire) == espi_nothing)
         atomic_store_explicit(&entry->through, next, memory_order_release);
@@ -49,12 +49,16 @@ static void quicken(bool profiling, enum espi_fn fn)
         atomic_store(&entry->quick, NULL);
 }
 
+/* Entries with a `next`, a bit each: programs call few functions, and the entries fill pages. */
+enum { WORD = 64, WORDS = (ESPI_FN_COUNT + WORD - 1) / WORD };
+static _Atomic uint64_t found[2][WORDS];
+
 void espi_quicken(void)
 {
-    for (unsigned fn = 0; fn < ESPI_FN_COUNT; fn++)
-        for (unsigned profiling = 0; profiling < 2; profiling++)
-            if (atomic_load_explicit(&espi_hot.entries[profiling][fn].next, memory_order_relaxed))
-                quicken(profiling, (enum espi_fn)fn);
+    for (unsigned profiling = 0; profiling < 2; profiling++)
+        for (unsigned word = 0; word < WORDS; word++)
+            for (uint64_t left = atomic_load(&found[profiling][word]); left != 0; left &= left - 1)
+                quicken(profiling, (enum espi_fn)(word * WORD + (unsigned)__builtin_ctzll(left)));
 }
 
 espi_next espi_find_next(bool profiling, enum espi_fn fn)
@@ -64,7 +68,8 @@ espi_next espi_find_next(bool profiling, enum espi_fn fn)
     if (!next)
         next = (espi_next)(uintptr_t)no_such_function;
     /* Several threads may store here; all find the same. */
-    atomic_store_explicit(&espi_hot.entries[profiling][fn].next, next, memory_order_release);
+    atomic_store_explicit(&espi_entry_of(&espi_hot, profiling, fn)->next, next, memory_order_release);
+    atomic_fetch_or(&found[profiling][fn / WORD], (uint64_t)1 << fn % WORD);
     if (espi_short_flags[fn] & ESPI_PLAIN_NO_MORE) {
         atomic_store(&never, ESPI_PLAIN_REQUESTS);
         espi_quicken();

@@ -41,21 +41,21 @@ ESPI_INLINE bool espi_types_are_plain(void)
     return atomic_load_explicit(&espi_hot.plain, memory_order_relaxed) & ESPI_PLAIN_TYPES;
 }
 
-/* Two uses are asked for, as one type may describe both sides of a call. */
+/* More than one use is asked for, as one type may describe both sides of a call. */
 ESPI_INLINE bool espi_has_grant(espi_word type, int64_t count)
 {
     uint32_t bits = (uint32_t)type, at = espi_byte_at(bits);
-    if (espi_is_no_object(bits))
-        return true;
-    return count == 1 && at < ESPI_BYTES && (*espi_byte_alone(at) & ESPI_BYTE_LEFT) > 2;
+    if (at < ESPI_BYTES)
+        return count == 1 && (*espi_byte_alone(at) & ESPI_BYTE_SOME) != 0;
+    return espi_is_no_object(bits);
 }
 
 ESPI_INLINE void espi_use_grant(espi_word type)
 {
-    uint32_t bits = (uint32_t)type;
-    if (espi_is_no_object(bits))
+    uint32_t at = espi_byte_at((uint32_t)type);
+    if (at == ESPI_BYTES)
         return;
-    --*espi_byte_alone(espi_byte_at(bits));
+    --*espi_byte_alone(at);
     espi_add_alone(&espi_hot.granted);
 }
 
@@ -223,7 +223,7 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_FLAGS_NEVER 0
 #define ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)                                                                      \
     ((objects_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
-      (espi_types_are_plain() && granted_##name(ESPI_ARGS_##n) && (!((kind) & ESPI_OWN) || !espi_drawn()) &&         \
+      (granted_##name(ESPI_ARGS_##n) && (!((kind) & ESPI_OWN) || !espi_drawn()) &&                                   \
        (use_##name(ESPI_ARGS_##n), true))) &&                                                                        \
      espi_counted(entry))
 #define ESPI_IS_SHORT_COUNT(name, n, kind)                                                                           \
@@ -235,45 +235,46 @@ ESPI_INLINE bool espi_passed(void)
     (derived_##name(ESPI_ARGS_##n) == 0 && few_##name(ESPI_ARGS_##n) && espi_counted(entry))
 #define ESPI_IS_SHORT_REQUESTS(name, n, kind) true
 #define ESPI_IS_SHORT_COMMIT(name, n, kind) true /* MPI refuses a null pointer */
-#define ESPI_IS_SHORT_FREE(name, n, kind) (a0 != 0 && espi_ends(a0) && espi_counted(entry))
+#define ESPI_IS_SHORT_FREE(name, n, kind) ((void)entry, a0 != 0 && espi_ends(a0))
 #define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)entry, false)
 
 /* Before MPI_Type_free: ends a life without history. False: it is none. */
 ESPI_INLINE bool espi_ends(espi_word type)
 {
-    uint32_t bits = *(const uint32_t *)type, at = espi_byte_at(bits);
-    if (espi_is_no_object(bits) || at >= ESPI_BYTES || *espi_byte_alone(at) < ESPI_BYTE_NEW)
+    uint32_t at = espi_byte_at(*(const uint32_t *)type);
+    if (at == ESPI_BYTES || *espi_byte_alone(at) < ESPI_BYTE_NEW)
         return false;
     *espi_byte_alone(at) = 0;
-    espi_add_alone(&espi_hot.ended);
     return true;
 }
 
-/* Tells the core of a commit. What MPI calls meanwhile is inside of a call. */
-static __attribute__((noinline, cold, unused)) void espi_tell_commit(uint32_t bits)
+/* A commit that begins no life without history: counts it, and tells the core of it unless it failed or was of no
+   object. What MPI calls meanwhile is inside of a call. */
+static __attribute__((noinline, cold, unused)) void espi_begins_none(struct espi_entry *entry, espi_word type,
+                                                                     bool good)
 {
     struct espi_thread *here = &espi_here;
     uintptr_t outer = here->frame;
     char mark;
+    espi_add_alone(&entry->calls);
+    if (!good || espi_is_no_object(*(const uint32_t *)type))
+        return;
     here->frame = (uintptr_t)&mark;
-    atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, bits);
+    atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, *(const uint32_t *)type);
     here->frame = outer;
 }
 
-/* After MPI_Type_commit: begins a life without history, unless the core wants to see it or knows the handle. */
-ESPI_INLINE void espi_begins(struct espi_entry *entry, espi_word type)
+/* After MPI_Type_commit: begins a life without history, unless the core wants to see it or knows the handle. The life
+   is what counts the call. */
+ESPI_INLINE bool espi_begins(espi_word type)
 {
-    uint32_t bits = *(const uint32_t *)type, at = espi_byte_at(bits);
+    uint32_t at = espi_byte_at(*(const uint32_t *)type);
     unsigned fresh = atomic_load_explicit(&espi_hot.fresh, memory_order_relaxed);
-    espi_add_alone(&entry->calls);
-    if (espi_is_no_object(bits))
-        return;
-    if (fresh == 0 || at >= ESPI_BYTES || *espi_byte_alone(at) != 0) {
-        espi_tell_commit(bits);
-        return;
-    }
+    if (at == ESPI_BYTES || *espi_byte_alone(at) != 0 || fresh == 0)
+        return false;
     atomic_store_explicit(&espi_hot.fresh, fresh - 1, memory_order_relaxed);
     *espi_byte_alone(at) = ESPI_BYTE_NEW + 1 + ESPI_GRANT_NEW;
+    return true;
 }
 
 /* ESPI_END_WAY: what follows a short call. */
@@ -285,8 +286,8 @@ ESPI_INLINE void espi_begins(struct espi_entry *entry, espi_word type)
 #define ESPI_END_FREE
 #define ESPI_END_NEVER
 #define ESPI_END_COMMIT                                                                                              \
-    if ((int)result == 0)                                                                                            \
-        espi_begins(entry, a0);
+    if (__builtin_expect((int)result != 0 || !espi_begins(a0), 0))                                                   \
+        espi_begins_none(entry, a0, (int)result == 0);
 
 /* Rows treated as LIFE. */
 #define ESPI_WAY_Type_commit COMMIT

@@ -36,24 +36,9 @@ struct espi_hot espi_hot;
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
 /* Calls that programs make most stand side by side. */
-#define ESPI_POPULAR(name, n) ESPI_EXPORT __attribute__((hot)) espi_word MPI_##name(ESPI_PARAMS_##n);
-ESPI_POPULAR(Type_commit, 1)
-ESPI_POPULAR(Type_free, 1)
-ESPI_POPULAR(Send, 6)
-ESPI_POPULAR(Recv, 7)
-ESPI_POPULAR(Isend, 7)
-ESPI_POPULAR(Irecv, 7)
-ESPI_POPULAR(Sendrecv, 12)
-ESPI_POPULAR(Wait, 2)
-ESPI_POPULAR(Waitall, 3)
-ESPI_POPULAR(Test, 3)
-ESPI_POPULAR(Testall, 4)
-ESPI_POPULAR(Bcast, 5)
-ESPI_POPULAR(Reduce, 7)
-ESPI_POPULAR(Allreduce, 6)
-ESPI_POPULAR(Pack, 7)
-ESPI_POPULAR(Pack_size, 4)
-ESPI_POPULAR(Unpack, 7)
+#define ESPI_POPULAR_ROW(name, n) ESPI_EXPORT __attribute__((hot)) espi_word MPI_##name(ESPI_PARAMS_##n);
+ESPI_POPULAR_ROWS(ESPI_POPULAR_ROW)
+#undef ESPI_POPULAR_ROW
 
 const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_FLAGS_OF_LIFE(name) ESPI_FLAGS_OF(ESPI_WAY_##name)
@@ -73,7 +58,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 
 static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_fn fn)
 {
-    espi_next next = atomic_load_explicit(&espi_hot.entries[profiling][fn].next, memory_order_acquire);
+    espi_next next = atomic_load_explicit(&espi_entry_of(&espi_hot, profiling, fn)->next, memory_order_acquire);
     return next ? next : espi_find_next(profiling, fn);
 }
 
@@ -117,7 +102,7 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
         espi_word result;                                                                                            \
         char mark;                                                                                                   \
         struct espi_thread *here = &espi_here;                                                                       \
-        struct espi_entry *entry = &espi_hot.entries[profiling][ESPI_FN_##name];                                     \
+        struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, ESPI_FN_##name);                              \
         uintptr_t frame = (uintptr_t)&mark;                                                                          \
         espi_next through = atomic_load_explicit(&entry->through, memory_order_acquire);                             \
         if (through)                                                                                                 \
@@ -144,7 +129,7 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
     ESPI_EXPORT espi_word MPI_##name(ESPI_PARAMS_##n);                                                               \
     ESPI_EXPORT espi_word MPI_##name(ESPI_PARAMS_##n)                                                                \
     {                                                                                                                \
-        struct espi_entry *entry = &espi_hot.entries[0][ESPI_FN_##name];                                             \
+        struct espi_entry *entry = espi_entry_of(&espi_hot, false, ESPI_FN_##name);                                  \
         espi_next next = atomic_load_explicit(&entry->quick, memory_order_acquire);                                  \
         if (__builtin_expect(next != NULL, 1) && ESPI_IS_SHORT_##way(name, n, kind)) {                               \
             if ((kind) & ESPI_LEAVES)                                                                                \

@@ -68,18 +68,22 @@ void espi_init_counts(uint64_t *counter, uint64_t *calls)
     uint64_t granted = atomic_load_explicit(&espi_hot->granted, memory_order_relaxed);
     uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
     uint64_t settled = atomic_load_explicit(&espi_slots_settled, memory_order_relaxed);
+    uint64_t begun = espi_sample_left(), ended = espi_slots_ended(begun);
 
-    counter[ESPI_COUNT_types_registered] += espi_sample_left();
-    counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->ended, memory_order_relaxed);
+    counter[ESPI_COUNT_types_registered] += begun;
+    counter[ESPI_COUNT_types_ended] += ended;
     counter[ESPI_COUNT_calls_examined] += granted + passed;
     counter[espi_settings.datatypes == ESPI_MODE_OFF ? ESPI_COUNT_left_switched_off : ESPI_COUNT_left_not_earned] +=
         granted;
     counter[ESPI_COUNT_left_not_earned] -= settled; /* but for those of grants that are still out */
     counter[ESPI_COUNT_left_not_better] += settled;
     counter[ESPI_COUNT_left_passes] += passed;
+    calls[ESPI_FN_Type_commit] += begun;
+    calls[ESPI_FN_Type_free] += ended;
     for (int fn = 0; fn < ESPI_FN_COUNT; fn++)
         for (int i = 0; i < 2; i++)
-            calls[fn] += atomic_load_explicit(&espi_hot->entries[i][fn].calls, memory_order_relaxed);
+            calls[fn] += atomic_load_explicit(&espi_entry_of(espi_hot, i, (enum espi_fn)fn)->calls,
+                                              memory_order_relaxed);
 }
 
 /* Under the lock, with MPI usable and settings read. */

@@ -8,6 +8,7 @@ static struct espi_hot own;
 struct espi_hot *espi_hot = &own;
 
 _Atomic uint64_t espi_slots_settled;
+static uint64_t without_history_no_more; /* lives that the stub has begun and will not end */
 static void (*tell_stub)(void);
 
 void espi_slots_share(struct espi_hot *hot, void (*quicken)(void))
@@ -76,12 +77,37 @@ bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
 
 __attribute__((noinline)) struct espi_type_slot *espi_slot_deepen(MPI_Datatype type, atomic_uchar *byte)
 {
-    struct espi_type_slot *slot = espi_byte_is_own((uint32_t)type) ? espi_slot_room(type) : NULL;
+    struct espi_type_slot *slot = espi_slot_room(type);
     unsigned left = (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) - 1;
 
-    if (slot != NULL)
+    if (slot != NULL) {
         espi_slot_begin(slot, type, left < ESPI_GRANT_NEW ? ESPI_GRANT_NEW - left : 0, ESPI_GRANT_NEW + 1);
+        without_history_no_more++;
+    }
     return slot;
+}
+
+static uint64_t without_history(void)
+{
+    uint64_t alive = 0;
+
+    for (uint32_t at = 0; at < ESPI_BYTES; at++)
+        alive += atomic_load_explicit(&espi_hot->bytes[at], memory_order_relaxed) >= ESPI_BYTE_NEW;
+    return alive;
+}
+
+uint64_t espi_slots_ended(uint64_t begun)
+{
+    uint64_t others = without_history_no_more + without_history();
+
+    return begun > others ? begun - others : 0;
+}
+
+void espi_slots_forget(void)
+{
+    without_history_no_more += without_history();
+    for (uint32_t at = 0; at < ESPI_BYTES; at++)
+        atomic_store_explicit(&espi_hot->bytes[at], 0, memory_order_relaxed);
 }
 
 /* The handle of a slot. */

@@ -177,6 +177,11 @@ void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, uint64_t us
 /* Ends the life of a known slot; false when it is not known. */
 bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type);
 
+/* Of the lives that the stub has begun in all, those that it has ended: looks at every byte. */
+uint64_t espi_slots_ended(uint64_t begun);
+/* Nothing is known of any handle any more. No slot is known, and no call is under way. */
+void espi_slots_forget(void);
+
 /* Calls `visit` for the slot of every known type. */
 void espi_slots_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type));
 

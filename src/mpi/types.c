@@ -136,8 +136,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     if (attributes && espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
     if (started_before)
-        for (uint32_t at = 0; at < ESPI_BYTES; at++)
-            atomic_store_explicit(&espi_hot->bytes[at], 0, memory_order_relaxed);
+        espi_slots_forget();
     for (uint32_t at = 0; at < ESPI_PAIR_TYPES; at++) /* no life begins there, nothing is granted */
         atomic_store_explicit(&espi_hot->bytes[at], 1, memory_order_relaxed);
     started_before = true;
