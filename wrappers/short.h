@@ -248,20 +248,21 @@ ESPI_INLINE bool espi_ends(espi_word type)
     return true;
 }
 
-/* A commit that begins no life without history: counts it, and tells the core of it unless it failed or was of no
-   object. What MPI calls meanwhile is inside of a call. */
-static __attribute__((noinline, cold, unused)) void espi_begins_none(struct espi_entry *entry, espi_word type,
-                                                                     bool good)
+/* After a commit that begins no life without history: counts it, and tells the core of it unless it failed or was of
+   no object. What MPI calls meanwhile is inside of a call. Returns the call's result. */
+static __attribute__((noinline, cold, unused)) espi_word espi_begins_none(espi_word result, espi_word type,
+                                                                          struct espi_entry *entry)
 {
     struct espi_thread *here = &espi_here;
     uintptr_t outer = here->frame;
     char mark;
     espi_add_alone(&entry->calls);
-    if (!good || espi_is_no_object(*(const uint32_t *)type))
-        return;
+    if ((int)result != 0 || espi_is_no_object(*(const uint32_t *)type))
+        return result;
     here->frame = (uintptr_t)&mark;
     atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, *(const uint32_t *)type);
     here->frame = outer;
+    return result;
 }
 
 /* After MPI_Type_commit: begins a life without history, unless the core wants to see it or knows the handle. The life
@@ -269,8 +270,10 @@ static __attribute__((noinline, cold, unused)) void espi_begins_none(struct espi
 ESPI_INLINE bool espi_begins(espi_word type)
 {
     uint32_t at = espi_byte_at(*(const uint32_t *)type);
+    if (at == ESPI_BYTES || *espi_byte_alone(at) != 0)
+        return false;
     unsigned fresh = atomic_load_explicit(&espi_hot.fresh, memory_order_relaxed);
-    if (at == ESPI_BYTES || *espi_byte_alone(at) != 0 || fresh == 0)
+    if (fresh == 0)
         return false;
     atomic_store_explicit(&espi_hot.fresh, fresh - 1, memory_order_relaxed);
     *espi_byte_alone(at) = ESPI_BYTE_NEW + 1 + ESPI_GRANT_NEW;
@@ -287,7 +290,7 @@ ESPI_INLINE bool espi_begins(espi_word type)
 #define ESPI_END_NEVER
 #define ESPI_END_COMMIT                                                                                              \
     if (__builtin_expect((int)result != 0 || !espi_begins(a0), 0))                                                   \
-        espi_begins_none(entry, a0, (int)result == 0);
+        result = espi_begins_none(result, a0, entry);
 
 /* Rows treated as LIFE. */
 #define ESPI_WAY_Type_commit COMMIT
