@@ -89,7 +89,7 @@ static const espi_handler *decide(void)
     char name[4096];
     if (!core_file(name, sizeof name))
         return espi_nothing;
-    void *core = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *core = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (!core) {
         const char *why = dlerror();
         say_about("the core could not be loaded: ", why ? why : name, ": every call passes through untouched");

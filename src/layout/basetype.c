@@ -7,6 +7,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/apart.h"
+
 enum { TABLE_SIZE = 4096 };
 
 /* Where the data of an MPI pair type ends: what a compiler makes of struct { value; int; }. */
@@ -28,14 +30,15 @@ enum predefined {
 };
 #undef ESPI_BASETYPE
 
-/* Rows below the published count never change again, so readers need no lock. */
-static struct espi_base_info table[TABLE_SIZE] = {
+static const struct espi_base_info known[] = {
 #define ESPI_BASETYPE(name, size, extent) {#name, (uint32_t)(size), (uint32_t)(extent)},
 #include "layout/basetypes.def"
 #undef ESPI_BASETYPE
 };
 #undef ESPI_BASEALIAS
 
+/* Rows below the published count never change again, so readers need no lock. */
+static ESPI_APART struct espi_base_info added[TABLE_SIZE - PREDEFINED];
 static atomic_size_t published = PREDEFINED;
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
@@ -55,9 +58,14 @@ size_t espi_base_count(void)
     return atomic_load_explicit(&published, memory_order_acquire);
 }
 
+static const struct espi_base_info *row(size_t base)
+{
+    return base < PREDEFINED ? &known[base] : &added[base - PREDEFINED];
+}
+
 const struct espi_base_info *espi_base_info(espi_base base)
 {
-    return base < espi_base_count() ? &table[base] : NULL;
+    return base < espi_base_count() ? row(base) : NULL;
 }
 
 static bool same(const char *a, const char *name, size_t len)
@@ -72,7 +80,7 @@ espi_base espi_base_find(const char *name, size_t len)
         return ESPI_BASE_NONE;
     }
     for (size_t i = 0; i < n; i++) {
-        if (same(table[i].name, name, len)) {
+        if (same(row(i)->name, name, len)) {
             return (espi_base)i;
         }
     }
@@ -99,16 +107,16 @@ espi_base espi_base_add(const char *name, uint32_t size, uint32_t extent)
         return ESPI_BASE_NONE;
     }
     pthread_mutex_lock(&adding);
-    espi_base known = espi_base_find(name, strlen(name));
+    espi_base same_name = espi_base_find(name, strlen(name));
     size_t n = espi_base_count();
-    if (known != ESPI_BASE_NONE) {
-        if (table[known].size == size && table[known].extent == extent) {
-            result = known;
+    if (same_name != ESPI_BASE_NONE) {
+        if (row(same_name)->size == size && row(same_name)->extent == extent) {
+            result = same_name;
         }
     } else if (n < TABLE_SIZE) {
         char *copy = strdup(name); /* lives as long as the process */
         if (copy != NULL) {
-            table[n] = (struct espi_base_info){copy, size, extent};
+            added[n - PREDEFINED] = (struct espi_base_info){copy, size, extent};
             atomic_store_explicit(&published, n + 1, memory_order_release);
             result = (espi_base)n;
         }

@@ -28,7 +28,7 @@ libespalier_core_la_SOURCES += %D%/onto.c %D%/onto.h %D%/onto_plan.c %D%/onto_bl
 libespalier_core_la_SOURCES += %D%/budget.c %D%/budget.h %D%/kinds.c %D%/kinds.h
 libespalier_core_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs \
-	-export-symbols-regex '^espi_core_start$$'
+	-export-symbols-regex '^espi_core_start$$' $(ESPI_FEW_PAGES)
 libespalier_core_la_LIBADD = libespi-pure.la
 
 # The MPI program that `espalier calibrate` becomes.

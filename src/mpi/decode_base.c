@@ -5,13 +5,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "mpi/real.h"
 
 /* Base types that have an MPI handle; beyond this many, Fortran types of exotic precision are left alone. */
 enum { HANDLES = 1024, BUILTINS = 256, PAIRS = 8 };
 
 static const struct {
-    const char *name;
+    char name[28]; /* not a pointer, which the loader would have to see to */
     MPI_Datatype handle;
 } predefined[] = {
 #define ROW(name) {#name, name}
@@ -35,7 +36,7 @@ static const struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static espi_base of_builtin[BUILTINS], of_pair[PAIRS];
-static _Atomic(MPI_Datatype) handle_of[HANDLES];
+static ESPI_APART _Atomic(MPI_Datatype) handle_of[HANDLES];
 
 /* A base type stands for a handle only when MPI and the vocabulary agree on its bytes. */
 static bool same_bytes(espi_base base, MPI_Datatype type)

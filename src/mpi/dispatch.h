@@ -23,13 +23,12 @@ struct espi_typed {
 
 #define ESPI_MAX_TYPED 3
 
+/* Without pointers: the table needs no work of the loader's, and is read from the file where it is used. */
 struct espi_row {
-    const char *name; /* "MPI_Send" */
     unsigned char args, treatment;
     bool large;
     signed char comm, root;
     unsigned kind;
-    const char *reason; /* why nothing is substituted; "" otherwise */
     struct espi_typed typed[ESPI_MAX_TYPED + 1]; /* ends with ESPI_SHAPE_NONE */
 };
 extern const struct espi_row espi_rows[ESPI_FN_COUNT];

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "mpi/real.h"
 
 enum { KINDS = 512, SEEN = 1024 };
@@ -12,8 +13,8 @@ struct kind {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
-static struct kind kinds[KINDS];
-static uint64_t seen[SEEN];
+static ESPI_APART struct kind kinds[KINDS];
+static ESPI_APART uint64_t seen[SEEN];
 static bool used; /* neither is untouched */
 
 static uint64_t mix(uint64_t h, uint64_t v)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "mpi/budget.h"
 #include "mpi/decode.h"
@@ -45,7 +46,7 @@ struct layouts {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used, pairs_seen and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
-static struct slot slots[SLOTS];
+static ESPI_APART struct slot slots[SLOTS];
 static unsigned pairs_seen;
 static bool slots_used;
 static struct layouts *plans;

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "mpi/board.h"
 #include "mpi/launcher.h"
 
@@ -66,7 +67,7 @@ static int cut(const char *text, size_t length, struct espi_launcher_pair *pairs
 
 void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
 {
-    static struct espi_launcher_pair pairs[PIECES + 2];
+    static ESPI_APART struct espi_launcher_pair pairs[PIECES + 2];
     struct espi_launcher launcher;
     if (place != ABSENT || !espi_launcher_find(&launcher) || launcher.size < 2 ||
         launcher.size > ESPI_ROLLCALL_MAX || length > ESPI_ROLLCALL_TEXT)

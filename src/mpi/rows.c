@@ -3,8 +3,7 @@
 
 const struct espi_row espi_rows[ESPI_FN_COUNT] = {
 #define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
-    {"MPI_" #name, args, ESPI_API_##treatment, large, comm, root, kind, reason,                                      \
-     {__VA_ARGS__ ESPI_TYPED_END}},
+    {args, ESPI_API_##treatment, large, comm, root, kind, {__VA_ARGS__ ESPI_TYPED_END}},
 #include "api.def"
 #undef ESPI_API
 };

@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
-_Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
+#include "base/apart.h"
+
+ESPI_APART _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 static atomic_uint chunks_end; /* chunks from here on are not there */
-static struct espi_hot own;
+static ESPI_APART struct espi_hot own;
 struct espi_hot *espi_hot = &own;
 
 _Atomic uint64_t espi_slots_settled;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "mpi/real.h"
 #include "mpi/rollcall.h"
@@ -14,7 +15,7 @@
 
 struct espi_world espi_world = {.size = 1, .comm = MPI_COMM_NULL};
 static struct espi_settings *world_settings;
-static char shared[ESPI_ROLLCALL_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
+static ESPI_APART char shared[ESPI_ROLLCALL_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of `whole` */
 
 /* Bytes in `shared`; 0 when they do not fit. */

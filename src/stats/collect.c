@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/apart.h"
 #include "stats/collect.h"
 
 const struct espi_counter_info espi_counter_table[] = {
@@ -21,12 +22,12 @@ static _Atomic uint64_t anywhere[ESPI_COUNTER_COUNT];
 static void (*elsewhere)(uint64_t *counter, uint64_t *calls); /* written once, before other threads are */
 
 /* For threads that got no block of their own. */
-static union {
+static ESPI_APART union {
     struct espi_stats_thread head;
     unsigned char room[sizeof(struct espi_stats_thread) + ESPI_STATS_FUNCTIONS * sizeof(_Atomic uint64_t)];
 } shared;
 
-static struct espi_stats_type types[ESPI_STATS_TYPES];
+static ESPI_APART struct espi_stats_type types[ESPI_STATS_TYPES];
 static struct espi_stats_type other_types; /* what the table has no room for */
 static size_t type_count;
 static _Atomic uint64_t other_seen;
@@ -39,7 +40,6 @@ void espi_stats_start(const char *const *functions, size_t n)
     pthread_mutex_lock(&lists_lock);
     function_names = functions;
     function_count = n < ESPI_STATS_FUNCTIONS ? n : ESPI_STATS_FUNCTIONS;
-    shared.head.functions = function_count;
     started_seconds = (int64_t)time(NULL);
     started_ns = espi_stats_now();
     pthread_mutex_unlock(&lists_lock);
@@ -72,6 +72,8 @@ struct espi_stats_thread *espi_stats_thread_begin(void)
     }
     if (thread != NULL)
         thread->owned = true;
+    else if (shared.head.functions != function_count)
+        shared.head.functions = function_count;
     pthread_mutex_unlock(&lists_lock);
     return thread != NULL ? thread : &shared.head;
 }
