@@ -102,14 +102,18 @@ static atomic_uchar *begun_by_stub(MPI_Datatype type, int uses)
 }
 
 /* A life that the stub began is like any other from when the core meets it: uses go on counting, the first look is
-   due at the eighth, it ends, and its handle begins anew. A handle that is none and shares its byte stays unknown. */
+   due at the eighth, it ends, and its handle begins anew. Of the lives that the stub began those
+   count as ended that are neither there nor the core's. */
 START_TEST(begun_elsewhere)
 {
     struct espi_type_slot *s;
-    MPI_Datatype type, none = (MPI_Datatype)(0x8c000000u + 64 + 5);
+    MPI_Datatype type, more[3];
     atomic_uchar *byte;
+    uint64_t ended;
+    int i;
 
     start(ESPI_MODE_AUTO);
+    ended = espi_slots_ended(1000);
     ck_assert(espi_types_fresh());
     MPI_Type_vector(5, 2, 7, MPI_INT, &type);
     MPI_Type_commit(&type);
@@ -140,11 +144,43 @@ START_TEST(begun_elsewhere)
     ck_assert_ptr_null(s->detail);
     espi_types_ending(espi_mine(&own_thread), type);
 
-    atomic_store(&espi_hot->bytes[espi_byte_at((uint32_t)none)], ESPI_BYTE_NEW + 1);
-    ck_assert(!espi_types_known(&own_thread, none));
-    atomic_store(&espi_hot->bytes[espi_byte_at((uint32_t)none)], 0);
+    ck_assert_uint_eq(ended - espi_slots_ended(1000), 2); /* both are the core's */
+    for (i = 0; i < 3; i++) {
+        MPI_Type_vector(5, 2, 7 + i, MPI_INT, &more[i]);
+        begun_by_stub(more[i], 1);
+    }
+    ck_assert_uint_eq(ended - espi_slots_ended(1000), 5); /* three live */
+    atomic_store(&espi_hot->bytes[espi_byte_at((uint32_t)more[0])], 0);
+    ck_assert_uint_eq(ended - espi_slots_ended(1000), 4); /* one has ended */
+    ck_assert_uint_eq(espi_slots_ended(1), 0);
+    espi_types_stop();
+    start(ESPI_MODE_AUTO); /* what still lived is forgotten, and will not end any more */
+    ck_assert_uint_eq(atomic_load(&espi_hot->bytes[espi_byte_at((uint32_t)more[1])]), 0);
+    ck_assert_uint_eq(ended - espi_slots_ended(1000), 4);
+    for (i = 0; i < 3; i++)
+        MPI_Type_free(&more[i]);
     MPI_Type_free(&type);
     espi_types_stop();
+}
+END_TEST
+
+/* Each handle that a datatype of MPICH's may have, up to the 65,536th, has a byte of its own; others have none. */
+START_TEST(handles)
+{
+    const uint32_t none[] = {0, MPI_DATATYPE_NULL, MPI_INT, MPI_COMM_WORLD, 0x8bffffffu, 0x8c000040u, 0x90000001u,
+                             0xcbffffffu, 0xcc040000u, 0xd0000001u, 0x84000001u, UINT32_MAX};
+    static unsigned char seen[ESPI_BYTES];
+    uint32_t i, block;
+
+    for (i = 0; i < 8; i++)
+        ck_assert_uint_eq(seen[espi_byte_at(0x8c000000u + i)]++, 0);
+    for (block = 0; block < 64; block++)
+        for (i = 0; i < 1024; i++)
+            ck_assert_uint_eq(seen[espi_byte_at(0xcc000000u + (block << 12) + i)]++, 0);
+    for (i = 0; i < sizeof none / sizeof *none; i++) {
+        ck_assert_uint_eq(espi_byte_at(none[i]), ESPI_BYTES);
+        ck_assert(!espi_types_known(&own_thread, (MPI_Datatype)none[i]));
+    }
 }
 END_TEST
 
@@ -402,6 +438,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, left_to_stub, left_when_off,
+    return TYPES_RUN(argc, argv, "types_uses", granted, begun_elsewhere, handles, left_to_stub, left_when_off,
                      granted_when_settled, recorded, forgotten, told, whole_or_parts);
 }

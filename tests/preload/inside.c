@@ -71,6 +71,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < 300; i++)
         MPI_Bcast(data, 1, type, 0, MPI_COMM_WORLD);
     MPI_Type_free(&type);
+    for (int i = 0; i < 200; i++) { /* lives of which most are begun and ended without history */
+        MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Type_free(&type);
+    }
     if (rank == 0)
         printf("wrong %d, packed %d\n", wrong, packed);
     MPI_Finalize();
