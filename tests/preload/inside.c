@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 {
     enum { N = 512 };
     int rank, size, wrong = 0, key, back[N], data[N];
-    MPI_Datatype type;
+    MPI_Datatype type, kept;
     MPI_Request request;
     MPI_File file;
 
@@ -66,16 +66,17 @@ int main(int argc, char **argv)
         MPI_Type_free(&type);
     }
     MPI_Type_free_keyval(&key);
-    MPI_Type_vector(3, 1, 2, MPI_INT, &type); /* 300 uses of a type that nothing is better than */
-    MPI_Type_commit(&type);
+    MPI_Type_vector(3, 1, 2, MPI_INT, &kept); /* 300 uses of a type that nothing is better than */
+    MPI_Type_commit(&kept);
     for (int i = 0; i < 300; i++)
-        MPI_Bcast(data, 1, type, 0, MPI_COMM_WORLD);
-    MPI_Type_free(&type);
+        MPI_Bcast(data, 1, kept, 0, MPI_COMM_WORLD);
     for (int i = 0; i < 200; i++) { /* lives of which most are begun and ended without history */
         MPI_Type_vector(3, 1, 2, MPI_INT, &type);
         MPI_Type_commit(&type);
         MPI_Type_free(&type);
     }
+    MPI_Type_commit(&kept); /* no new life */
+    MPI_Type_free(&kept);
     if (rank == 0)
         printf("wrong %d, packed %d\n", wrong, packed);
     MPI_Finalize();
