@@ -5,9 +5,12 @@
 
 #include "stats/stats.h"
 
-enum { SHARE = 100 }; /* one 100th of the time since the start */
+enum {
+    SHARE = 100, /* one 100th of the time since the start */
+    TRIES = 10   /* one tenth of the grant is for work that leads to nothing */
+};
 
-static _Atomic uint64_t booked, gained;
+static _Atomic uint64_t booked, idled, gained;
 static uint64_t begun, grant;
 
 void espi_budget_start(int64_t grant_ms)
@@ -15,6 +18,7 @@ void espi_budget_start(int64_t grant_ms)
     begun = espi_stats_now();
     grant = (uint64_t)grant_ms * 1000000;
     atomic_store(&booked, 0);
+    atomic_store(&idled, 0);
     atomic_store(&gained, 0);
 }
 
@@ -33,8 +37,11 @@ static uint64_t elapsed(void)
 
 bool espi_budget_open(uint64_t estimate)
 {
-    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <=
-           grant + elapsed() / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
+    uint64_t earned = elapsed() / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
+
+    /* Whether the next work leads to nothing is not known before. */
+    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <= grant + earned &&
+           atomic_load_explicit(&idled, memory_order_relaxed) <= grant / TRIES + earned;
 }
 
 void espi_budget_gain(uint64_t ns)
@@ -45,4 +52,18 @@ void espi_budget_gain(uint64_t ns)
 void espi_budget_book(uint64_t ns)
 {
     atomic_fetch_add_explicit(&booked, ns, memory_order_relaxed);
+}
+
+void espi_budget_idle(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&idled, ns, memory_order_relaxed);
+}
+
+uint64_t espi_budget_clock(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }

@@ -194,8 +194,8 @@ static bool compares(struct judging *g, const struct candidates *c)
     return c->n > 1;
 }
 
-/* The winner for a purpose; 0: the program's own. At least 8 % less time than that (less may be noise, and is lost
-   again in the handling of the call), and no more in any operation concerned. */
+/* The winner for a purpose; 0: the program's own. Clearly less time than that, and no more in any operation
+   concerned. */
 static int winner(const struct candidates *c, enum espi_purpose purpose)
 {
     int first = purpose == ESPI_WHOLE ? ESPI_MEASURE_PACK : ESPI_MEASURE_PARTIAL;
@@ -207,7 +207,7 @@ static int winner(const struct candidates *c, enum espi_purpose purpose)
         return 0; /* not known */
     for (op = first; op <= last; op++)
         own += c->list[0].ns[op];
-    least = own - own / 12;
+    least = own - own / ESPI_MEASURE_CLEAR;
     for (i = 1; i < c->n; i++) {
         bool slower = c->list[i].wrong;
 
@@ -446,14 +446,13 @@ static void describe(struct judging *g, struct espi_stats_type *record, uint64_t
     espi_stats_type_describe(record, f);
     espi_count_anywhere(ESPI_COUNT_types_planned, 1);
     espi_count_anywhere(f->improved ? ESPI_COUNT_types_improved : g->reason, 1);
-    espi_budget_book(f->ns_planning);
 }
 
 void espi_judge(const struct espi_plan_request *request, struct espi_stats_type *record, struct espi_judgement *j)
 {
     struct judging g = {.request = request, .j = j, .reason = ESPI_COUNT_plan_unsupported};
     struct espi_reconstruct_options options;
-    uint64_t begun = espi_stats_now();
+    uint64_t begun = espi_stats_now(), own = espi_budget_clock();
     espi_status status;
 
     *j = (struct espi_judgement){{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, 0, 0};
@@ -482,5 +481,9 @@ void espi_judge(const struct espi_plan_request *request, struct espi_stats_type 
     if (j->better[ESPI_WHOLE] == MPI_DATATYPE_NULL && j->better[ESPI_PARTS] == MPI_DATATYPE_NULL)
         j->gain_ns = 0;
     describe(&g, record, begun);
+    own = espi_budget_clock() - own;
+    espi_budget_book(own);
+    if (!g.facts.improved)
+        espi_budget_idle(own);
     espi_arena_release(&g.arena);
 }

@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts)
 {
-    MPI_Count ints, addrs, counts, types, size, lb, extent;
+    MPI_Count ints, addrs, counts, types, size, lb, extent, true_lb, true_extent = -1;
     int combiner;
     uint64_t h;
 
@@ -33,10 +33,13 @@ bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts)
         espi_real.Type_size_c(type, &size) != MPI_SUCCESS ||
         espi_real.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS)
         return false;
+    if (size == extent && espi_real.Type_get_true_extent_c(type, &true_lb, &true_extent) != MPI_SUCCESS)
+        return false;
     h = mix(mix(mix(mix(1, (uint64_t)ints), (uint64_t)addrs), (uint64_t)counts), (uint64_t)types);
     h = mix(mix(mix(mix(h, (uint64_t)combiner), (uint64_t)size), (uint64_t)lb), (uint64_t)extent);
-    facts->key = h | 1;
+    facts->key = mix(h, (uint64_t)true_extent) | 1;
     facts->size = size;
+    facts->dense = size == true_extent;
     facts->numbers = (uint64_t)(ints + addrs + counts);
     return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Kinds of types: what can be told apart by three cheap questions to MPI, without reading a constructor's arguments.
- * A program that makes the same type again and again shows by its kind.
+ * Kinds of types: what can be told apart by cheap questions to MPI, without reading a constructor's arguments. A
+ * program that makes the same type again and again shows by its kind.
  * The table is small and shared by all threads; entries that meet in one slot replace each other, which only delays
  * planning.
  */
@@ -16,6 +16,7 @@ enum { ESPI_KIND_TRIES_NS = 100000 };
 struct espi_kind_facts {
     uint64_t key;
     int64_t size;     /* bytes of data */
+    bool dense;       /* they have no gaps, nor are there any between items (or some of them overlap) */
     uint64_t numbers; /* counts and displacements of the outermost constructor */
 };
 

@@ -191,7 +191,7 @@ static bool kind_of(const struct espi_onto_side *side, struct espi_kind_facts *f
     MPI_Count size;
     if (espi_real.Type_size_c(side->type, &size) != MPI_SUCCESS)
         return false;
-    *facts = (struct espi_kind_facts){(uint64_t)(uint32_t)side->type, size, 0};
+    *facts = (struct espi_kind_facts){(uint64_t)(uint32_t)side->type, size, true, 0};
     return true;
 }
 
@@ -218,8 +218,8 @@ static void look(struct slot *s, const struct espi_onto_side *from, const struct
         espi_kind_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
         s->told = s->uses;
         estimate = espi_budget_estimate(a.numbers + b.numbers, bytes);
-        if (!espi_budget_earned(s->uses, espi_budget_spent(s->uses, bytes * s->uses), estimate) &&
-            !(espi_budget_earned(all_uses, espi_budget_spent(all_uses, all_bytes), estimate) &&
+        if (!espi_budget_earned(s->uses, espi_budget_spent(s->uses, bytes * s->uses, false), estimate) &&
+            !(espi_budget_earned(all_uses, espi_budget_spent(all_uses, all_bytes, false), estimate) &&
               (s->uses > 1 || espi_kind_hopeful(kind))))
             return;
         if (!espi_budget_open(estimate)) {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "mpi/budget.h"
 #include "mpi/emit.h"
@@ -100,20 +99,12 @@ static uint64_t sample(const struct bench *b, const struct espi_onto_request *r,
 }
 
 /* Time of this thread: what others do with the processor is neither planned nor measured. */
-static uint64_t own_time(void)
-{
-    struct timespec t;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
-        return 0;
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Both in turns; the least of several rounds counts. `gain`: nanoseconds less than MPI's copy, an eighth of it left
    out. */
 static bool faster(const struct bench *b, const struct espi_onto_request *r, const struct espi_copy *copy,
                    MPI_Comm self, uint64_t *gain)
 {
-    uint64_t best[2] = {0, 0}, begun = own_time();
+    uint64_t best[2] = {0, 0}, begun = espi_budget_clock();
     for (int round = 0; round < ROUNDS_MOST; round++) {
         for (int who = 0; who < 2; who++) {
             int repeat = round == 0 ? 1 : (int)(SAMPLE_NS / best[who]) + 1;
@@ -121,7 +112,7 @@ static bool faster(const struct bench *b, const struct espi_onto_request *r, con
             if (best[who] == 0 || ns < best[who])
                 best[who] = ns;
         }
-        if (round >= ROUNDS_LEAST && own_time() - begun > MEASURE_NS)
+        if (round >= ROUNDS_LEAST && espi_budget_clock() - begun > MEASURE_NS)
             break;
     }
     uint64_t limit = best[0] - best[0] / 8;
@@ -200,7 +191,7 @@ static enum espi_counter try_part(const struct espi_onto_request *whole, uint64_
 
 struct espi_onto_plan *espi_onto_plan_make(const struct espi_onto_request *r)
 {
-    uint64_t begun = own_time();
+    uint64_t begun = espi_budget_clock();
     struct plan *plan = calloc(1, sizeof *plan);
     const struct espi_node *from = NULL, *onto = NULL;
     enum espi_counter verdict = ESPI_COUNT_pairs_unsupported;
@@ -233,11 +224,13 @@ struct espi_onto_plan *espi_onto_plan_make(const struct espi_onto_request *r)
         plan->open.copy = NULL;
         espi_arena_release(&plan->arena);
     }
-    begun = own_time() - begun;
+    begun = espi_budget_clock() - begun;
     espi_count_anywhere(ESPI_COUNT_pairs_planned, 1);
     espi_count_anywhere(verdict, 1);
     espi_count_anywhere(ESPI_COUNT_time_pairs, begun);
     espi_budget_book(begun);
+    if (verdict != ESPI_COUNT_pairs_kept)
+        espi_budget_idle(begun);
     return &plan->open;
 }
 

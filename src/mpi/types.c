@@ -293,6 +293,8 @@ static void consider(struct espi_type_slot *s, int how, bool fresh, uint64_t use
         espi_count_anywhere(ESPI_COUNT_types_known, 1);
     if (how == ESPI_MODE_AUTO && fresh) {
         espi_kind_tried(d->kind.key, took, plan == NULL ? 0 : plan->gain_ns);
+        if (plan == NULL || plan->gain_ns == 0)
+            espi_budget_idle(took);
         if (plan == NULL && (!espi_layout_seen(espi_plan_key(&layout)) ||
                              !espi_budget_open(espi_budget_estimate(d->kind.numbers, (uint64_t)d->kind.size))))
             goto done;
@@ -313,14 +315,15 @@ static bool kind_earned(struct espi_type_slot *s, uint64_t estimate)
     uint64_t uses, bytes;
 
     tell_kind(s, &uses, &bytes);
-    return espi_budget_earned(uses, espi_budget_spent(uses, bytes), estimate) &&
+    return espi_budget_earned(uses, espi_budget_spent(uses, bytes, s->detail->kind.dense), estimate) &&
            espi_kind_hopeful(s->detail->kind.key) && espi_budget_open(espi_budget_decode(s->detail->kind.numbers));
 }
 
 /* Whether the type has earned planning by itself. If not, sets the number of uses that it takes. */
 static bool type_earned(struct espi_type_slot *s, uint64_t uses, uint64_t items, uint64_t estimate)
 {
-    uint64_t spent = espi_budget_spent(uses, items * (uint64_t)s->detail->kind.size), all_uses, all_bytes;
+    const struct espi_kind_facts *kind = &s->detail->kind;
+    uint64_t spent = espi_budget_spent(uses, items * (uint64_t)kind->size, kind->dense), all_uses, all_bytes;
 
     if (!espi_budget_earned(uses, spent, estimate)) {
         uint64_t needed = espi_budget_uses(spent / uses, estimate);

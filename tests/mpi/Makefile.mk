@@ -2,7 +2,8 @@
 
 # Tests of the decoder, the emitter and what is above them, linked to MPI directly; they run as one process each.
 if HAVE_CHECK
-ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_uses %D%/types_measure %D%/types_judge %D%/lease_sizes
+ESPI_TYPES_TESTS = %D%/types_decode %D%/types_plan %D%/types_earned %D%/types_uses %D%/types_measure %D%/types_judge \
+	%D%/lease_sizes
 ESPI_TYPES_TESTS += %D%/real_table
 check_PROGRAMS += $(ESPI_TYPES_TESTS)
 TESTS += $(ESPI_TYPES_TESTS)
@@ -25,6 +26,11 @@ ESPI_TYPES_SERVICE = %D%/types_service.c %D%/types_service.h src/mpi/variants.c 
 %C%_types_plan_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
 %C%_types_plan_CFLAGS = $(ESPI_TYPES_CFLAGS)
 %C%_types_plan_LDADD = $(ESPI_TYPES_LIBS)
+
+%C%_types_earned_SOURCES = %D%/types_earned.c $(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE)
+%C%_types_earned_CPPFLAGS = $(ESPI_TYPES_CPPFLAGS)
+%C%_types_earned_CFLAGS = $(ESPI_TYPES_CFLAGS)
+%C%_types_earned_LDADD = $(ESPI_TYPES_LIBS)
 
 %C%_types_uses_SOURCES = %D%/types_uses.c $(ESPI_TYPES_FILES) $(ESPI_TYPES_SERVICE) src/mpi/derived.c \
 	src/mpi/comms.c src/mpi/intern.c src/mpi/rows.c

@@ -262,9 +262,39 @@ START_TEST(described)
 }
 END_TEST
 
+/* Work that led to nothing is booked as such: of a grant of 100 ms a tenth is for it. */
+START_TEST(idle)
+{
+    struct judged d;
+
+    script.takes_ms = 15;
+    for (int check = 0; check < 2; check++) {
+        all_alike();
+        times(1, 100, 110, 1200);
+        espi_budget_start(100);
+        d = judge(list, ESPI_MODE_AUTO, 1, check > 0);
+        ck_assert(d.facts.improved && espi_budget_open(10000000) && !espi_budget_open(90000000));
+        stand_free(&d, NULL);
+    }
+    script.refused = 3; /* found, but kept for neither purpose */
+    espi_budget_start(100);
+    judge(list, ESPI_MODE_AUTO, 1, true);
+    ck_assert(!espi_budget_open(0));
+    all_alike();
+    espi_budget_start(100);
+    judge(list, ESPI_MODE_AUTO, 1, false);
+    ck_assert(!espi_budget_open(0));
+    script.takes_ms = 1;
+    espi_budget_start(100);
+    judge(list, ESPI_MODE_AUTO, 1, false);
+    ck_assert(espi_budget_open(10000000));
+}
+END_TEST
+
 void types_judge_kept(TCase *all)
 {
-    const TTest *const tests[] = {kept, checked, failures, always, always_checked, check_most, empty, described};
+    const TTest *const tests[] = {kept,       checked, failures,  always, always_checked,
+                                  check_most, empty,   described, idle};
 
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(all, tests[i]);

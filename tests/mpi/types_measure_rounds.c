@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mpi/decode.h"
 #include "mpi/measure.h"
+#include "mpi/variants.h"
 #include "types_service.h"
 
 enum { TYPES = 4 };
@@ -32,11 +34,12 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 static struct paced {
     MPI_Datatype type;
     uint64_t ns[ESPI_OPERATIONS]; /* of a call */
-    uint64_t first;               /* of the first message */
-    int messages;
+    uint64_t first;               /* of the first messages, if not 0: */
+    int firsts, messages, calls;
 } paced[TYPES];
 static bool idle; /* others have the processor */
-static MPI_Datatype fails;
+static MPI_Datatype fails, fails_later; /* messages of the one, */
+static enum espi_operation fails_in;    /* and this of the other after the first time */
 
 static void pace(MPI_Datatype type, enum espi_operation op)
 {
@@ -45,23 +48,35 @@ static void pace(MPI_Datatype type, enum espi_operation op)
 
         if (p->type != type)
             continue;
-        bool first = op == ESPI_MEASURE_PARTIAL && p->messages++ == 0 && p->first > 0;
+        bool first = op == ESPI_MEASURE_PARTIAL && p->messages++ < p->firsts && p->first > 0;
+        p->calls += op == fails_in;
         wall += first ? p->first : p->ns[op];
         cpu += idle ? 0 : first ? p->first : p->ns[op];
         return;
     }
 }
 
+static bool failing_later(MPI_Datatype type, enum espi_operation op)
+{
+    int i;
+
+    for (i = 0; i < TYPES - 1 && paced[i].type != type; i++)
+        ;
+    return type == fails_later && op == fails_in && paced[i].calls > 1;
+}
+
 static int paced_pack(const void *from, int count, MPI_Datatype type, void *to, int size, int *at, MPI_Comm comm)
 {
     pace(type, ESPI_MEASURE_PACK);
-    return real.Pack(from, count, type, to, size, at, comm);
+    return failing_later(type, ESPI_MEASURE_PACK) ? MPI_ERR_INTERN
+                                                  : real.Pack(from, count, type, to, size, at, comm);
 }
 
 static int paced_unpack(const void *from, int size, int *at, void *to, int count, MPI_Datatype type, MPI_Comm comm)
 {
     pace(type, ESPI_MEASURE_UNPACK);
-    return real.Unpack(from, size, at, to, count, type, comm);
+    return failing_later(type, ESPI_MEASURE_UNPACK) ? MPI_ERR_INTERN
+                                                    : real.Unpack(from, size, at, to, count, type, comm);
 }
 
 static int paced_message(const void *from, int n, MPI_Datatype t, int dest, int tag, void *to, int m, MPI_Datatype u,
@@ -87,7 +102,7 @@ static void calls_take(int i, uint64_t pack, uint64_t unpack, uint64_t partial)
 static int measure(int n, uint64_t budget)
 {
     for (int i = 0; i < n; i++) {
-        paced[i].messages = 0;
+        paced[i].messages = paced[i].calls = 0;
         c[i] = (struct espi_candidate){.type = paced[i].type};
     }
     wall = cpu = 1000000;
@@ -108,8 +123,8 @@ static void begin(void)
 {
     made = irregular(20, 1);
     for (int i = 0; i < TYPES; i++)
-        MPI_Type_dup(made, &paced[i].type);
-    fails = MPI_DATATYPE_NULL;
+        MPI_Type_dup(made, &paced[i].type), paced[i].firsts = 1;
+    fails = fails_later = MPI_DATATYPE_NULL;
     espi_measure_start();
 }
 
@@ -198,6 +213,50 @@ START_TEST(ends)
 }
 END_TEST
 
+/* When nobody is ahead of the program's own by half of a twelfth, the fourth round is the last: in packing and
+   unpacking together, or in messages. */
+START_TEST(hopeless)
+{
+    static const struct {
+        uint64_t pack, unpack, partial;
+        int rounds;
+    } of[] = {{5999, 5999, 11999, 4}, {5999, 5499, 11999, 4}, {5999, 5498, 11999, 25}, {5498, 5999, 11999, 25},
+              {5749, 5749, 11999, 4}, {5748, 5749, 11999, 25}, {5999, 5999, 11499, 4}, {5999, 5999, 11498, 25},
+              {9999, 4000, 11999, 4}, {9999, 9999, 4000, 25},  {4000, 4000, 29999, 25}};
+
+    begin();
+    calls_take(0, 5999, 5999, 11999); /* of 6000, 6000 and 12000, as samples are rounded */
+    calls_take(1, 5999, 5999, 11999);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        calls_take(2, of[i].pack, of[i].unpack, of[i].partial);
+        ck_assert_msg(measure(3, UINT64_MAX / 16) == of[i].rounds, "case %zu: %d rounds", i, paced[0].messages);
+    }
+
+    /* While the program's own is disturbed the other seems to be ahead. */
+    calls_take(2, 5999, 5999, 11999);
+    paced[0].first = 13000;
+    for (paced[0].firsts = 1; paced[0].firsts < 24; paced[0].firsts++)
+        ck_assert_int_eq(measure(3, UINT64_MAX / 16), paced[0].firsts < 4 ? 4 : paced[0].firsts + 1);
+    paced[0].first = 0;
+
+    /* Hope is not in who packs wrongly, nor in who fails. */
+    MPI_Datatype same = paced[2].type;
+    calls_take(2, 100, 100, 100);
+    paced[2].type = irregular(20, 2);
+    ck_assert_int_eq(measure(3, UINT64_MAX / 16), 4);
+    ck_assert(c[2].wrong);
+    MPI_Type_free(&paced[2].type);
+    paced[2].type = same;
+    calls_take(2, 100, 100, 11999);
+    fails_later = same;
+    for (fails_in = ESPI_MEASURE_PACK; fails_in <= ESPI_MEASURE_UNPACK; fails_in++) {
+        ck_assert_int_eq(measure(3, UINT64_MAX / 16), 4);
+        ck_assert(!c[2].wrong && c[2].ns[fails_in] == UINT64_MAX);
+    }
+    end();
+}
+END_TEST
+
 /* What MPI fails to do takes for ever. */
 START_TEST(failing)
 {
@@ -252,9 +311,46 @@ START_TEST(behind_unsent)
 }
 END_TEST
 
+/* There hope may also be in what the model says of messages. */
+START_TEST(hopeless_unsent)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *cut;
+    struct espi_decoded d;
+    MPI_Datatype type = irregular(8000, 3);
+
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    ck_assert_int_eq(espi_variant_chunked(&arena, d.tree, 16, &cut), ESPI_OK);
+    begin();
+    calls_take(0, 5999, 5999, 0);
+    calls_take(1, 5999, 5999, 0);
+    espi_real.Query_thread = multiple;
+    espi_measure_start();
+    const struct {
+        const struct espi_node *tree[2];
+        int rounds;
+    } of[] = {{{d.tree, cut}, 25}, {{d.tree, d.tree}, 4}, {{cut, d.tree}, 4}, {{d.tree, NULL}, 4}, {{NULL, NULL}, 4}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        for (int k = 0; k < 2; k++)
+            c[k] = (struct espi_candidate){.type = paced[k].type, .tree = of[i].tree[k]};
+        espi_real.Pack = counting_pack;
+        espi_real.Unpack = paced_unpack;
+        packs_of_last = 0;
+        faked = true;
+        ck_assert_int_eq(espi_measure(c, 2, 1, SCRATCH, UINT64_MAX / 16), ESPI_OK);
+        faked = false;
+        ck_assert_msg(packs_of_last == 1 + of[i].rounds, "case %zu: %d packs", i, packs_of_last);
+    }
+    espi_real = real;
+    end();
+    MPI_Type_free(&type);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 void types_measure_rounds(TCase *all)
 {
-    const TTest *const tests[] = {samples, behind, ends, failing, behind_unsent};
+    const TTest *const tests[] = {samples, behind, ends, hopeless, failing, behind_unsent, hopeless_unsent};
 
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(all, tests[i]);

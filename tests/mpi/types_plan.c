@@ -7,10 +7,8 @@
 #include <mpi.h>
 #include <stdio.h>
 
-#include "mpi/budget.h"
 #include "mpi/decode.h"
 #include "mpi/emit.h"
-#include "mpi/kinds.h"
 #include "mpi/measure.h"
 #include "mpi/mine.h"
 #include "mpi/model.h"
@@ -259,22 +257,8 @@ START_TEST(off)
 }
 END_TEST
 
-START_TEST(rule)
-{
-    uint64_t estimate = espi_budget_estimate(2001, 8000);
-
-    ck_assert(!espi_budget_earned(1, UINT64_MAX, estimate));
-    ck_assert(!espi_budget_earned(4, espi_budget_spent(4, 32000), estimate));
-    ck_assert(espi_budget_earned(1000, espi_budget_spent(1000, 8000000), estimate));
-    espi_budget_start(10);
-    ck_assert(espi_budget_open(9000000));
-    espi_budget_book(9500000);
-    ck_assert(!espi_budget_open(50000000));
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_plan", variants, measured, modelled, rule, always, recycled, left_alone,
+    return TYPES_RUN(argc, argv, "types_plan", variants, measured, modelled, always, recycled, left_alone,
                      pending, automatic, off);
 }

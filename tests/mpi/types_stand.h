@@ -14,6 +14,7 @@ extern struct script {
     uint64_t ns[STAND_MOST][ESPI_OPERATIONS];
     bool wrong[STAND_MOST];
     espi_status status;
+    unsigned takes_ms;         /* processor time of it; 0: a tenth of one */
     unsigned refused;          /* bit k: the k-th check of bytes finds other bytes */
     espi_status check_status;  /* of those checks */
     int failing_commit;        /* the k-th MPI_Type_commit fails; 0: none */
