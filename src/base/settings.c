@@ -280,8 +280,22 @@ static void process_warn(void *context, const char *message)
     espi_log(ESPI_LOG_WARN, "%s", message);
 }
 
+bool espi_settings_given(void)
+{
+    static const char ours[] = "ESPALIER";
+    for (char *const *entry = environ; entry != NULL && *entry != NULL; entry++)
+        if (**entry == *ours && strncmp(*entry, ours, sizeof ours - 1) == 0)
+            return true;
+    return false;
+}
+
 void espi_settings_load_process(struct espi_settings *settings, bool speak)
 {
+    if (!espi_settings_given()) {
+        espi_settings_defaults(settings);
+        espi_log_set_level((enum espi_log_level)settings->log);
+        return;
+    }
     /* The level first and quietly, so that ESPALIER_LOG=error also silences the warnings of this very reading. */
     espi_settings_load(settings, process_get, NULL, NULL, NULL);
     espi_log_set_level((enum espi_log_level)settings->log);

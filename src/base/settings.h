@@ -71,6 +71,10 @@ size_t espi_settings_unknown(char *const *environment, espi_settings_warn warn, 
    pass false on the others), and espi_log_set_level. */
 void espi_settings_load_process(struct espi_settings *settings, bool speak);
 
+/* Whether the environment has any name that begins with ESPALIER: without one there is nothing to read but the
+   defaults, and nothing to say. */
+bool espi_settings_given(void);
+
 /* Sets one field from text as if it stood in the environment. ESPI_ERR_SYNTAX leaves the settings as they were. */
 espi_status espi_settings_set(struct espi_settings *settings, enum espi_setting which, const char *text);
 

@@ -5,7 +5,7 @@
  * The names of one job have in common what its ranks on this node alone know of: the process that made the descriptor
  * to the launcher, Hydra's proxy of this node. A process number comes again, but not with the same time of start, and
  * name spaces of processes may share one of sockets, so all three are part of the name. So that nobody else can post
- * notes in somebody's name, the address where the proxy's program begins is, too: only its user can read that. Ranks
+ * notes in somebody's name, the addresses of the proxy's code and stack are, too: only its user can read those. Ranks
  * that do not share all this do not see each other's notes, in both directions.
  */
 #define _GNU_SOURCE
@@ -18,9 +18,9 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -29,48 +29,54 @@ enum { NOTES = 2 };
 static char job[88]; /* common beginning of the names */
 static int posted[NOTES] = {-1, -1};
 
-/* The beginning of a file that the kernel has about a process. */
-static bool read_about(long pid, const char *what, char *line, size_t size)
+/* What tells one process from all others. */
+struct process {
+    uint64_t ticks;       /* its time of start, since the machine's */
+    uint64_t code, stack; /* addresses */
+};
+
+/* From the kernel's line about a process: fields 22, 26 and 28. The second one is a name in parentheses that may hold
+   anything. Whoever may not look into the process reads 1 and 0 for the addresses. */
+static bool look_at(long pid, struct process *process)
 {
-    char name[48];
-    snprintf(name, sizeof name, "/proc/%ld/%s", pid, what);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, line, size - 1);
+    uint64_t field[29] = {0};
+    char line[1024];
+    snprintf(line, sizeof line, "/proc/%ld/stat", pid);
+    int fd = open(line, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
     if (fd >= 0)
         close(fd);
     line[length > 0 ? length : 0] = '\0';
-    return length > 0;
-}
-
-/* The time of start of a process, in ticks since the machine's: field 22 of its line, whose second one is a name in
-   parentheses that may hold anything. */
-static bool time_of_start(long pid, uint64_t *ticks)
-{
-    char line[1024];
-    const char *at = read_about(pid, "stat", line, sizeof line) ? strrchr(line, ')') : NULL;
-    for (int field = 2; at != NULL && field < 22; field++)
+    char *at = strrchr(line, ')');
+    for (int i = 3; at != NULL && i <= 28; i++) {
         at = strchr(at + 1, ' ');
-    return at != NULL && sscanf(at, " %" SCNu64, ticks) == 1;
+        if (at != NULL && i >= 22)
+            field[i] = strtoull(at, NULL, 10);
+    }
+    *process = (struct process){field[22], field[26], field[28]};
+    return at != NULL && process->code > 1 && process->stack > 1;
 }
 
-static bool first_address(long pid, uint64_t *address)
+/* The number of this process's name space of processes. */
+static bool name_space(uint64_t *number)
 {
-    char line[32];
-    return read_about(pid, "maps", line, sizeof line) && sscanf(line, "%" SCNx64 "-", address) == 1;
+    char name[64];
+    ssize_t length = readlink("/proc/self/ns/pid", name, sizeof name - 1);
+    name[length > 0 ? length : 0] = '\0';
+    return sscanf(name, "pid:[%" SCNu64 "]", number) == 1;
 }
 
 bool espi_board_find(int wire)
 {
     struct ucred maker;
     socklen_t size = sizeof maker;
-    struct stat processes;
-    uint64_t ticks, address;
+    struct process process;
+    uint64_t space;
     if (getsockopt(wire, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 || size != sizeof maker || maker.pid <= 0 ||
-        !time_of_start(maker.pid, &ticks) || !first_address(maker.pid, &address) ||
-        stat("/proc/self/ns/pid", &processes) != 0)
+        !look_at(maker.pid, &process) || !name_space(&space))
         return false;
-    int length = snprintf(job, sizeof job, "espalier/%s/%jx/%lx/%" PRIx64 "/%" PRIx64 "/", PACKAGE_VERSION,
-                          (uintmax_t)processes.st_ino, (long)maker.pid, ticks, address);
+    int length = snprintf(job, sizeof job, "espalier/%s/%" PRIx64 "/%lx/%" PRIx64 "/%" PRIx64 "/%" PRIx64 "/",
+                          PACKAGE_VERSION, space, (long)maker.pid, process.ticks, process.code, process.stack);
     if (length >= (int)sizeof job)
         job[0] = '\0';
     return job[0] != '\0';

@@ -41,6 +41,9 @@ static const char *note_of_rank(int rank)
     return note;
 }
 
+/* Rank 0 has this one instead where its settings are not the defaults, and one that tells them. */
+#define NOTE_FIRST "0-settings"
+
 static const char *note_of_settings(uint64_t hash)
 {
     static char note[32];
@@ -76,8 +79,9 @@ void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
     int count = launcher.rank == 0 ? cut(text, length, pairs) : 0;
     /* A proxy may serve spawned ranks, too, whose numbers begin with 0 again. */
     if (launcher.one_node && !launcher.spawned && espi_board_find(launcher.wire) &&
-        (launcher.rank != 0 || espi_board_post(note_of_settings(hash))) &&
-        espi_board_post(note_of_rank(launcher.rank))) {
+        (launcher.rank != 0 || hash == ESPI_ROLLCALL_DEFAULTS
+             ? espi_board_post(note_of_rank(launcher.rank))
+             : espi_board_post(note_of_settings(hash)) && espi_board_post(NOTE_FIRST))) {
         place = ON_BOARD;
     } else {
         espi_board_clear();
@@ -91,13 +95,19 @@ void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
     }
 }
 
+static bool first_is_on_board(void)
+{
+    return espi_board_has(note_of_rank(0)) || espi_board_has(NOTE_FIRST);
+}
+
 /* Whether rank 0 is where this rank is, with other settings. */
 static bool first_has_others(void)
 {
     char value[128];
     uint64_t hash;
     if (place == ON_BOARD)
-        return !espi_board_has(note_of_settings(mine)) && espi_board_has(note_of_rank(0));
+        return mine == ESPI_ROLLCALL_DEFAULTS ? espi_board_has(NOTE_FIRST)
+                                              : !espi_board_has(note_of_settings(mine)) && first_is_on_board();
     return place == IN_STORE && espi_launcher_get(KEY "0", value, sizeof value) &&
            strncmp(value, VALUE, sizeof VALUE - 1) == 0 &&
            sscanf(value + sizeof VALUE - 1, "%" SCNx64, &hash) == 1 && hash != mine;
@@ -140,10 +150,10 @@ bool espi_rollcall_all_present(int size)
         return false;
     if (place == IN_STORE)
         return espi_launcher_all(KEY, size, VALUE);
-    for (int rank = 0; rank < size; rank++)
+    for (int rank = 1; rank < size; rank++)
         if (!espi_board_has(note_of_rank(rank)))
             return false;
-    return true;
+    return first_is_on_board();
 }
 
 bool espi_rollcall_is_local(void)

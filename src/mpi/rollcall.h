@@ -11,9 +11,10 @@
 
 #define ESPI_ROLLCALL_MAX 1024  /* more ranks than this: unknown, so false */
 #define ESPI_ROLLCALL_TEXT 4096 /* bytes of settings at most */
+#define ESPI_ROLLCALL_DEFAULTS 0 /* stands for the hash of the defaults */
 
-/* Before MPI is initialized in this process. `hash`: of this rank's settings. `text`, of `length` bytes, is what the
-   others may take from rank 0; 0 bytes: the defaults. */
+/* Before MPI is initialized in this process. `hash`: of this rank's settings, or ESPI_ROLLCALL_DEFAULTS. `text`, of
+   `length` bytes, is what the others may take from rank 0; 0 bytes: the defaults. */
 void espi_rollcall_announce(uint64_t hash, const char *text, size_t length);
 
 /* After MPI_Init: whether rank 0 announced other settings than this rank. Then `text` holds what it has left. */

@@ -36,13 +36,19 @@ static uint64_t hash_of_shared(size_t length)
 void espi_world_announce(void)
 {
     struct espi_settings settings;
+    if (!espi_settings_given()) {
+        espi_rollcall_announce(ESPI_ROLLCALL_DEFAULTS, NULL, 0);
+        return;
+    }
     espi_settings_defaults(&settings);
     uint64_t defaults = hash_of_shared(put_in_shared(&settings));
     espi_settings_load_process(&settings, false);
     size_t length = put_in_shared(&settings);
     uint64_t hash = hash_of_shared(length);
-    if (length > 0)
-        espi_rollcall_announce(hash, shared, hash == defaults ? 0 : length);
+    if (length > 0 && hash == defaults)
+        espi_rollcall_announce(ESPI_ROLLCALL_DEFAULTS, NULL, 0);
+    else if (length > 0)
+        espi_rollcall_announce(hash, shared, length);
 }
 
 enum { FEW_ON_NODE = 64 };

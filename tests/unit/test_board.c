@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,24 +215,28 @@ END_TEST
 START_TEST(name_of_a_note)
 {
     char command[200], name[128], words[256] = "";
-    unsigned long space, maker, ticks, address, true_space, true_ticks, true_address;
+    unsigned long space, maker, ticks, code, stack, true_space, true_ticks, true_code, true_stack;
     ck_assert_int_eq(prctl(PR_SET_NAME, "a) (b) 7 c"), 0);
     begin();
     ck_assert(espi_board_post("note"));
     ck_assert_int_ge(find_note(name, sizeof name), 0);
-    ck_assert_msg(sscanf(name, "espalier/%*[^/]/%lx/%lx/%lx/%lx/note", &space, &maker, &ticks, &address) == 4, "%s",
-                  name);
-    snprintf(command, sizeof command, "cd /proc/%ld && stat -Lc %%i ns/pid && sed 's/.*) //' stat | cut -d ' ' -f 20"
-             " && sed 's/-.*//;s/^/0x/;q' maps", (long)getpid());
+    int found = sscanf(name, "espalier/%*[^/]/%lx/%lx/%lx/%lx/%lx/note", &space, &maker, &ticks, &code, &stack);
+    ck_assert_msg(found == 5, "%s", name);
+    snprintf(command, sizeof command,
+             "cd /proc/%ld && stat -Lc %%i ns/pid && sed 's/.*) //' stat | cut -d ' ' -f 20,24,26", (long)getpid());
     FILE *shell = popen(command, "r");
     ck_assert_ptr_nonnull(shell);
     ck_assert_int_gt(fread(words, 1, sizeof words - 1, shell), 0);
     ck_assert_int_eq(pclose(shell), 0);
-    ck_assert_msg(sscanf(words, "%lu %lu %lx", &true_space, &true_ticks, &true_address) == 3, "%s", words);
+    found = sscanf(words, "%lu %lu %lu %lu", &true_space, &true_ticks, &true_code, &true_stack);
+    ck_assert_msg(found == 4, "%s", words);
     ck_assert_uint_eq(space, true_space);
     ck_assert_int_eq((long)maker, (long)getpid());
     ck_assert_uint_eq(ticks, true_ticks);
-    ck_assert_uint_eq(address, true_address);
+    ck_assert_uint_eq(code, true_code);
+    ck_assert_uint_eq(stack, true_stack);
+    /* Not what everybody may know. */
+    ck_assert(code > 1 && code <= (uintptr_t)find_note && stack > (uintptr_t)&maker);
 }
 END_TEST
 

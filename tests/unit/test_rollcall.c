@@ -229,15 +229,32 @@ START_TEST(settings)
                 ranks[0].text[i] = (char)random_in(0, 255);
             ranks[1].hash = random_next() | 8; /* not 5 */
             ranks[2].hash = 5 | 1ull << 63;
+            if (l % 2)
+                ranks[3].hash = ESPI_ROLLCALL_DEFAULTS;
             run(RANKS, PLAIN);
             for (int i = 0; i < RANKS; i++) {
-                ck_assert(ranks[i].all && ranks[i].other == (i == 1 || i == 2));
+                ck_assert(ranks[i].all && ranks[i].other == (i == 1 || i == 2 || (i == 3 && l % 2)));
                 if (ranks[i].other) {
                     ck_assert_uint_eq(ranks[i].settings_length, lengths[l]);
                     ck_assert_mem_eq(ranks[i].settings, ranks[0].text, lengths[l]);
                 }
             }
         }
+}
+END_TEST
+
+START_TEST(defaults)
+{
+    for (enum place place = ON_BOARD; place <= IN_STORE_AT_ONCE; place++) {
+        begin(place);
+        for (int i = 0; i < RANKS; i++)
+            if (i != 2)
+                ranks[i].hash = ESPI_ROLLCALL_DEFAULTS;
+        ranks[0].length = 0;
+        run(RANKS, PLAIN);
+        for (int i = 0; i < RANKS; i++)
+            ck_assert(ranks[i].all && ranks[i].other == (i == 2) && ranks[i].settings_length == 0);
+    }
 }
 END_TEST
 
@@ -325,6 +342,16 @@ START_TEST(note_is_taken)
     check_alone(RANKS);
     ck_assert(!ranks[0].on_board && !ranks[0].local && ranks[1].on_board);
     begin(ON_BOARD);
+    ranks[0].taken_note = "0-settings";
+    run(RANKS, PLAIN);
+    ck_assert(!ranks[0].on_board && !ranks[0].local && !ranks[0].all);
+    begin(ON_BOARD);
+    ranks[0].taken_note = "0";
+    ranks[0].hash = ESPI_ROLLCALL_DEFAULTS;
+    ranks[0].length = 0;
+    run(RANKS, PLAIN);
+    ck_assert(!ranks[0].on_board && !ranks[0].local && !ranks[0].all);
+    begin(ON_BOARD);
     ranks[1].taken_note = "1";
     run(2, PLAIN);
     ck_assert(!ranks[1].on_board && !ranks[1].local && !ranks[1].all);
@@ -366,5 +393,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-rollcall", 120, setup, teardown, all_present, one_absent, two_places, settings,
-                     foreign_settings, foreign_rank, refused, note_is_taken, spawned, sizes);
+                     defaults, foreign_settings, foreign_rank, refused, note_is_taken, spawned, sizes);
 }
