@@ -7,8 +7,8 @@
  * however long the program goes on: if it ends at once, planning took no longer than could have been saved before;
  * if it goes on, what was missed is one planning. To buy earlier makes programs slow that end early, and a program
  * that goes on does not notice.
- *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extents: cheap questions
- *    to MPI) is looked up. Only when types of this kind have earned planning together, it is decoded, and its layout
+ *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extents: what MPI tells
+ *    cheaply) is looked up. Only when types of this kind have earned planning together, it is decoded, and its layout
  *    is looked up among those known; a layout not planned before is noted, and planned when it comes a second time. A
  *    kind whose decodes take more time than they save is not decoded again. While layouts with better types are met
  *    again, all first uses belong to the sample.
