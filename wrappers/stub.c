@@ -36,7 +36,10 @@ struct espi_hot espi_hot;
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
 /* Calls that programs make most stand side by side. */
-#define ESPI_POPULAR_ROW(name, n) ESPI_EXPORT __attribute__((hot)) espi_word MPI_##name(ESPI_PARAMS_##n);
+#define ESPI_POPULAR_ROW(name, n)                                                                                    \
+    static __attribute__((hot)) espi_word guarded_##name##_on(ESPI_PARAMS_##n);                                      \
+    static __attribute__((hot)) espi_word guarded_##name(ESPI_PARAMS_##n);                                           \
+    ESPI_EXPORT __attribute__((hot)) espi_word MPI_##name(ESPI_PARAMS_##n);
 ESPI_POPULAR_ROWS(ESPI_POPULAR_ROW)
 #undef ESPI_POPULAR_ROW
 

@@ -125,12 +125,16 @@ void espi_slots_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype typ
     for (which = 0; which < end; which++) {
         struct espi_type_chunk *chunk = atomic_load_explicit(&espi_type_chunks[which], memory_order_acquire);
 
-        for (i = 0; chunk != NULL && i < ESPI_SLOTS_EACH; i++)
-            if (atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire)) {
-                MPI_Datatype type = handle_of(which * ESPI_SLOTS_EACH + i);
+        for (i = 0; chunk != NULL && i < ESPI_SLOTS_EACH; i++) {
+            MPI_Datatype type = handle_of(which * ESPI_SLOTS_EACH + i);
+            atomic_uchar *byte = espi_slot_byte(type);
 
-                espi_slot_settle_up(&chunk->slots[i], espi_slot_byte(type));
-                visit(&chunk->slots[i], type);
-            }
+            /* The byte first: pages of slots that never were in use are not touched. */
+            if (byte == NULL || atomic_load_explicit(byte, memory_order_relaxed) == 0 ||
+                !atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire))
+                continue;
+            espi_slot_settle_up(&chunk->slots[i], byte);
+            visit(&chunk->slots[i], type);
+        }
     }
 }
