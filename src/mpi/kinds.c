@@ -13,7 +13,12 @@ struct kind {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
-static ESPI_APART struct kind kinds[KINDS];
+/* In the order in which their places were first wanted: as much memory is touched as there are kinds. */
+static ESPI_APART struct {
+    uint16_t at[KINDS]; /* by place: 1 + index in `list`, 0: none yet */
+    uint16_t count;
+    struct kind list[KINDS];
+} kinds;
 static ESPI_APART uint64_t seen[SEEN];
 static bool used; /* neither is untouched */
 
@@ -46,9 +51,13 @@ bool espi_kind_ask(MPI_Datatype type, struct espi_kind_facts *facts)
 
 static struct kind *slot(uint64_t key)
 {
-    struct kind *k = &kinds[(key >> 8) % KINDS];
+    uint16_t *at = &kinds.at[(key >> 8) % KINDS];
+    struct kind *k;
 
     used = true;
+    if (*at == 0)
+        *at = ++kinds.count;
+    k = &kinds.list[*at - 1];
     if (k->key != key) {
         memset(k, 0, sizeof *k);
         k->key = key;
@@ -109,7 +118,7 @@ void espi_kinds_reset(void)
 {
     pthread_mutex_lock(&lock);
     if (used) { /* memory that was never written costs nothing */
-        memset(kinds, 0, sizeof kinds);
+        memset(&kinds, 0, sizeof kinds);
         memset(seen, 0, sizeof seen);
         used = false;
     }
