@@ -267,13 +267,13 @@ START_TEST(idle)
 {
     struct judged d;
 
-    script.takes_ms = 15;
+    script.takes_ms = 50;
     for (int check = 0; check < 2; check++) {
         all_alike();
         times(1, 100, 110, 1200);
         espi_budget_start(100);
         d = judge(list, ESPI_MODE_AUTO, 1, check > 0);
-        ck_assert(d.facts.improved && espi_budget_open(10000000) && !espi_budget_open(90000000));
+        ck_assert(d.facts.improved && espi_budget_open(10000000) && !espi_budget_open(99000000));
         stand_free(&d, NULL);
     }
     script.refused = 3; /* found, but kept for neither purpose */
