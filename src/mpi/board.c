@@ -24,6 +24,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+
 enum { NOTES = 2 };
 
 static char job[88]; /* common beginning of the names */
@@ -37,7 +39,7 @@ struct process {
 
 /* From the kernel's line about a process: fields 22, 26 and 28. The second one is a name in parentheses that may hold
    anything. Whoever may not look into the process reads 1 and 0 for the addresses. */
-static bool look_at(long pid, struct process *process)
+static ESPI_EVERY_RUN bool look_at(long pid, struct process *process)
 {
     uint64_t field[29] = {0};
     char line[1024];
@@ -58,7 +60,7 @@ static bool look_at(long pid, struct process *process)
 }
 
 /* The number of this process's name space of processes. */
-static bool name_space(uint64_t *number)
+static ESPI_EVERY_RUN bool name_space(uint64_t *number)
 {
     char name[64];
     ssize_t length = readlink("/proc/self/ns/pid", name, sizeof name - 1);
@@ -66,7 +68,7 @@ static bool name_space(uint64_t *number)
     return sscanf(name, "pid:[%" SCNu64 "]", number) == 1;
 }
 
-bool espi_board_find(int wire)
+ESPI_EVERY_RUN bool espi_board_find(int wire)
 {
     struct ucred maker;
     socklen_t size = sizeof maker;
@@ -83,7 +85,7 @@ bool espi_board_find(int wire)
 }
 
 /* False: too long. */
-static bool name_of(const char *note, struct sockaddr_un *name, socklen_t *size)
+static ESPI_EVERY_RUN bool name_of(const char *note, struct sockaddr_un *name, socklen_t *size)
 {
     *name = (struct sockaddr_un){.sun_family = AF_UNIX};
     size_t room = sizeof name->sun_path - 1; /* a first byte of 0: abstract */
@@ -92,7 +94,7 @@ static bool name_of(const char *note, struct sockaddr_un *name, socklen_t *size)
     return job[0] != '\0' && (size_t)length < room;
 }
 
-bool espi_board_post(const char *note)
+ESPI_EVERY_RUN bool espi_board_post(const char *note)
 {
     struct sockaddr_un name;
     socklen_t size;
@@ -114,7 +116,7 @@ bool espi_board_post(const char *note)
 
 /* By a socket that is there already, as descriptors may have run out. A name whose socket is connected to somebody
    else at that moment is found, too: it refuses. */
-bool espi_board_has(const char *note)
+ESPI_EVERY_RUN bool espi_board_has(const char *note)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct sockaddr_un name;
@@ -128,7 +130,7 @@ bool espi_board_has(const char *note)
     return true;
 }
 
-void espi_board_clear(void)
+ESPI_EVERY_RUN void espi_board_clear(void)
 {
     for (int i = 0; i < NOTES; i++) {
         if (posted[i] >= 0)

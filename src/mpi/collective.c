@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "mpi/comms.h"
 #include "mpi/dispatch.h"
@@ -86,7 +87,7 @@ static int comm_ends(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-void espi_collectives_start(void)
+ESPI_EVERY_RUN void espi_collectives_start(void)
 {
     pthread_mutex_lock(&lock);
     if (espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)
@@ -94,7 +95,7 @@ void espi_collectives_start(void)
     pthread_mutex_unlock(&lock);
 }
 
-void espi_collectives_stop(void)
+ESPI_EVERY_RUN void espi_collectives_stop(void)
 {
     /* Communicators that live on keep an attribute that is never looked at again; what it points to stays. Freeing
        the private ones is left to MPI's end with them: ranks need not hold the same communicators in the same

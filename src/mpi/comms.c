@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 #include "mpi/real.h"
 
@@ -170,7 +171,7 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
     return true;
 }
 
-void espi_comms_start(bool world)
+ESPI_EVERY_RUN void espi_comms_start(bool world)
 {
     int level = MPI_THREAD_MULTIPLE;
     atomic_store(&have_world, world);
@@ -182,7 +183,7 @@ void espi_comms_start(bool world)
     pthread_mutex_unlock(&lock);
 }
 
-void espi_comms_stop(void)
+ESPI_EVERY_RUN void espi_comms_stop(void)
 {
     struct known *known, *next;
     pthread_mutex_lock(&lock);

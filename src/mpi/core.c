@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "mpi/dispatch.h"
 #include "mpi/init.h"
@@ -15,7 +16,7 @@ static const struct espi_core core = {ESPI_BRIDGE_VERSION, espi_core_handlers};
 static const struct espi_core refusal = {0, NULL}; /* the stub says that the versions differ */
 
 /* The version that the library reports must be the one whose handles and headers the core was built with. */
-static bool version_is_ours(void)
+static ESPI_EVERY_RUN bool version_is_ours(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
@@ -34,7 +35,7 @@ static bool version_is_ours(void)
     return false;
 }
 
-const struct espi_core *espi_core_start(const struct espi_stub *stub)
+ESPI_EVERY_RUN const struct espi_core *espi_core_start(const struct espi_stub *stub)
 {
     if (!stub || stub->version != ESPI_BRIDGE_VERSION)
         return &refusal;
@@ -45,7 +46,7 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
     }
     if (!version_is_ours())
         return NULL;
-    espi_stats_start(espi_row_names, ESPI_FN_COUNT);
+    espi_stats_start(espi_row_name, ESPI_FN_COUNT);
     espi_slots_share(stub->hot, stub->quicken);
     espi_stats_elsewhere(espi_init_counts);
     return &core;

@@ -3,6 +3,7 @@
 #define ESPI_MPI_DISPATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bridge.h"
@@ -23,7 +24,7 @@ struct espi_typed {
 
 #define ESPI_MAX_TYPED 3
 
-/* Without pointers: the table needs no work of the loader's, and is read from the file where it is used. */
+/* Without pointers, as are the names: such a table needs no work of the loader's. */
 struct espi_row {
     unsigned char args, treatment;
     bool large;
@@ -32,8 +33,8 @@ struct espi_row {
     struct espi_typed typed[ESPI_MAX_TYPED + 1]; /* ends with ESPI_SHAPE_NONE */
 };
 extern const struct espi_row espi_rows[ESPI_FN_COUNT];
-/* "MPI_Send", ...; ESPI_FN_COUNT entries. */
-extern const char *const espi_row_names[ESPI_FN_COUNT];
+/* "MPI_Send", ...; `fn` is below ESPI_FN_COUNT. */
+const char *espi_row_name(size_t fn);
 
 /* For struct espi_hot: `committed`. */
 void espi_type_was_committed(struct espi_thread *thread, uint32_t type);

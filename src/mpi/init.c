@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "mpi/collective.h"
 #include "mpi/comms.h"
@@ -33,7 +34,7 @@ static int sessions;
 static atomic_bool had_session; /* perhaps one that MPI refused */
 
 /* Elements of a reduction that are never too many to leave it to MPI: see may_be_large of reduce.c. */
-static uint64_t reduce_most(void)
+static ESPI_EVERY_RUN uint64_t reduce_most(void)
 {
     int64_t most = espi_settings.reduce_piece_kb * 1024 / 32 / (espi_world.size > 0 ? espi_world.size : 1);
 
@@ -41,7 +42,7 @@ static uint64_t reduce_most(void)
 }
 
 /* Which calls the stub may see to by itself. */
-static void set_plain(bool running)
+static ESPI_EVERY_RUN void set_plain(bool running)
 {
     int level = MPI_THREAD_MULTIPLE;
 
@@ -87,7 +88,7 @@ void espi_init_counts(uint64_t *counter, uint64_t *calls)
 }
 
 /* Under the lock, with MPI usable and settings read. */
-static void start_services(void)
+static ESPI_EVERY_RUN void start_services(void)
 {
     if (atomic_load_explicit(&espi_running, memory_order_relaxed)) {
         set_plain(true); /* the world came after a session */
@@ -101,7 +102,7 @@ static void start_services(void)
     set_plain(true);
 }
 
-static void stop_services(void)
+static ESPI_EVERY_RUN void stop_services(void)
 {
     if (!atomic_load_explicit(&espi_running, memory_order_relaxed))
         return;
@@ -116,7 +117,7 @@ static void stop_services(void)
     espi_intern_stop();
 }
 
-static int world_ends(MPI_Comm comm, int key, void *value, void *state)
+static ESPI_EVERY_RUN int world_ends(MPI_Comm comm, int key, void *value, void *state)
 {
     (void)comm;
     (void)key;
@@ -136,7 +137,7 @@ static int world_ends(MPI_Comm comm, int key, void *value, void *state)
 }
 
 /* Under the lock. */
-static bool watch_the_end(void)
+static ESPI_EVERY_RUN bool watch_the_end(void)
 {
     int key = MPI_KEYVAL_INVALID;
     if (espi_real.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &key, NULL) != MPI_SUCCESS)
@@ -146,7 +147,7 @@ static bool watch_the_end(void)
     return good;
 }
 
-static void begin_world(void)
+static ESPI_EVERY_RUN void begin_world(void)
 {
     uint64_t begun = espi_stats_now();
     espi_real_for_threads();
@@ -181,7 +182,8 @@ bool espi_start_late(void)
     return atomic_load_explicit(&espi_running, memory_order_acquire);
 }
 
-espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+ESPI_EVERY_RUN espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
+                                          espi_next next)
 {
     int begun = 1;
     (void)thread;

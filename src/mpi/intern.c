@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 
 #define LIMIT ((size_t)64 << 20)
@@ -40,7 +41,7 @@ const void *espi_intern(const void *content, size_t size)
     return entry ? entry->content : NULL;
 }
 
-void espi_intern_stop(void)
+ESPI_EVERY_RUN void espi_intern_stop(void)
 {
     struct interned *entry, *next;
     pthread_mutex_lock(&lock);

@@ -114,7 +114,7 @@ bool espi_layout_seen(uint64_t layout_key)
     return before;
 }
 
-void espi_kinds_reset(void)
+ESPI_EVERY_RUN void espi_kinds_reset(void)
 {
     pthread_mutex_lock(&lock);
     if (used) { /* memory that was never written costs nothing */

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 
 #define LINE 2048 /* longest line of the protocol, with room: values are at most 1024 bytes */
@@ -135,7 +136,7 @@ static bool succeeded(const char *answer)
     return field(answer, "rc", code, sizeof code) && strcmp(code, "0") == 0;
 }
 
-static int number_in_environment(const char *name)
+static ESPI_EVERY_RUN int number_in_environment(const char *name)
 {
     const char *text = getenv(name);
     char *end;
@@ -146,7 +147,7 @@ static int number_in_environment(const char *name)
     return errno == 0 && *end == '\0' && value >= 0 && value <= 1 << 24 ? (int)value : -1;
 }
 
-bool espi_launcher_find(struct espi_launcher *launcher)
+ESPI_EVERY_RUN bool espi_launcher_find(struct espi_launcher *launcher)
 {
     *launcher = (struct espi_launcher){
         .wire = number_in_environment("PMI_FD"),

@@ -316,7 +316,7 @@ const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const st
     return (place->waited += weight) < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
 }
 
-void espi_onto_stop(void)
+ESPI_EVERY_RUN void espi_onto_stop(void)
 {
     struct layouts *l, *next;
     pthread_mutex_lock(&planning);

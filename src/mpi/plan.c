@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "base/hash.h"
 
 #include "mpi/judge.h"
@@ -145,7 +146,7 @@ struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
     return old == e ? NULL : &e->plan;
 }
 
-void espi_plans_stop(void)
+ESPI_EVERY_RUN void espi_plans_stop(void)
 {
     struct espi_plan_entry *e, *next, *all;
 

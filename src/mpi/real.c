@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "bridge.h"
 #include "words.h"
@@ -21,7 +22,7 @@ static double lacking_time(void)
 }
 
 /* NULL: there is none. */
-static espi_next look_up(const char *symbol)
+static ESPI_EVERY_RUN espi_next look_up(const char *symbol)
 {
     espi_next function = NULL;
     void *found = dlsym(mpi, symbol);
@@ -29,7 +30,7 @@ static espi_next look_up(const char *symbol)
     return function;
 }
 
-static espi_next look_up_or(const char *symbol, espi_next instead)
+static ESPI_EVERY_RUN espi_next look_up_or(const char *symbol, espi_next instead)
 {
     espi_next function = look_up(symbol);
     if (!function)
@@ -47,7 +48,7 @@ static espi_next look_up_or(const char *symbol, espi_next instead)
 
 /* What stands in the table at first. The unevaluated call holds the number of arguments against mpi.h. */
 #define FIRST(symbol, field, n)                                                                                      \
-    static espi_word first_##field(ESPI_PARAMS_##n)                                                                  \
+    ESPI_EVERY_RUN static espi_word first_##field(ESPI_PARAMS_##n)                                                   \
     {                                                                                                                \
         _Static_assert(sizeof symbol(ESPI_ZEROS_##n) == sizeof(int), "returns a code");                              \
         espi_next real = look_up_or(#symbol, (espi_next)lacking);                                                    \
@@ -78,7 +79,7 @@ struct espi_real espi_real = {
 #undef ESPI_REAL_TIME
 };
 
-const char *espi_real_open(void *library)
+ESPI_EVERY_RUN const char *espi_real_open(void *library)
 {
     static const char youngest[] = "PMPI_Type_get_contents_c";
     mpi = library;
@@ -105,7 +106,7 @@ const char *espi_real_load(void *library)
     return missing;
 }
 
-void espi_real_for_threads(void)
+ESPI_EVERY_RUN void espi_real_for_threads(void)
 {
     int level = MPI_THREAD_SINGLE;
     if (espi_real.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE)

@@ -67,7 +67,7 @@ static espi_word fail(const struct espi_row *row, const espi_word *args, int err
 /* The int form cannot say how many elements there are: its large twin stands in the next row of api.def. */
 static espi_next large_twin(enum espi_fn fn, espi_next next)
 {
-    espi_next twin = espi_real_find(espi_row_names[fn + 1]);
+    espi_next twin = espi_real_find(espi_row_name(fn + 1));
     return twin ? twin : next;
 }
 

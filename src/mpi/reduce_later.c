@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
 #include "mpi/slots.h"
@@ -70,7 +71,7 @@ static int release(void *state)
     return MPI_SUCCESS;
 }
 
-void espi_reduce_later_sweep(void)
+ESPI_EVERY_RUN void espi_reduce_later_sweep(void)
 {
     if (!atomic_load_explicit(&ended_any, memory_order_acquire))
         return;

@@ -34,7 +34,7 @@ enum {
 static enum { ABSENT, ON_BOARD, IN_STORE } place;
 static uint64_t mine; /* hash of this rank's settings */
 
-static const char *note_of_rank(int rank)
+static ESPI_EVERY_RUN const char *note_of_rank(int rank)
 {
     static char note[24];
     snprintf(note, sizeof note, "%d", rank);
@@ -44,7 +44,7 @@ static const char *note_of_rank(int rank)
 /* Rank 0 has this one instead where its settings are not the defaults, and one that tells them. */
 #define NOTE_FIRST "0-settings"
 
-static const char *note_of_settings(uint64_t hash)
+static ESPI_EVERY_RUN const char *note_of_settings(uint64_t hash)
 {
     static char note[32];
     snprintf(note, sizeof note, "settings-%016" PRIx64, hash);
@@ -68,7 +68,7 @@ static int cut(const char *text, size_t length, struct espi_launcher_pair *pairs
     return count + 1;
 }
 
-void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
+ESPI_EVERY_RUN void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
 {
     static ESPI_APART struct espi_launcher_pair pairs[PIECES + 2];
     struct espi_launcher launcher;
@@ -95,13 +95,13 @@ void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
     }
 }
 
-static bool first_is_on_board(void)
+static ESPI_EVERY_RUN bool first_is_on_board(void)
 {
     return espi_board_has(note_of_rank(0)) || espi_board_has(NOTE_FIRST);
 }
 
 /* Whether rank 0 is where this rank is, with other settings. */
-static bool first_has_others(void)
+static ESPI_EVERY_RUN bool first_has_others(void)
 {
     char value[128];
     uint64_t hash;
@@ -124,7 +124,7 @@ static bool join(const char *value, char *text, size_t size, size_t *length)
     return true;
 }
 
-bool espi_rollcall_settings(int rank, char *text, size_t size, size_t *length)
+ESPI_EVERY_RUN bool espi_rollcall_settings(int rank, char *text, size_t size, size_t *length)
 {
     char value[1024], key[64];
     int pieces = 0;
@@ -142,7 +142,7 @@ bool espi_rollcall_settings(int rank, char *text, size_t size, size_t *length)
     return true;
 }
 
-bool espi_rollcall_all_present(int size)
+ESPI_EVERY_RUN bool espi_rollcall_all_present(int size)
 {
     if (size == 1)
         return true;
@@ -156,12 +156,12 @@ bool espi_rollcall_all_present(int size)
     return first_is_on_board();
 }
 
-bool espi_rollcall_is_local(void)
+ESPI_EVERY_RUN bool espi_rollcall_is_local(void)
 {
     return place != IN_STORE;
 }
 
-bool espi_rollcall_on_board(void)
+ESPI_EVERY_RUN bool espi_rollcall_on_board(void)
 {
     return place == ON_BOARD;
 }

@@ -1,6 +1,8 @@
 /* api.def as data. */
 #include "mpi/rows.h"
 
+#include <stddef.h>
+
 const struct espi_row espi_rows[ESPI_FN_COUNT] = {
 #define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
     {args, ESPI_API_##treatment, large, comm, root, kind, {__VA_ARGS__ ESPI_TYPED_END}},
@@ -8,8 +10,23 @@ const struct espi_row espi_rows[ESPI_FN_COUNT] = {
 #undef ESPI_API
 };
 
-const char *const espi_row_names[ESPI_FN_COUNT] = {
+static const struct names {
+#define ESPI_API(name, ...) char name[sizeof "MPI_" #name];
+#include "api.def"
+#undef ESPI_API
+} names = {
 #define ESPI_API(name, ...) "MPI_" #name,
 #include "api.def"
 #undef ESPI_API
 };
+
+static const uint16_t name_at[ESPI_FN_COUNT] = {
+#define ESPI_API(name, ...) offsetof(struct names, name),
+#include "api.def"
+#undef ESPI_API
+};
+
+const char *espi_row_name(size_t fn)
+{
+    return (const char *)&names + name_at[fn];
+}

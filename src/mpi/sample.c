@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "base/apart.h"
 #include "mpi/slots.h"
 
 enum { HEAT = 64 }; /* first uses to look at after one that met a known layout with a better type */
@@ -17,14 +18,14 @@ static void give(uint32_t gap)
     atomic_store_explicit(&espi_hot->fresh, gap, memory_order_relaxed);
 }
 
-void espi_sample_reset(void)
+ESPI_EVERY_RUN void espi_sample_reset(void)
 {
     atomic_store(&lives, 0);
     atomic_store(&heat, 0);
     give(0);
 }
 
-void espi_sample_recall(void)
+ESPI_EVERY_RUN void espi_sample_recall(void)
 {
     give(0);
 }

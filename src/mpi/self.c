@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/apart.h"
 #include "mpi/real.h"
 #include "mpi/same_ranks.h"
 
@@ -24,7 +25,7 @@ MPI_Comm espi_self_comm(void)
     return comm;
 }
 
-void espi_self_stop(void)
+ESPI_EVERY_RUN void espi_self_stop(void)
 {
     MPI_Comm comm = atomic_exchange(&own, MPI_COMM_NULL);
     if (comm != MPI_COMM_NULL)

@@ -6,20 +6,19 @@
 
 ESPI_APART _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 static atomic_uint chunks_end; /* chunks from here on are not there */
-static ESPI_APART struct espi_hot own;
-struct espi_hot *espi_hot = &own;
+struct espi_hot *espi_hot;
 
 _Atomic uint64_t espi_slots_settled;
 static uint64_t without_history_no_more; /* lives that the stub has begun and will not end */
 static void (*tell_stub)(void);
 
-void espi_slots_share(struct espi_hot *hot, void (*quicken)(void))
+ESPI_EVERY_RUN void espi_slots_share(struct espi_hot *hot, void (*quicken)(void))
 {
     espi_hot = hot;
     tell_stub = quicken;
 }
 
-void espi_slots_plain(unsigned keep, unsigned more)
+ESPI_EVERY_RUN void espi_slots_plain(unsigned keep, unsigned more)
 {
     unsigned before = atomic_load(&espi_hot->plain);
 
@@ -118,7 +117,7 @@ static MPI_Datatype handle_of(uint32_t number)
     return (MPI_Datatype)(0x8c000000u | (number >> 26 & 1) << 30 | (number & 0x3ffffff));
 }
 
-void espi_slots_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))
+ESPI_EVERY_RUN void espi_slots_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))
 {
     unsigned end = atomic_load(&chunks_end), which, i;
 

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "mpi/budget.h"
 #include "mpi/decode.h"
 #include "mpi/kinds.h"
@@ -120,7 +121,7 @@ static bool tie(struct espi_type_slot *s, MPI_Datatype type)
     return s->tied;
 }
 
-bool espi_types_fresh(void)
+ESPI_EVERY_RUN bool espi_types_fresh(void)
 {
     int how = atomic_load_explicit(&mode, memory_order_relaxed);
 
@@ -128,7 +129,7 @@ bool espi_types_fresh(void)
            (how == ESPI_MODE_AUTO || how == ESPI_MODE_OFF);
 }
 
-espi_status espi_types_start(const struct espi_settings *settings)
+ESPI_EVERY_RUN espi_status espi_types_start(const struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
 
@@ -156,7 +157,7 @@ static void forget(struct espi_type_slot *s, MPI_Datatype type)
         end(s);
 }
 
-void espi_types_stop(void)
+ESPI_EVERY_RUN void espi_types_stop(void)
 {
     atomic_store(&mode, ESPI_MODE_OFF);
     if (!atomic_exchange(&registering, false))

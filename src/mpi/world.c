@@ -33,7 +33,7 @@ static uint64_t hash_of_shared(size_t length)
     return hash;
 }
 
-void espi_world_announce(void)
+ESPI_EVERY_RUN void espi_world_announce(void)
 {
     struct espi_settings settings;
     if (!espi_settings_given()) {
@@ -79,7 +79,7 @@ static bool share_settings(struct espi_settings *settings)
 }
 
 /* Rank 0's settings as it announced them, which only those ranks ask for that have others. */
-static void take_settings(struct espi_settings *settings)
+static ESPI_EVERY_RUN void take_settings(struct espi_settings *settings)
 {
     size_t length = 0;
     if (!espi_rollcall_settings(espi_world.rank, shared, sizeof shared, &length))
@@ -95,7 +95,7 @@ static void take_settings(struct espi_settings *settings)
     espi_log(ESPI_LOG_DEBUG, "rank %d takes the settings of rank 0", espi_world.rank);
 }
 
-bool espi_world_whole(void)
+ESPI_EVERY_RUN bool espi_world_whole(void)
 {
     int known = atomic_load_explicit(&espi_world.whole, memory_order_acquire);
     if (known != ESPI_WHOLE_UNKNOWN)
@@ -117,7 +117,7 @@ bool espi_world_whole(void)
 
 /* What can be said of `whole` at the start. Later the launcher may be asked only while no other thread can be inside
    of MPI. */
-static void begin_whole(struct espi_settings *settings)
+static ESPI_EVERY_RUN void begin_whole(struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
     if (espi_world.size == 1)
@@ -131,7 +131,7 @@ static void begin_whole(struct espi_settings *settings)
 
 /* What has to be done together before the program's first call. It follows from rank 0's settings and, where all are
    present, from the place where all have announced themselves, so all do the same. */
-static void begin_together(const struct espi_settings *settings)
+static ESPI_EVERY_RUN void begin_together(const struct espi_settings *settings)
 {
     /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
        given by the user is heard. */
@@ -156,7 +156,7 @@ static void begin_together(const struct espi_settings *settings)
     }
 }
 
-void espi_world_open(struct espi_settings *settings)
+ESPI_EVERY_RUN void espi_world_open(struct espi_settings *settings)
 {
     espi_real.Comm_rank(MPI_COMM_WORLD, &espi_world.rank);
     espi_real.Comm_size(MPI_COMM_WORLD, &espi_world.size);
@@ -282,7 +282,7 @@ static void write_statistics(void)
         espi_report_release(&report);
 }
 
-void espi_world_close(void)
+ESPI_EVERY_RUN void espi_world_close(void)
 {
     if (!espi_world.open)
         return;

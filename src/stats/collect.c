@@ -14,7 +14,7 @@ const struct espi_counter_info espi_counter_table[] = {
 };
 
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *const *function_names;
+static const char *(*function_name)(size_t function);
 static size_t function_count;
 static struct espi_stats_thread *first_thread; /* pushed under the lock, never removed */
 
@@ -35,17 +35,17 @@ static _Atomic uint64_t other_seen;
 static int64_t started_seconds; /* written once, by espi_stats_start */
 static uint64_t started_ns;
 
-void espi_stats_start(const char *const *functions, size_t n)
+ESPI_EVERY_RUN void espi_stats_start(const char *(*name)(size_t function), size_t n)
 {
     pthread_mutex_lock(&lists_lock);
-    function_names = functions;
+    function_name = name;
     function_count = n < ESPI_STATS_FUNCTIONS ? n : ESPI_STATS_FUNCTIONS;
     started_seconds = (int64_t)time(NULL);
     started_ns = espi_stats_now();
     pthread_mutex_unlock(&lists_lock);
 }
 
-void espi_stats_elsewhere(void (*add)(uint64_t *counter, uint64_t *calls))
+ESPI_EVERY_RUN void espi_stats_elsewhere(void (*add)(uint64_t *counter, uint64_t *calls))
 {
     elsewhere = add;
 }
@@ -85,12 +85,12 @@ void espi_stats_thread_end(struct espi_stats_thread *thread)
     pthread_mutex_unlock(&lists_lock);
 }
 
-void espi_count_anywhere(enum espi_counter which, uint64_t n)
+ESPI_EVERY_RUN void espi_count_anywhere(enum espi_counter which, uint64_t n)
 {
     atomic_fetch_add_explicit(&anywhere[which], n, memory_order_relaxed);
 }
 
-uint64_t espi_stats_now(void)
+ESPI_EVERY_RUN uint64_t espi_stats_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -197,7 +197,7 @@ espi_status espi_stats_collect(struct espi_report *report)
 
     pthread_mutex_lock(&lists_lock);
     report->functions = function_count;
-    report->function_name = function_names;
+    report->function_name = function_name;
     report->calls = calloc(function_count + 1, sizeof *report->calls);
     report->type = calloc(type_count + 1, sizeof *report->type);
     if (report->calls == NULL || report->type == NULL) {

@@ -95,7 +95,7 @@ static void write_functions(struct espi_json *json, const struct espi_report *re
     espi_json_begin(json, "functions", '{', false);
     for (size_t i = 0; i < report->functions; i++)
         if (report->calls[i].sum > 0 && report->function_name != NULL)
-            write_value(json, report->function_name[i], NULL, &report->calls[i]);
+            write_value(json, report->function_name(i), NULL, &report->calls[i]);
     espi_json_end(json, '}');
 }
 

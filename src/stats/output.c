@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "base/quiet.h"
 #include "stats/path.h"
@@ -20,10 +21,10 @@
 
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below but the next line */
 static _Atomic uint64_t next_due = UINT64_MAX;                  /* UINT64_MAX: nothing to write */
-static struct espi_settings run_settings;
+static bool is_open; /* a run is, of which something is to be told; the rest holds only then */
+static ESPI_APART struct espi_settings run_settings;
 static struct espi_stats_run run;
-static bool is_open;
-static char file_name[ESPI_SETTING_TEXT + 512]; /* empty: no file */
+static ESPI_APART char file_name[ESPI_SETTING_TEXT + 512]; /* empty: no file */
 static bool direct;                             /* a device (/dev/null, /dev/stderr): no .partial, no rename */
 static uint64_t interval;
 
@@ -134,16 +135,18 @@ static bool name_file(void)
     return true;
 }
 
-void espi_stats_open(const struct espi_stats_run *new_run)
+ESPI_EVERY_RUN void espi_stats_open(const struct espi_stats_run *new_run)
 {
     pthread_mutex_lock(&output_lock);
-    run_settings = *new_run->settings;
-    run = *new_run;
-    run.settings = &run_settings;
-    is_open = true;
-    file_name[0] = '\0';
+    is_open = new_run->settings->stats[0] != '\0' || new_run->settings->summary;
     atomic_store(&next_due, UINT64_MAX);
-    if (run_settings.stats[0] != '\0' && (!run.whole || run.rank == 0) && name_file()) {
+    if (is_open) {
+        run_settings = *new_run->settings;
+        run = *new_run;
+        run.settings = &run_settings;
+        file_name[0] = '\0';
+    }
+    if (is_open && run_settings.stats[0] != '\0' && (!run.whole || run.rank == 0) && name_file()) {
         uint64_t before = espi_stats_now();
         write_partial();
         uint64_t after = espi_stats_now();
@@ -177,10 +180,10 @@ void espi_stats_slow_path(void)
     pthread_mutex_unlock(&output_lock);
 }
 
-bool espi_stats_wanted(void)
+ESPI_EVERY_RUN bool espi_stats_wanted(void)
 {
     pthread_mutex_lock(&output_lock);
-    bool wanted = is_open && (run_settings.stats[0] != '\0' || run_settings.summary);
+    bool wanted = is_open;
     pthread_mutex_unlock(&output_lock);
     return wanted;
 }
@@ -201,11 +204,10 @@ void espi_stats_close(const struct espi_report *report)
     pthread_mutex_unlock(&output_lock);
 }
 
-void espi_stats_reset_run(void)
+ESPI_EVERY_RUN void espi_stats_reset_run(void)
 {
     pthread_mutex_lock(&output_lock);
     is_open = false;
-    file_name[0] = '\0';
     atomic_store(&next_due, UINT64_MAX);
     pthread_mutex_unlock(&output_lock);
 }

@@ -121,7 +121,7 @@ static uint64_t gather_calls(const struct espi_report *report)
     uint64_t sum = 0;
     for (size_t i = 0; i < report->functions && report->function_name != NULL; i++)
         for (size_t k = 0; k < sizeof name / sizeof *name; k++)
-            if (strcmp(report->function_name[i], name[k]) == 0)
+            if (strcmp(report->function_name(i), name[k]) == 0)
                 sum += report->calls[i].sum;
     return sum;
 }

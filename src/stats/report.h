@@ -56,7 +56,7 @@ struct espi_report {
     /* Body: */
     struct espi_report_value counter[ESPI_COUNTER_COUNT];
     size_t functions;
-    const char *const *function_name; /* lives as long as the process */
+    const char *(*function_name)(size_t function); /* its result lives as long as the process */
     struct espi_report_value *calls;  /* `functions` entries */
     size_t types;
     struct espi_report_type *type; /* busiest first */

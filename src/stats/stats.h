@@ -41,9 +41,9 @@ struct espi_stats_thread {
     _Atomic uint64_t calls[];
 };
 
-/* Once, before any other call: the names of the functions that are counted (they must live as long as the process),
-   in the order of their numbers. */
-void espi_stats_start(const char *const *functions, size_t n);
+/* Once, before any other call: `name` tells the names of the `n` functions that are counted. They live as long as
+   the process. */
+void espi_stats_start(const char *(*name)(size_t function), size_t n);
 
 /* A block for the calling thread, never NULL: when memory is short all such threads share one block (and may then
    lose counts to each other). Give it back at the thread's end; its counts stay. */

@@ -9,9 +9,9 @@
 #include "stats/report.h"
 
 extern unsigned long long stats_seed;
-extern const char *const stats_names[3]; /* of functions */
 extern struct espi_settings stats_settings;
 
+const char *stats_name(size_t function); /* of 3 */
 uint64_t next_random(uint64_t *state);
 struct espi_stats_run run_of(int rank, int ranks, bool whole);
 /* A report as another rank would send it. */

@@ -22,7 +22,7 @@ START_TEST(collectives_are_counted)
     struct espi_report report;
     struct espi_stats_run run = run_of(0, 1, true);
     struct espi_commtree_model model = {1.5e-6, 2.5e-10, 1e-11, 2e-5, true};
-    espi_stats_start(stats_names, 3);
+    espi_stats_start(stats_name, 3);
     espi_stats_model(ESPI_LEVEL_NET, &model, "cache");
     struct espi_collective_facts facts = facts_of(3, 1000, 0, "at first");
     struct espi_stats_collective *one = espi_stats_collective(&facts);

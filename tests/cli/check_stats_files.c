@@ -44,7 +44,7 @@ static int lines_on_stderr(void (*act)(const char *), const char *arg)
 static void whole_run(const char *stats)
 {
     struct espi_report report;
-    espi_stats_start(stats_names, 3);
+    espi_stats_start(stats_name, 3);
     espi_settings_defaults(&stats_settings);
     ck_assert_int_eq(espi_settings_set(&stats_settings, ESPI_SETTING_stats, stats), ESPI_OK);
     struct espi_stats_run run = run_of(0, 2, true);
@@ -77,7 +77,7 @@ END_TEST
 
 static void dying_run(const char *stats)
 {
-    espi_stats_start(stats_names, 3);
+    espi_stats_start(stats_name, 3);
     espi_settings_defaults(&stats_settings);
     ck_assert_int_eq(espi_settings_set(&stats_settings, ESPI_SETTING_stats, stats), ESPI_OK);
     struct espi_stats_run run = run_of(1, 2, false);
@@ -154,7 +154,7 @@ START_TEST(partial_is_rewritten_when_it_is_due)
     char name[128], partial[160];
     snprintf(name, sizeof name, "%s/due", folder);
     snprintf(partial, sizeof partial, "%s.partial", name);
-    espi_stats_start(stats_names, 3);
+    espi_stats_start(stats_name, 3);
     espi_settings_defaults(&stats_settings);
     ck_assert_int_eq(espi_settings_set(&stats_settings, ESPI_SETTING_stats, name), ESPI_OK);
     struct espi_stats_run run = run_of(0, 1, true);
