@@ -205,8 +205,8 @@ START_TEST(looks_idle)
     ck_assert(espi_kind_ask(type, &kind));
     for (uint64_t gain = 0; gain < 3; gain++) { /* not known; known, as bad; known, and better */
         start(ESPI_MODE_AUTO);
+        ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK); /* the first one takes longer */
         if (gain > 0) {
-            ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
             plan = espi_plan_make(&(struct espi_plan_request){type, &d, ESPI_MODE_ALWAYS, false, 1});
             ck_assert_ptr_nonnull(plan);
             plan->gain_ns = gain - 1;
