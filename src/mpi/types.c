@@ -117,6 +117,10 @@ static bool tie(struct espi_type_slot *s, MPI_Datatype type)
 {
     if (!attributes || s->tied)
         return true;
+    /* Most processes tie no type. Without MPI_THREAD_MULTIPLE nobody else comes here meanwhile. */
+    if (key == MPI_KEYVAL_INVALID &&
+        espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
+        return false;
     s->tied = espi_real.Type_set_attr(type, key, (void *)(uintptr_t)atomic_load(&s->life)) == MPI_SUCCESS;
     return s->tied;
 }
@@ -134,8 +138,6 @@ ESPI_EVERY_RUN espi_status espi_types_start(const struct espi_settings *settings
     int level = MPI_THREAD_MULTIPLE;
 
     attributes = espi_real.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
-    if (attributes && espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_ends, &key, NULL) != MPI_SUCCESS)
-        return ESPI_ERR_MPI;
     if (started_before)
         espi_slots_forget();
     for (uint32_t at = 0; at < ESPI_PAIR_TYPES; at++) /* no life begins there, nothing is granted */
