@@ -11,6 +11,7 @@
  *         sendrecv   MPI_Sendrecv of one item of that type
  *         allreduce  MPI_Allreduce of 4 doubles
  *         bcast      MPI_Bcast of one item of the type that stays
+ *         comm       MPI_Comm_dup, MPI_Comm_free
  *
  * First WARM iterations (10,000), then COUNT (5,000) in the function cycle_counted, and nothing else in it:
  * `scripts/bench-instructions` has callgrind collect there. A vector has 3 to 7 blocks of two doubles.
@@ -98,11 +99,21 @@ static void bcast(int i)
     MPI_Bcast(from, 1, stays, 0, MPI_COMM_WORLD);
 }
 
+static void comm(int i)
+{
+    MPI_Comm other;
+
+    (void)i;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_free(&other);
+}
+
 static const struct {
     const char *name;
     void (*step)(int);
 } loops[] = {{"plain", plain}, {"type", type},         {"pack", pack},           {"send", send},
-             {"kept", kept},   {"sendrecv", sendrecv}, {"allreduce", allreduce}, {"bcast", bcast}};
+             {"kept", kept},   {"sendrecv", sendrecv}, {"allreduce", allreduce}, {"bcast", bcast},
+             {"comm", comm}};
 
 /* Under this name for callgrind. */
 void cycle_counted(void (*step)(int), int count);

@@ -28,6 +28,16 @@ static atomic_bool have_world;
    reference), where MPICH 4.0.2 gives up its lock around it and another thread then corrupts UCX. So no attributes
    there: what is known of a communicator ends with the wrapped MPI_Comm_free or MPI_Comm_disconnect. */
 static atomic_bool attributes;
+static atomic_bool unrecorded; /* a communicator that was looked at is not in `known_comms`: memory was short */
+
+bool espi_comm_is_known(MPI_Comm comm)
+{
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
+    pthread_mutex_unlock(&lock);
+    return known || atomic_load_explicit(&unrecorded, memory_order_relaxed);
+}
 
 void espi_comm_ends(MPI_Comm comm)
 {
@@ -144,8 +154,10 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key)
         free(old);
     }
     HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
-    if (!known->hh.tbl)
-        free(known); /* memory is short: asked again next time */
+    if (!known->hh.tbl) {
+        free(known); /* asked again next time */
+        atomic_store(&unrecorded, true);
+    }
     pthread_mutex_unlock(&lock);
     return true;
 }

@@ -23,6 +23,9 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
 /* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in
    the name of the function that asks about it. */
 void espi_comms_start(bool world);
+/* Whether the handle was looked at, and has not ended; perhaps so where memory was short. Asks MPI nothing: what ends
+   mostly was never looked at. */
+bool espi_comm_is_known(MPI_Comm comm);
 /* Before the communicator is freed: forgets it. Without this the delete callback of an attribute ends it, but not
    under MPI_THREAD_MULTIPLE. */
 void espi_comm_ends(MPI_Comm comm);

@@ -198,8 +198,10 @@ static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, es
     struct espi_mine *mine = espi_mine(thread);
     if (comm && mine && atomic_load_explicit(&espi_running, memory_order_acquire)) {
         espi_count_call(mine->stats, fn);
-        espi_collective_comm_ends(thread, *comm);
-        espi_comm_ends(*comm);
+        if (espi_comm_is_known(*comm)) {
+            espi_collective_comm_ends(thread, *comm);
+            espi_comm_ends(*comm);
+        }
     }
     return ESPI_CALL(next, 1, args);
 }

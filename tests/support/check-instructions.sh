@@ -56,6 +56,10 @@ if [ -s odd ]; then
     failed=1
 fi
 
+# What ends without having been looked at is not looked at then: that took 2,700 instructions.
+"$count" --count 200 --warm 50 comm >ended || fail "status $? of comm"
+awk '/^comm / { found = $5 < 400 } END { exit !found }' ended || fail "comm: $(grep '^comm ' ended)"
+
 # Without valgrind, and with arguments that do not exist.
 mkdir bin
 for tool in bash dirname cat sed; do
