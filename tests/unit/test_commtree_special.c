@@ -99,7 +99,8 @@ START_TEST(not_all_trees_are_ordered)
 }
 END_TEST
 
-/* Beyond 14 ranks: no slower than the natural order and than the order by decreasing size. */
+/* Beyond 14 ranks with data: the natural order, or that by decreasing size. With no more than 14 of many ranks it is
+   exact, and may be faster than both. */
 START_TEST(many_ranks_out_of_order)
 {
     static int64_t size[300], sorted[300];
@@ -126,7 +127,13 @@ START_TEST(many_ranks_out_of_order)
         double any = build_time(ESPI_COMMTREE_UNORDERED, &problem);
         problem.size = sorted;
         double by_size = build_time(ESPI_COMMTREE_OPTIMAL, &problem);
-        expect_time(any, fmin(natural, by_size), "the better of two orders", &problem);
+        int with_data = 0;
+        for (int v = 0; v < p; v++)
+            with_data += size[v] > 0;
+        if (with_data > 14)
+            expect_time(any, fmin(natural, by_size), "the better of two orders", &problem);
+        else
+            ck_assert_double_le(any, fmin(natural, by_size) * (1 + 1e-9));
         better += by_size < natural;
     }
     ck_assert_int_gt(better, 3);
