@@ -24,6 +24,7 @@ struct trees_cell {
     struct espi_treeplan plan[TREES_AUTO];
     struct espi_lease lease;
     struct espi_lease_comm lease_comm;
+    int64_t syncs; /* calls begun by TREES_AUTO */
     long calls;
 };
 

@@ -149,6 +149,7 @@ struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const 
         .own = c->comm, .rank = c->rank, .size = c->p, .tree = malloc(espi_lease_tree_bytes(c->p))};
     c->lease.family = op == 0 ? ESPI_LEASE_GATHERV : ESPI_LEASE_SCATTERV;
     c->lease.root = root;
+    c->lease.method = c->lease.now = ESPI_METHOD_LIBRARY;
     if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) ||
         !c->lease_comm.tree || !make_plans(c))
         return NULL;
@@ -237,21 +238,34 @@ static void program(const struct trees_cell *c)
         MPI_Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root, c->seen);
 }
 
-static void along(const struct trees_cell *c, const struct espi_treeplan *plan)
+static void along(const struct trees_cell *c, struct espi_treeplan *plan)
 {
-    struct espi_block own = {c->own, c->size[c->rank], c->size[c->rank], MPI_BYTE, true, false};
+    struct espi_block own = {.buf = c->own, .count = c->size[c->rank], .bytes = c->size[c->rank], .type = MPI_BYTE,
+                             .dense = true};
     struct espi_blocks blocks = {.buf = c->all, .type = MPI_BYTE, .extent = 1, .size = 1, .dense = true,
                                  .counts = c->counts, .displs = c->displs};
     if (c->op == 0 ? espi_tree_gather(plan, c->comm, &own, &blocks) : espi_tree_scatter(plan, c->comm, &own, &blocks))
         stop("a tree failed");
 }
 
+/* As agreement.h does where all ranks wait for each other between two calls. */
+static void agree(struct trees_cell *c)
+{
+    struct espi_lease *lease = &c->lease;
+    bool holds = lease->state == ESPI_LEASE_HOLDS;
+    c->syncs++;
+    if (holds)
+        espi_lease_turn(lease, c->syncs);
+    if (holds ? espi_lease_end(lease) <= c->syncs : c->syncs == 1)
+        espi_lease_renew(lease, &c->lease_comm, &c->model, &settings, c->size, c->syncs, 1);
+}
+
 static void engine(struct trees_cell *c)
 {
-    int method = espi_lease_begin(&c->lease, &c->lease_comm, &c->model, &settings, c->size);
     double begin = espi_real.Wtime();
-    method == ESPI_METHOD_LIBRARY ? library(c) : along(c, &c->lease.plan);
-    espi_lease_end(&c->lease, espi_real.Wtime() - begin);
+    c->lease.calls++;
+    c->lease.now == ESPI_METHOD_LIBRARY ? library(c) : along(c, &c->lease.plan);
+    espi_lease_took(&c->lease, espi_real.Wtime() - begin);
 }
 
 /* What must arrive is spoilt before the call and looked at after it, in a few places. */
@@ -283,6 +297,10 @@ static double time_once(struct trees_cell *c, int method)
     bool look = c->calls++ < 64;
     if (look)
         spoil(c);
+    if (method == TREES_AUTO && seen)
+        MPI_Barrier(c->seen);
+    else if (method == TREES_AUTO)
+        agree(c);
     double begin = trees_clock_begin(c->comm);
     if (method == TREES_LIBRARY || method == TREES_CONTROL)
         library(c);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 6
+#define ESPI_BRIDGE_VERSION 7
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -40,7 +40,8 @@ enum espi_api_kind {
     ESPI_REDUCTION = 1 << 12,
     ESPI_OWN = 1 << 13,    /* a rank may have a block for itself in it (onto.h) */
     ESPI_LEAVES = 1 << 14, /* may leave a message that nobody has received yet (pending.h) */
-    ESPI_ENDS = 1 << 15    /* ends the life of a handle: its handler is called inside of another call, too */
+    ESPI_ENDS = 1 << 15,   /* ends the life of a handle: its handler is called inside of another call, too */
+    ESPI_JOINT = 1 << 16   /* what the core does with it must not differ between ranks, see stub.c */
 };
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
@@ -49,6 +50,7 @@ struct espi_thread {
     void *core;      /* the core's own per-thread state, NULL until it makes one */
     _Atomic uint64_t *calls; /* of the core, counts the thread's calls, by enum espi_fn; NULL where `core` is */
     bool inner;              /* the call is one inside of another, kind ESPI_ENDS */
+    const void *caller;      /* of a call of kind ESPI_JOINT: where it returns to */
 };
 
 /* Calls in which the core has nothing to do but count, or not even that. Where the core says that it is so (struct
@@ -212,6 +214,8 @@ struct espi_stub {
     void *mpi;                                       /* dlopen handle of the MPI library in this process */
     struct espi_thread *(*thread)(void);             /* of the calling thread */
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
+    /* Whether no other tool stands between the stub and the MPI library for this function. */
+    bool (*is_last)(enum espi_fn fn);
     void (*quicken)(void);                           /* to be called when `plain` of struct espi_hot has changed */
     struct espi_hot *hot;
 };

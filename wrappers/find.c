@@ -41,6 +41,12 @@ static const void *object_base(const void *address)
     return address && dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
+bool espi_is_same_object(const void *a, const void *b)
+{
+    const void *base = object_base(a);
+    return base && base == object_base(b);
+}
+
 #define MAX_OBJECTS 2048
 
 struct objects {

@@ -14,4 +14,7 @@ ESPI_HIDDEN const char *espi_object_name(const void *address);
 /* "espalier: ", the text and a line end in one write to stderr. */
 ESPI_HIDDEN void espi_say(const char *text);
 
+/* Whether two addresses stand in the same loaded object. */
+ESPI_HIDDEN bool espi_is_same_object(const void *a, const void *b);
+
 #endif

@@ -28,6 +28,19 @@ static bool is_mpis_own(espi_next next, const char *name)
     return espi_self.mpi && (uintptr_t)dlsym(espi_self.mpi, name) == (uintptr_t)next;
 }
 
+bool espi_is_last(enum espi_fn fn)
+{
+    espi_next next = atomic_load_explicit(&espi_entry_of(&espi_hot, false, fn)->next, memory_order_acquire);
+    return is_mpis_own(next ? next : espi_find_next(false, fn), names[fn] + 1);
+}
+
+bool espi_is_programs(bool profiling, enum espi_fn fn, const void *caller)
+{
+    if (profiling && !espi_is_last(fn))
+        return false;
+    return !espi_self.mpi || !espi_is_same_object(caller, dlsym(espi_self.mpi, names[fn]));
+}
+
 static atomic_uint never; /* flags: what needs them is not quick any more */
 
 static bool is_quick(enum espi_fn fn)

@@ -217,6 +217,8 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_FLAGS_COUNT ESPI_PLAIN
 #define ESPI_FLAGS_TREE ESPI_PLAIN_TREE
 #define ESPI_FLAGS_REDUCE ESPI_PLAIN
+#define ESPI_FLAGS_SYNC ESPI_PLAIN_TREE
+#define ESPI_FLAGS_SYNC_REDUCE ESPI_PLAIN_TREE
 #define ESPI_FLAGS_REQUESTS ESPI_PLAIN_REQUESTS
 #define ESPI_FLAGS_COMMIT ESPI_PLAIN_TYPES
 #define ESPI_FLAGS_FREE ESPI_PLAIN_TYPES
@@ -233,6 +235,8 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_SHORT_TREE(name, n, kind) (derived_##name(ESPI_ARGS_##n) == 0 && espi_counted(entry))
 #define ESPI_IS_SHORT_REDUCE(name, n, kind)                                                                          \
     (derived_##name(ESPI_ARGS_##n) == 0 && few_##name(ESPI_ARGS_##n) && espi_counted(entry))
+#define ESPI_IS_SHORT_SYNC(name, n, kind) espi_counted(entry)
+#define ESPI_IS_SHORT_SYNC_REDUCE(name, n, kind) ESPI_IS_SHORT_REDUCE(name, n, kind)
 #define ESPI_IS_SHORT_REQUESTS(name, n, kind) true
 #define ESPI_IS_SHORT_COMMIT(name, n, kind) true /* MPI refuses a null pointer */
 #define ESPI_IS_SHORT_FREE(name, n, kind) ((void)entry, a0 != 0 && espi_ends(a0))
@@ -285,6 +289,8 @@ ESPI_INLINE bool espi_begins(espi_word type)
 #define ESPI_END_COUNT
 #define ESPI_END_TREE
 #define ESPI_END_REDUCE
+#define ESPI_END_SYNC
+#define ESPI_END_SYNC_REDUCE
 #define ESPI_END_REQUESTS
 #define ESPI_END_FREE
 #define ESPI_END_NEVER

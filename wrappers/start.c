@@ -23,7 +23,8 @@ static struct espi_thread *this_thread(void)
     return &espi_here;
 }
 
-struct espi_stub espi_self = {ESPI_BRIDGE_VERSION, NULL, this_thread, espi_say, espi_quicken, &espi_hot};
+struct espi_stub espi_self = {ESPI_BRIDGE_VERSION, NULL,         this_thread, espi_say,
+                              espi_is_last,        espi_quicken, &espi_hot};
 
 static void say_about(const char *before, const char *name, const char *after)
 {

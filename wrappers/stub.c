@@ -11,6 +11,11 @@
  * that the outer one was left without return (longjmp or an exception out of an error handler), so this one counts as
  * an outermost call again.
  *
+ * After such a jump the program's calls from below would look nested on that rank alone. For what only this rank sees
+ * of it that is no more than a chance missed; where ranks must do alike (kind ESPI_JOINT) the stack does not decide,
+ * but the place that the call comes from: what is not the MPI library is the program. That costs only calls that look
+ * nested.
+ *
  * An entry sees to the calls that are plain (enum espi_plain) by itself; short.h says which these are. All else is
  * its function NAME_on.
  *
@@ -50,6 +55,8 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_FLAGS_OF_SUBSTITUTE(name) ESPI_FLAGS_SUBSTITUTE
 #define ESPI_FLAGS_OF_TREE(name) ESPI_FLAGS_TREE
 #define ESPI_FLAGS_OF_REDUCE(name) ESPI_FLAGS_REDUCE
+#define ESPI_FLAGS_OF_SYNC(name) ESPI_FLAGS_SYNC
+#define ESPI_FLAGS_OF_SYNC_REDUCE(name) ESPI_FLAGS_SYNC_REDUCE
 #define ESPI_FLAGS_OF_COUNT(name) ESPI_FLAGS_COUNT
 #define ESPI_FLAGS_OF_GUARD(name) 0
 #define ESPI_FLAGS_OF_LEAVE(name) 0
@@ -67,9 +74,18 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
 
 /* What is rare stands in functions of its own, so that the entry keeps no register for it over the call. */
 #define ESPI_GUARDED(linkage, entry_name, profiling, name, n, kind, threads, way)                                    \
+    static espi_word entry_name##_on(ESPI_PARAMS_##n);                                                               \
     static __attribute__((noinline, cold)) espi_word entry_name##_nested(ESPI_PARAMS_##n)                            \
     {                                                                                                                \
         espi_next next = first_next(profiling, ESPI_FN_##name);                                                      \
+        if (((kind) & ESPI_JOINT) && espi_is_programs(profiling, ESPI_FN_##name, espi_here.caller)) {                \
+            char mark;                                                                                               \
+            uintptr_t outer = espi_here.frame;                                                                       \
+            espi_here.frame = (uintptr_t)&mark;                                                                      \
+            espi_word result = entry_name##_on(ESPI_ARGS_##n);                                                       \
+            espi_here.frame = outer;                                                                                 \
+            return result;                                                                                           \
+        }                                                                                                            \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             atomic_store_explicit(&espi_hot.nested, 1, memory_order_relaxed);                                        \
         const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);               \
@@ -110,6 +126,8 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
         espi_next through = atomic_load_explicit(&entry->through, memory_order_acquire);                             \
         if (through)                                                                                                 \
             return ((ESPI_FUNCTION(n))through)(ESPI_ARGS_##n);                                                       \
+        if ((profiling) && ((kind) & ESPI_JOINT))                                                                    \
+            here->caller = __builtin_return_address(0);                                                              \
         if (__builtin_expect(frame < here->frame, 0))                                                                \
             return entry_name##_nested(ESPI_ARGS_##n);                                                               \
         here->frame = frame;                                                                                         \
@@ -141,6 +159,8 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
             ESPI_END_##way                                                                                           \
             return result;                                                                                           \
         }                                                                                                            \
+        if ((kind) & ESPI_JOINT)                                                                                     \
+            espi_here.caller = __builtin_return_address(0);                                                          \
         return guarded_##name(ESPI_ARGS_##n);                                                                        \
     }
 
@@ -155,6 +175,9 @@ static __attribute__((noinline)) espi_next first_next(bool profiling, enum espi_
 #define ESPI_EXPORTED_TREE(name, n, kind, ...)                                                                       \
     ESPI_EXPORTED(name, n, kind, ESPI_PLAIN_TREE_THREADS, TREE, __VA_ARGS__)
 #define ESPI_EXPORTED_REDUCE(name, n, kind, ...) ESPI_EXPORTED(name, n, kind, 0, REDUCE, __VA_ARGS__)
+#define ESPI_EXPORTED_SYNC(name, n, kind, ...)                                                                       \
+    ESPI_EXPORTED(name, n, kind, ESPI_PLAIN_TREE_THREADS, SYNC, __VA_ARGS__)
+#define ESPI_EXPORTED_SYNC_REDUCE(name, n, kind, ...) ESPI_EXPORTED(name, n, kind, 0, SYNC_REDUCE, __VA_ARGS__)
 #define ESPI_EXPORTED_COUNT(name, n, kind, ...)                                                                      \
     ESPI_EXPORTED(name, n, kind, ESPI_PLAIN_THREADS, COUNT, __VA_ARGS__)
 #define ESPI_EXPORTED_GUARD(name, n, kind, ...) ESPI_EXPORTED(name, n, kind, 0, NEVER, __VA_ARGS__)

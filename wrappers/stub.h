@@ -18,6 +18,10 @@ ESPI_HIDDEN const espi_handler *espi_start(void);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an
    error. */
 ESPI_HIDDEN espi_next espi_find_next(bool profiling, enum espi_fn fn);
+/* Whether MPI_X goes on to the MPI library at once; and whether the call that the thread is in, which returns to
+   `caller`, was not made by the MPI library, nor by a tool that had it from us. */
+ESPI_HIDDEN bool espi_is_last(enum espi_fn fn);
+ESPI_HIDDEN bool espi_is_programs(bool profiling, enum espi_fn fn, const void *caller);
 /* Sets `quick` and `through` of all entries by what holds now: the flags `plain`, and the table of handlers. */
 ESPI_HIDDEN void espi_quicken(void);
 

@@ -14,6 +14,7 @@ espi_core_services += %D%/emit.c %D%/emit.h
 espi_core_services += %D%/reduce.c %D%/reduce.h %D%/reduce_ops.c %D%/reduce_view.c %D%/reduce_buffer.c
 espi_core_services += %D%/reduce_later.c %D%/reduce_persistent.c %D%/reduce_pieces.c
 espi_core_services += %D%/self.c %D%/self.h %D%/pending.c %D%/pending.h
+espi_core_services += %D%/agreement.c %D%/agreement.h %D%/gather_comm.c %D%/gather_comm.h
 espi_core_services += %D%/collective.c %D%/collective.h %D%/lease.c %D%/lease.h %D%/treejudge.c
 espi_core_services += %D%/treejudge.h %D%/tree_model.c %D%/tree_model.h
 espi_core_services += %D%/tree_places.c %D%/tree_measure.c %D%/tree_measure.h %D%/tree_cache.c %D%/tree_cache.h

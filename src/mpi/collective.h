@@ -3,17 +3,9 @@
 #define ESPI_MPI_COLLECTIVE_H
 
 #include "bridge.h"
-#include "mpi/lease.h"
-#include "mpi/tree_model.h"
 
-/* Handler (bridge.h). `library` carries the call out by the library, with better datatypes where there are any. */
+/* Handler (bridge.h): carries the call out along a tree where a lease says so, else by the library, with better
+   datatypes where there are any. */
 espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
-
-/* Before the program frees the communicator: ends what hangs on it here, not in a callback inside of MPI's
-   progress. */
-void espi_collective_comm_ends(struct espi_thread *thread, MPI_Comm comm);
-void espi_collectives_start(void);
-/* Frees the private communicators; collective over each of them, so only where MPI itself is collective. */
-void espi_collectives_stop(void);
 
 #endif

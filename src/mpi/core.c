@@ -8,6 +8,7 @@
 #include "mpi/init.h"
 #include "mpi/real.h"
 #include "mpi/slots.h"
+#include "mpi/world.h"
 #include "stats/stats.h"
 
 __attribute__((visibility("default"))) const struct espi_core *espi_core_start(const struct espi_stub *stub);
@@ -47,6 +48,7 @@ ESPI_EVERY_RUN const struct espi_core *espi_core_start(const struct espi_stub *s
     if (!version_is_ours())
         return NULL;
     espi_stats_start(espi_row_name, ESPI_FN_COUNT);
+    espi_world_start(stub->is_last);
     espi_slots_share(stub->hot, stub->quicken);
     espi_stats_elsewhere(espi_init_counts);
     return &core;

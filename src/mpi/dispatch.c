@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "mpi/agreement.h"
 #include "mpi/collective.h"
 #include "mpi/comms.h"
 #include "mpi/derived.h"
@@ -192,14 +193,21 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     return ESPI_CALL(next, 1, args);
 }
 
+/* MPI refuses to free what it has made itself. */
+static bool is_built_in(MPI_Comm comm)
+{
+    return (uint32_t)comm >> 30 == 1;
+}
+
 static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     const MPI_Comm *comm = (const MPI_Comm *)args[0];
     struct espi_mine *mine = espi_mine(thread);
     if (comm && mine && atomic_load_explicit(&espi_running, memory_order_acquire)) {
         espi_count_call(mine->stats, fn);
-        if (espi_comm_is_known(*comm)) {
-            espi_collective_comm_ends(thread, *comm);
+        if (espi_comm_is_known(*comm) && !is_built_in(*comm)) {
+            if (espi_comm_look(&mine->comm, *comm))
+                espi_gather_comm_ends(&mine->comm);
             espi_comm_ends(*comm);
         }
     }
@@ -253,6 +261,8 @@ espi_handler espi_generic_handler(enum espi_fn fn)
     ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), espi_collective_call, RUNNING && !espi_world.trees,     \
                __VA_ARGS__)
 #define ESPI_SHORT_REDUCE(...)
+#define ESPI_SHORT_SYNC(...)
+#define ESPI_SHORT_SYNC_REDUCE(...)
 #define ESPI_SHORT_LIFE(...)
 #define ESPI_SHORT_GUARD(...)
 #define ESPI_SHORT_LEAVE(...)
@@ -290,6 +300,8 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 #define ESPI_HANDLER_COUNT(name, n, kind) short_##name
 #define ESPI_HANDLER_TREE(name, n, kind) short_##name
 #define ESPI_HANDLER_REDUCE(name, n, kind) espi_reduce_call
+#define ESPI_HANDLER_SYNC(name, n, kind) espi_agreement_barrier
+#define ESPI_HANDLER_SYNC_REDUCE(name, n, kind) espi_agreement_allreduce
 #define ESPI_HANDLER_LIFE(name, n, kind) ESPI_LIFE_##name
 #define ESPI_HANDLER_GUARD(name, n, kind) 0
 #define ESPI_HANDLER_LEAVE(name, n, kind) 0

@@ -8,8 +8,8 @@
 
 #include "bridge.h"
 
-enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_COUNT, ESPI_API_LIFE,
-                          ESPI_API_GUARD, ESPI_API_LEAVE };
+enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_SYNC, ESPI_API_SYNC_REDUCE,
+                          ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
 
 enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };
 

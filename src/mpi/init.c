@@ -9,9 +9,9 @@
 
 #include "base/apart.h"
 #include "base/log.h"
-#include "mpi/collective.h"
 #include "mpi/comms.h"
 #include "mpi/dispatch.h"
+#include "mpi/gather_comm.h"
 #include "mpi/intern.h"
 #include "mpi/onto.h"
 #include "mpi/real.h"
@@ -95,7 +95,7 @@ static ESPI_EVERY_RUN void start_services(void)
         return;
     }
     espi_comms_start(world_begun);
-    espi_collectives_start();
+    espi_gather_comms_start();
     if (espi_types_start(&espi_settings) != ESPI_OK)
         espi_log(ESPI_LOG_WARN, "derived types are left alone: their service did not start");
     atomic_store_explicit(&espi_running, true, memory_order_release);
@@ -110,7 +110,8 @@ static ESPI_EVERY_RUN void stop_services(void)
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_onto_stop();
     espi_types_stop();
-    espi_collectives_stop();
+    espi_gather_comms_stop();
+    espi_tree_sweep(true);
     espi_reduce_later_sweep();
     espi_self_stop();
     espi_comms_stop();

@@ -18,20 +18,18 @@ enum { FEW = 64 };
 
 /* What the root sends first. */
 struct decision {
-    int64_t length;
+    int64_t length, stride;
+    int32_t state; /* enum espi_lease_state */
     int32_t method, slack;
     int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
     int32_t quiet, skip, turns; /* of the next lease, see treejudge.h */
 };
+static const struct decision by_library = {.length = SHORTEST_LEASE, .stride = 1, .state = ESPI_LEASE_HOLDS,
+                                           .method = ESPI_METHOD_LIBRARY, .quiet = 1};
 
 static double *at(double *table, int method)
 {
     return &table[1 + method];
-}
-
-static bool is_gather(const struct espi_lease *lease)
-{
-    return lease->family == ESPI_LEASE_GATHERV || lease->family == ESPI_LEASE_GATHER;
 }
 
 /* ---- the root's side ---- */
@@ -51,7 +49,7 @@ static void predict(struct espi_lease *lease, const struct espi_lease_comm *comm
 {
     static const int kinds[] = {ESPI_COMMTREE_LINEAR, ESPI_COMMTREE_BINOMIAL, ESPI_COMMTREE_ADAPTIVE,
                                 ESPI_COMMTREE_OPTIMAL};
-    enum espi_commtree_op op = is_gather(lease) ? ESPI_COMMTREE_GATHER : ESPI_COMMTREE_SCATTER;
+    enum espi_commtree_op op = espi_family_gathers(lease->family) ? ESPI_COMMTREE_GATHER : ESPI_COMMTREE_SCATTER;
     for (int m = 0; m < ESPI_METHODS; m++)
         lease->predicted[m] = lease->measured[m] = -1;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -139,9 +137,13 @@ static void log_decision(const struct espi_lease *lease, const struct espi_lease
         if (lease->predicted[1 + m] >= 0)
             n += (size_t)snprintf(text + n, sizeof text - n, " %s %.1f/%.1f", name_of(m),
                                   lease->predicted[1 + m] * 1e6, lease->measured[1 + m] * 1e6);
-    espi_log(ESPI_LOG_DEBUG, "MPI_%s, root %d of %d, call %lld: %s for %lld calls%s; us predicted/measured:%s",
-             families[lease->family], lease->root, comm->size, (long long)lease->calls, name_of(decision->method),
-             (long long)decision->length, lease->judge.state == ESPI_JUDGE_CONTEST ? " (trial)"
+    espi_log(ESPI_LOG_DEBUG,
+             "MPI_%s, root %d of %d, after %lld calls: %s for %lld times %lld synchronizations%s; us "
+             "predicted/measured:%s",
+             families[lease->family], lease->root, comm->size, (long long)lease->calls,
+             decision->state == ESPI_LEASE_HOLDS ? name_of(decision->method) : "no lease",
+             (long long)decision->length, (long long)decision->stride,
+             lease->judge.state == ESPI_JUDGE_CONTEST ? " (trial)"
              : lease->judge.state == ESPI_JUDGE_CHECK ? " (check)" : "", text);
 }
 
@@ -172,7 +174,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
     size_t bytes = (size_t)comm->size * sizeof *sizes;
     if (first)
         lease->planned = malloc(bytes);
-    *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
+    *decision = by_library;
     if (!lease->planned)
         return;
     changed = !first && (changed || memcmp(lease->planned, sizes, bytes) != 0);
@@ -186,6 +188,10 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         n = 0;
     }
     memcpy(lease->planned, sizes, bytes);
+    if (lease->methods == 1 && !is_forced(lease)) {
+        decision->state = ESPI_LEASE_WAITS; /* for other sizes */
+        return;
+    }
     if (lease->unsteady >= UNSTEADY_MANY && !is_forced(lease)) {
         /* Nothing that could be learnt holds for long enough to be used. */
         decision->length = lease->rest = lease->rest * 2 < UNSTEADY_REST  ? UNSTEADY_REST
@@ -217,7 +223,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         if (!build(lease, comm, model, sizes, decision->method, tree) || !tree->ordered) {
             espi_commtree_release(tree);
             espi_treejudge_start(&lease->judge, 1);
-            *decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
+            *decision = by_library;
             return;
         }
         decision->fresh = 1;
@@ -225,12 +231,32 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
     }
 }
 
+bool espi_lease_asks(struct espi_lease *lease, const struct espi_lease_comm *comm,
+                     const struct espi_commtree_model *model, const struct espi_settings *settings,
+                     const int64_t *sizes)
+{
+    size_t bytes = (size_t)comm->size * sizeof *sizes;
+    bool first = !lease->planned;
+    if (first)
+        lease->planned = malloc(bytes);
+    if (!lease->planned)
+        return false;
+    /* Another root may have been heard before, so what was found is found again. */
+    if (first || is_other_problem(lease->planned, sizes, comm->size)) {
+        memcpy(lease->planned, sizes, bytes);
+        predict(lease, comm, model, sizes);
+        choose_candidates(lease, comm, settings, sizes);
+    }
+    return lease->methods > 1 || is_forced(lease);
+}
+
 /* ---- all ranks ---- */
 
-/* Of the present call, begun but not ended: its number among those that are counted; negative: before them. */
-static int64_t counted_number(const struct espi_lease *lease)
+/* Of the turn that begins after so many synchronizations: its number among those that are counted; negative: before
+   them. */
+static int64_t counted_number(const struct espi_lease *lease, int64_t syncs)
 {
-    return lease->length - 1 - lease->remaining - lease->skip;
+    return (syncs - lease->begun) / lease->stride - lease->skip;
 }
 
 /* All of a tree as bytes: sizes, parent, first, child. */
@@ -264,18 +290,30 @@ static void adopt(struct espi_lease *lease, const struct espi_lease_comm *comm, 
     espi_treeplan_make(&tree, (const int64_t *)comm->tree, comm->rank, slack, &lease->plan);
 }
 
-/* At the root: the times of all ranks that were measured in the lease that ended. Returns how many. */
+enum { IRREGULAR = ESPI_JUDGE_SAMPLES, MOST_CALLS, LEAST_CALLS, COLLECTED };
+
+/* At the root: the times of all ranks that were measured in the lease that ended; returns how many. Negative: the
+   ranks have not made the same calls. */
 static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm, double *seconds)
 {
-    double longest[ESPI_JUDGE_SAMPLES], of[2][ESPI_JUDGE_SAMPLES];
+    double own[COLLECTED], most[COLLECTED], of[2][ESPI_JUDGE_SAMPLES];
     int n = 0, each[2] = {0, 0};
-    if (espi_real.Reduce(lease->sample, longest, ESPI_JUDGE_SAMPLES, MPI_DOUBLE, MPI_MAX, lease->root, comm->own) ||
-        comm->rank != lease->root || lease->strayed)
+    memcpy(own, lease->sample, sizeof lease->sample);
+    own[IRREGULAR] = lease->irregular;
+    own[MOST_CALLS] = (double)(lease->calls - lease->calls_before);
+    own[LEAST_CALLS] = -own[MOST_CALLS];
+    lease->calls_before = lease->calls;
+    if (espi_real.Reduce(own, most, COLLECTED, MPI_DOUBLE, MPI_MAX, lease->root, comm->own) ||
+        comm->rank != lease->root)
+        return 0;
+    if (most[IRREGULAR] > 0 || most[MOST_CALLS] + most[LEAST_CALLS] > 0)
+        return -1;
+    if (lease->strayed || lease->quiet)
         return 0;
     for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++) {
         int whose = lease->turns && espi_judge_turn(i);
-        if (longest[i] >= 0)
-            seconds[n++] = of[whose][each[whose]++] = longest[i];
+        if (most[i] >= 0)
+            seconds[n++] = of[whose][each[whose]++] = most[i];
     }
     if (each[0] > 0)
         *at(lease->measured, lease->method) = espi_treejudge_median(of[0], each[0]);
@@ -286,15 +324,20 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
 
 /* Every rank makes the same calls here, whatever happens to it. A rank that is short of memory for its plan says so
    in the vote at the end, and then all use the library. */
-static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
-                  const struct espi_settings *settings, const int64_t *sizes)
+void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
+                      const struct espi_settings *settings, const int64_t *sizes, int64_t syncs, int64_t expected)
 {
-    struct decision decision = {0, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
+    struct decision decision = by_library;
     struct espi_commtree tree = ESPI_COMMTREE_INIT;
     double seconds[ESPI_JUDGE_SAMPLES];
-    int n = lease->quiet ? 0 : collect(lease, comm, seconds);
+    int n = collect(lease, comm, seconds);
     if (comm->rank == lease->root) {
-        decide(lease, comm, model, settings, sizes, seconds, n, &decision, &tree);
+        if (n >= 0)
+            decide(lease, comm, model, settings, sizes, seconds, n, &decision, &tree);
+        else
+            decision.state = ESPI_LEASE_ENDED;
+        lease->irregular_seen = n < 0;
+        decision.stride = expected;
         if (espi_log_enabled(ESPI_LOG_DEBUG))
             log_decision(lease, comm, &decision);
     }
@@ -306,60 +349,61 @@ static void renew(struct espi_lease *lease, struct espi_lease_comm *comm, const 
             adopt(lease, comm, decision.slack);
         bad = rc || !lease->plan.ranks;
         if (espi_real.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm->own) || any) {
-            decision = (struct decision){SHORTEST_LEASE, ESPI_METHOD_LIBRARY, 0, 0, 0, 1, 0, 0};
+            decision = by_library;
             espi_treeplan_release(&lease->plan);
             espi_treejudge_start(&lease->judge, 1);
         }
     }
     espi_commtree_release(&tree);
+    lease->state = rc ? ESPI_LEASE_ENDED : (enum espi_lease_state)decision.state;
     lease->method = rc ? ESPI_METHOD_LIBRARY : decision.method;
-    lease->length = lease->remaining = decision.length > 0 ? decision.length : SHORTEST_LEASE;
+    lease->begun = syncs;
+    lease->length = decision.length > 0 ? decision.length : SHORTEST_LEASE;
+    lease->stride = decision.stride > 0 ? decision.stride : 1;
     lease->quiet = decision.quiet;
     lease->skip = decision.skip;
     lease->turns = !rc && decision.turns && lease->method != ESPI_METHOD_LIBRARY;
     lease->changed = lease->strayed = false;
     for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
         lease->sample[i] = -1;
+    lease->measured_calls = 0;
+    lease->seconds = 0;
+    espi_lease_turn(lease, syncs);
 }
 
-int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
-                     const struct espi_settings *settings, const int64_t *sizes)
+/* The same turns on all ranks are measured, spread over the lease. */
+static void keep_sample(struct espi_lease *lease, int64_t turn)
 {
-    lease->calls++;
-    if (lease->calls == 1) {
-        lease->method = ESPI_METHOD_LIBRARY;
-        lease->quiet = true;
-        return lease->method;
-    }
-    if (lease->remaining == 0) {
-        renew(lease, comm, model, settings, sizes);
-    } else if (comm->rank == lease->root && lease->planned && !lease->strayed &&
-               memcmp(lease->planned, sizes, (size_t)comm->size * sizeof *sizes) != 0) {
-        lease->changed = true;
-        lease->strayed = is_other_problem(lease->planned, sizes, comm->size);
-    }
-    lease->remaining--;
-    if (lease->turns && counted_number(lease) >= 0 && espi_judge_turn(counted_number(lease))) {
-        lease->lent++;
-        return ESPI_METHOD_LIBRARY;
-    }
-    return lease->method;
-}
-
-void espi_lease_end(struct espi_lease *lease, double seconds)
-{
-    if (lease->quiet)
-        return;
-    /* The same calls on all ranks, spread over the lease. */
-    int64_t call = counted_number(lease);
     int64_t step = (lease->length - lease->skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
-    if (call >= 0 && call % step == 0)
-        lease->sample[call / step] = seconds;
+    if (!lease->quiet && turn >= 0 && turn < lease->length - lease->skip && turn % step == 0 &&
+        lease->measured_calls > 0)
+        lease->sample[turn / step] = lease->seconds / (double)lease->measured_calls;
+}
+
+void espi_lease_turn(struct espi_lease *lease, int64_t syncs)
+{
+    int64_t turn = counted_number(lease, syncs);
+    if ((syncs - lease->begun) % lease->stride != 0)
+        return;
+    keep_sample(lease, turn - 1);
+    lease->seconds = 0;
+    lease->measured_calls = 0;
+    lease->now = lease->turns && turn >= 0 && espi_judge_turn(turn) ? ESPI_METHOD_LIBRARY : lease->method;
+}
+
+void espi_lease_compare(struct espi_lease *lease, int size, const int64_t *sizes)
+{
+    if (lease->strayed || !lease->planned || memcmp(lease->planned, sizes, (size_t)size * sizeof *sizes) == 0)
+        return;
+    lease->changed = true;
+    lease->strayed = is_other_problem(lease->planned, sizes, size);
 }
 
 void espi_lease_release(struct espi_lease *lease)
 {
     espi_treeplan_release(&lease->plan);
     free(lease->planned);
-    memset(lease, 0, sizeof *lease);
+    lease->planned = NULL;
+    lease->state = ESPI_LEASE_ENDED;
+    lease->now = lease->method = ESPI_METHOD_LIBRARY;
 }

@@ -1,17 +1,21 @@
 /*
- * Leases: for how many calls a communication tree, or the library, is agreed upon (DESIGN: collectives).
+ * Leases: for how long a communication tree, or the library, is agreed upon (DESIGN: collectives).
  *
- * Only the root of a gather or scatter knows all counts, and a rank that chose alone would hang the rest. So all
- * ranks count the calls on a (communicator, kind of call, root). The first goes to the library. At the second, and
- * whenever a lease has ended, all ranks tell the root how long calls took, and the root tells them what holds for the
- * next calls.
- * Within a lease there is no message but those of the tree.
+ * Only the root of a gather or scatter knows all counts, and a rank that chose alone would hang the rest. So the root
+ * decides and tells the others; where that may happen without a rank waiting that did not wait natively, agreement.h
+ * says: at calls of the program in which all ranks of the communicator wait for each other anyway, its
+ * synchronizations. Between two of them the method never changes, whatever calls are made or refused meanwhile, so
+ * nothing depends on ranks counting their gathers alike.
+ *
+ * A lease holds for a number of turns; a turn is so many synchronizations that the root expects a call or more in
+ * each. Within a lease there is no message but those of the tree.
  *
  * What the root decides: the model names the methods that may be worth it; treejudge.h decides among them and the
- * library by what calls took. For that every rank keeps the times of a few calls of a lease, of the same calls on all
- * ranks: the time of a call is the longest of all ranks. Where trees cannot win, or have lost, leases are long and
- * nothing is measured. When counts change the tree is made anew; when they become another problem, the contest begins
- * again.
+ * library by what calls took. For that every rank keeps the times of the calls of some turns of a lease, of the same
+ * turns on all ranks: the time of a call is the longest of all ranks. Where trees cannot win, or have lost, leases
+ * are long and nothing is measured. When counts change the tree is made anew; when they become another problem, the
+ * contest begins again. Where ranks have not made the same calls (arguments that MPI refused, and the like) trees are
+ * given up for good.
  */
 #ifndef ESPI_MPI_LEASE_H
 #define ESPI_MPI_LEASE_H
@@ -26,24 +30,43 @@
 
 enum espi_lease_family { ESPI_LEASE_GATHERV, ESPI_LEASE_SCATTERV, ESPI_LEASE_GATHER, ESPI_LEASE_SCATTER };
 
+static inline bool espi_family_gathers(enum espi_lease_family family)
+{
+    return family == ESPI_LEASE_GATHERV || family == ESPI_LEASE_GATHER;
+}
+
 /* Methods: the library's call, or a tree of this kind. */
 #define ESPI_METHOD_LIBRARY (-1)
 #define ESPI_METHODS (1 + ESPI_COMMTREE_KINDS)
 
+/* ESPI_LEASE_WAITS: no tree promises a gain; what there was is given back, and the root may ask again for other
+   sizes. ESPI_LEASE_ENDED: the library has the calls for good. */
+enum espi_lease_state { ESPI_LEASE_WAITS, ESPI_LEASE_HOLDS, ESPI_LEASE_ENDED };
+
 struct espi_lease {
     enum espi_lease_family family;
     int root;
-    int64_t calls;     /* seen so far */
-    int64_t remaining; /* of the present lease */
+    enum espi_lease_state state;
+    /* Agreed, the same on all ranks while the lease holds: */
     int method;        /* ESPI_METHOD_LIBRARY or enum espi_commtree_kind */
-    bool turns;        /* the library has some of the calls, see treejudge.h */
-    int64_t lent;      /* calls that the library had in such leases so far */
+    int now;           /* the method of calls before the next synchronization */
+    bool turns;        /* the library has some of the turns, see treejudge.h */
+    bool quiet;        /* nothing is measured */
+    int skip;          /* turns at its beginning that are not measured */
+    int64_t begun;     /* synchronizations of the communicator when it began */
+    int64_t length;    /* turns */
+    int64_t stride;    /* synchronizations of a turn */
     struct espi_treeplan plan; /* where method is a tree */
-    int64_t length;    /* of the present lease */
-    bool quiet;        /* nothing is measured in the present lease */
-    int skip;          /* calls at its beginning that are not measured */
-    double sample[ESPI_JUDGE_SAMPLES]; /* seconds of this rank's calls in the present lease; negative: none */
+    /* Of this rank: */
+    int64_t calls;     /* begun since the state was ESPI_LEASE_WAITS; at the root since it was first seen */
+    int64_t lent;      /* calls that the library had in leases of a tree so far */
+    bool irregular;    /* a call was refused while the calls went along a tree */
+    double sample[ESPI_JUDGE_SAMPLES]; /* seconds of a call in turns of the present lease; negative: none */
+    double seconds;    /* of the calls of the present turn that are measured, */
+    int64_t measured_calls; /* so many */
+    int64_t calls_before; /* of `calls`, before the present lease */
     /* At the root: */
+    bool irregular_seen; /* on some rank, or not all made as many calls */
     bool changed;      /* a call of the present lease had other counts than planned, */
     bool strayed;      /* and they were another problem */
     int unsteady;      /* leases in a row that began with another problem */
@@ -57,7 +80,7 @@ struct espi_lease {
 };
 
 struct espi_lease_comm {
-    MPI_Comm own; /* private; MPI_COMM_NULL before it is needed */
+    MPI_Comm own; /* the lease's private communicator */
     int rank, size;
     bool one_node; /* all its ranks share memory */
     char *tree; /* espi_lease_tree_bytes(size) bytes, so that no rank can fail between two messages */
@@ -67,25 +90,34 @@ struct espi_lease_comm {
 };
 size_t espi_lease_tree_bytes(int size);
 
-/*
- * Before each call, on all ranks of the communicator: says by which method this call goes. `sizes` (p sizes in bytes)
- * is read at the root only. Collective over comm->own where a lease begins. Never fails: at worst the library.
- */
-int espi_lease_begin(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
-                     const struct espi_settings *settings, const int64_t *sizes);
-/* In the middle of a lease in which all go to the library and nothing is looked at: counts the call. False: use the
-   above. */
-static inline bool espi_lease_pass(struct espi_lease *lease)
+/* At the root, alone, in the state ESPI_LEASE_WAITS: whether some tree promises a gain for these sizes (bytes, one of
+   each of the p ranks). What a lease has found out about such sizes holds. */
+bool espi_lease_asks(struct espi_lease *lease, const struct espi_lease_comm *comm,
+                     const struct espi_commtree_model *model, const struct espi_settings *settings,
+                     const int64_t *sizes);
+
+/* A lease begins: at a synchronization, whose number is `syncs`. `sizes` and `expected`, the synchronizations from
+   one call to the next (at least 1), are read at the root only. Collective over comm->own; never fails: at worst the
+   lease has ended, on all ranks alike. */
+void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
+                      const struct espi_settings *settings, const int64_t *sizes, int64_t syncs, int64_t expected);
+/* The synchronization at which it ends. */
+static inline int64_t espi_lease_end(const struct espi_lease *lease)
 {
-    if (!lease->quiet || lease->remaining == 0 || lease->method != ESPI_METHOD_LIBRARY)
-        return false;
-    lease->calls++;
-    lease->remaining--;
-    return true;
+    return lease->begun + lease->length * lease->stride;
 }
-/* After the call that was begun: how long it took here. */
-void espi_lease_end(struct espi_lease *lease, double seconds);
-/* Frees what it holds; the lease may be used again from the start. */
+/* At each synchronization within it: sets the method of the calls that follow. */
+void espi_lease_turn(struct espi_lease *lease, int64_t syncs);
+
+/* At the root, with the sizes of a call: notes whether they are still those that were planned for. */
+void espi_lease_compare(struct espi_lease *lease, int size, const int64_t *sizes);
+/* After a call that was not refused: how long it took here. */
+static inline void espi_lease_took(struct espi_lease *lease, double seconds)
+{
+    lease->seconds += seconds;
+    lease->measured_calls++;
+}
+/* Frees what it holds; the state is ESPI_LEASE_ENDED then. */
 void espi_lease_release(struct espi_lease *lease);
 
 #endif

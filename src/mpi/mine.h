@@ -7,13 +7,10 @@
 #include "mpi/onto.h"
 #include "stats/stats.h"
 
-struct espi_lease;
-
-/* The lease that the last gather or scatter of this thread used; collective.c. */
-struct espi_last_lease {
-    struct espi_lease *lease; /* NULL: none */
+/* The communicator of this thread's last gather, scatter or synchronization; of this epoch (gather_comm.h). */
+struct espi_last_gather_comm {
+    struct espi_gather_comm *state; /* NULL: none */
     MPI_Comm comm;
-    int fn, root;
     unsigned epoch;
 };
 
@@ -21,7 +18,7 @@ struct espi_mine {
     struct espi_stats_thread *stats; /* never NULL */
     struct espi_comm_facts comm;     /* of the last communicator that was looked at */
     struct espi_onto_cache onto;     /* pairs of layouts that were decided */
-    struct espi_last_lease lease;
+    struct espi_last_gather_comm gather_comm;
 };
 
 /* Makes it, and arranges that it is given back when the thread ends. NULL when memory is short. */

@@ -15,6 +15,7 @@
 #include "mpi/intern.h"
 #include "mpi/mine.h"
 #include "mpi/real.h"
+#include "mpi/self.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 #include "words.h"
@@ -292,6 +293,29 @@ static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
     return true;
 }
 
+/* Asks MPI whether it would refuse a buffer of the call, by sending it to nobody. */
+static int refusal_of(const struct reduction *r, espi_word buffer, int64_t copies)
+{
+    MPI_Comm self = espi_self_comm();
+    if (self == MPI_COMM_NULL)
+        return MPI_SUCCESS;
+    return espi_real.Send_c((const void *)buffer, copies, (MPI_Datatype)r->args[TYPE], MPI_PROC_NULL, 0, self);
+}
+
+/* The ranks agree before they reduce in pieces; one whose buffers MPI refuses must not be there, as it will call
+   again. */
+static int refused_buffers(const struct reduction *r)
+{
+    int rc = MPI_SUCCESS;
+    if (r->gives && !is_in_place(r)) {
+        rc = refusal_of(r, r->args[SENDBUF], r->copies);
+        if (!rc && r->gets && r->args[SENDBUF] == r->args[RECVBUF] && r->args[SENDBUF] && r->copies > 0 &&
+            !getenv("MPIR_CVAR_COLL_ALIAS_CHECK") && !getenv("MPICH_COLL_ALIAS_CHECK"))
+            rc = MPI_ERR_BUFFER;
+    }
+    return rc || !r->gets ? rc : refusal_of(r, r->args[RECVBUF], r->copies_out);
+}
+
 /* True when the call was carried out in pieces (reduce_pieces.c). Every rank of the communicator comes to the same
    conclusion up to the agreement, whatever type it passes: size, communicator and settings are common. */
 static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
@@ -320,6 +344,10 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
     int64_t *blocks = NULL;
     if (large.root < 0 || large.root >= large.size)
         return false;
+    if ((rc = refused_buffers(r)) != MPI_SUCCESS) {
+        *result = espi_type_is_predefined(large.type) ? go_on(r->fn, r->args, r->next) : fail(r->row, r->args, rc);
+        return true;
+    }
     if (r->kind == ESPI_RED_BLOCK || r->kind == ESPI_RED_SCATTER) {
         blocks = malloc((size_t)large.size * sizeof *blocks);
         for (int i = 0; blocks && i < large.size; i++)

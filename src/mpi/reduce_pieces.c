@@ -43,7 +43,7 @@ struct cut {
 static int agree(const struct espi_large *call, bool ready, bool *gaps, bool *all_ready)
 {
     int mine[2] = {call->gaps, !ready}, any[2] = {0, 0}, rc = MPI_SUCCESS;
-    MPI_Comm own = espi_world_private(call->comm);
+    MPI_Comm own = espi_world_private(call->comm, true);
     if (own != MPI_COMM_NULL) {
         rc = espi_real.Allreduce(mine, any, 2, MPI_INT, MPI_LOR, own);
         espi_world_private_free(&own);

@@ -21,16 +21,21 @@ static int position(const struct espi_treeplan *plan, int rank)
     return -1;
 }
 
+/* Bytes that any MPI sends without waiting for the receiver, by far. */
+enum { SENT_AT_ONCE = 1024 };
+
 /* Sends `bytes` to the parent, announced where they may not fit. */
 static int send_up(const struct espi_treeplan *plan, MPI_Comm comm, const void *buf, int64_t count, MPI_Datatype type,
-                   int64_t bytes, int tag)
+                   bool dense, int64_t bytes, int tag)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int rc = MPI_SUCCESS, last;
     if (bytes > espi_treeplan_room(plan, plan->parent, plan->n, plan->bytes) ||
         (tag == ESPI_TAG_SIZED && plan->parent == plan->root))
         rc = espi_tree_isend(NULL, 0, MPI_BYTE, plan->parent, ESPI_TAG_ANNOUNCE, comm, &request[0]);
-    if (!rc)
+    if (!rc && plan->children == 0 && plan->parent != plan->root && bytes > SENT_AT_ONCE)
+        rc = espi_tree_send_away(buf, count, type, dense, bytes, plan->parent, tag, comm);
+    else if (!rc)
         rc = espi_tree_isend(buf, count, type, plan->parent, tag, comm, &request[1]);
     for (int i = 0; i < 2; i++)
         if (request[i] != MPI_REQUEST_NULL && (last = espi_real.Wait(&request[i], MPI_STATUS_IGNORE)) && !rc)
@@ -91,6 +96,11 @@ static int take_piece(const struct espi_treeplan *plan, MPI_Comm comm, const str
     piece->bytes = 0;
     if (status->MPI_TAG == ESPI_TAG_FAILED)
         return MPI_ERR_OTHER;
+    if (status->MPI_TAG == ESPI_TAG_MISSING) {
+        *sizes = -1;
+        *planned = false;
+        return MPI_SUCCESS;
+    }
     if (status->MPI_TAG == ESPI_TAG_ANNOUNCE) {
         rc = receive_late(sub, comm, &piece->late, &piece->bytes);
         piece->at = piece->late;
@@ -148,7 +158,7 @@ static bool inner_make(const struct espi_treeplan *plan, const struct espi_block
     }
     in->pieces[in->own_place].room = in->pieces[in->own_place].bytes = own->bytes;
     memcpy(in->sizes, plan->size + plan->first, (size_t)table);
-    in->sizes[mine - plan->first] = own->bytes;
+    in->sizes[mine - plan->first] = own->refused ? -1 : own->bytes;
     for (int i = 0; i < n; i++)
         room += in->pieces[i].room;
     in->memory = espi_scratch_get((size_t)room);
@@ -202,10 +212,11 @@ static int gather_inner(const struct espi_treeplan *plan, MPI_Comm comm, const s
     if (!rc) {
         char *message = join(in.pieces, plan->children + 1, in.memory, planned ? NULL : in.sizes, table, &bytes,
                              &joined);
-        rc = message
-                 ? send_up(plan, comm, message, bytes, MPI_PACKED, bytes, planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED)
-                 : MPI_ERR_NO_MEM;
-        if (!message)
+        rc = MPI_ERR_NO_MEM;
+        if (message)
+            rc = send_up(plan, comm, message, bytes, MPI_PACKED, true, bytes,
+                         planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED);
+        else
             espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
     } else {
         espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
@@ -251,30 +262,78 @@ static int fill(const struct espi_treeplan *plan, MPI_Comm comm, const struct es
                           blocks->dense, espi_blocks_bytes(blocks, rank), plan->rank, comm);
 }
 
-/* The blocks of a subtree of several ranks from a piece. Those behind one that is too long are filled as well. */
-static int fill_all(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
-                    const struct espi_subtree *sub, const char *from, const int64_t *sizes)
-{
-    int rc = MPI_SUCCESS;
-    for (int i = 0; i < sub->n; from += sizes[i++]) {
-        int bad = fill(plan, comm, blocks, plan->ranks[sub->first + i], from, sizes[i]);
-        rc = rc ? rc : bad;
-    }
-    return rc;
-}
-
 /* One block straight from its owner, of any length. */
-static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank)
+static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank, int tag)
 {
-    int64_t bytes = espi_tree_probe(rank, ESPI_TAG_DATA, comm);
+    int64_t bytes = espi_tree_probe(rank, tag, comm);
     if (bytes < 0)
         return MPI_ERR_OTHER;
     if (bytes > espi_blocks_bytes(blocks, rank)) {
         espi_tree_drop(rank, comm);
         return MPI_ERR_TRUNCATE;
     }
-    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type, rank,
-                          ESPI_TAG_DATA, comm, MPI_STATUS_IGNORE);
+    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type, rank, tag,
+                          comm, MPI_STATUS_IGNORE);
+}
+
+/* A rank whose call was refused: natively the root waits for its next one if it expects data of it, else not. */
+static int take_missing(MPI_Comm comm, const struct espi_blocks *blocks, int rank)
+{
+    bool expected = espi_blocks_bytes(blocks, rank) > 0;
+    int rc = espi_tree_signal(rank, expected ? ESPI_TAG_EXPECTED : ESPI_TAG_UNEXPECTED, comm);
+    return rc || !expected ? rc : take_block(comm, blocks, rank, ESPI_TAG_DIRECT);
+}
+
+/* The blocks of a subtree of several ranks from a piece. Those behind one that is too long are filled as well. */
+static int fill_all(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                    const struct espi_subtree *sub, const char *from, const int64_t *sizes)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; i < sub->n; i++) {
+        int rank = plan->ranks[sub->first + i];
+        int bad = sizes[i] < 0 ? take_missing(comm, blocks, rank) : fill(plan, comm, blocks, rank, from, sizes[i]);
+        from += sizes[i] < 0 ? 0 : sizes[i];
+        rc = rc ? rc : bad;
+    }
+    return rc;
+}
+
+static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                          const struct arrival *a, const MPI_Status *status);
+
+/* Natively there is no message where there are no data: a piece without any is of a call that the root has not made
+   (MPI refused it), if it expects some now. */
+static bool expects_data(const struct espi_treeplan *plan, const struct espi_blocks *blocks,
+                         const struct espi_subtree *sub)
+{
+    for (int i = 0; i < sub->n; i++)
+        if (espi_blocks_bytes(blocks, plan->ranks[sub->first + i]) > 0)
+            return true;
+    return false;
+}
+
+/* The next piece of the same child. */
+static int take_next(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                     const struct espi_subtree *sub)
+{
+    struct arrival a = {sub, NULL};
+    MPI_Request request;
+    MPI_Status status;
+    int rc = start_arrival(plan, comm, blocks, &a, &request);
+    if (!rc)
+        rc = espi_real.Wait(&request, &status);
+    if (!rc)
+        rc = finish_arrival(plan, comm, blocks, &a, &status);
+    espi_scratch_put(a.memory);
+    return rc;
+}
+
+static bool is_without_data(const int64_t *sizes, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (sizes[i] != 0)
+            return false;
+    return true;
 }
 
 static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
@@ -285,7 +344,11 @@ static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const
     void *late = NULL;
     if (status->MPI_TAG == ESPI_TAG_FAILED)
         return MPI_ERR_OTHER;
+    if (status->MPI_TAG == ESPI_TAG_MISSING)
+        return take_missing(comm, blocks, sub->rank);
     if (status->MPI_TAG == ESPI_TAG_DATA) {
+        if (sub->n == 1 && espi_tree_received(status) == 0 && expects_data(plan, blocks, sub))
+            return take_next(plan, comm, blocks, sub);
         if (!a->memory)
             return MPI_SUCCESS;
         if (sub->n > 1)
@@ -293,8 +356,12 @@ static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const
         return fill(plan, comm, blocks, sub->rank, a->memory, espi_tree_received(status));
     }
     if (sub->n == 1)
-        return take_block(comm, blocks, sub->rank);
+        return take_block(comm, blocks, sub->rank, ESPI_TAG_DATA);
     int rc = receive_late(sub, comm, &late, &bytes);
+    if (!rc && is_without_data(late, sub->n) && expects_data(plan, blocks, sub)) {
+        free(late);
+        return take_next(plan, comm, blocks, sub);
+    }
     if (!rc)
         rc = fill_all(plan, comm, blocks, sub, (char *)late + (size_t)sub->n * sizeof(int64_t), late);
     free(late);
@@ -326,7 +393,7 @@ static int await_all(const struct espi_treeplan *plan, MPI_Comm comm, const stru
 {
     int rc = espi_real.Waitall(n, requests, statuses), bad;
     for (int i = 0; i < n && rc != MPI_ERR_IN_STATUS; i++)
-        if (statuses[i].MPI_TAG != ESPI_TAG_DATA) {
+        if (statuses[i].MPI_TAG != ESPI_TAG_DATA || arrivals[i].sub->n == 1) {
             bad = finish_arrival(plan, comm, blocks, &arrivals[i], &statuses[i]);
             rc = rc ? rc : bad;
         }
@@ -342,7 +409,7 @@ static int take_others(const struct espi_treeplan *plan, MPI_Comm comm, const st
             i++;
         bool member = i < plan->members && plan->ranks[i] == r;
         if (!member && r != plan->rank && espi_blocks_bytes(blocks, r) > 0) {
-            int bad = take_block(comm, blocks, r);
+            int bad = take_block(comm, blocks, r, ESPI_TAG_DATA);
             rc = rc ? rc : bad;
         }
     }
@@ -386,19 +453,47 @@ static int gather_root(const struct espi_treeplan *plan, MPI_Comm comm, const st
     return rc;
 }
 
-int espi_tree_gather(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
-                     const struct espi_blocks *blocks)
+/* A block straight to the root. */
+static int send_to_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own, int tag)
 {
     MPI_Request request;
-    int rc;
+    int rc = espi_tree_isend(own->buf, own->count, own->type, plan->root, tag, comm, &request);
+    return rc ? rc : espi_real.Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Whether the call, after a refused one, is the one that this rank still owes to the root. It has said that it owes
+   something, and the root answers when it has come to that call. */
+static bool is_owed(struct espi_treeplan *plan, MPI_Comm comm)
+{
+    MPI_Status status;
+    if (plan->debt == ESPI_DEBT_ASKED &&
+        espi_tree_recv(NULL, 0, MPI_BYTE, plan->root, MPI_ANY_TAG, comm, &status) == MPI_SUCCESS)
+        plan->debt = status.MPI_TAG == ESPI_TAG_EXPECTED ? ESPI_DEBT_DATA : ESPI_DEBT_NONE;
+    return plan->debt != ESPI_DEBT_NONE;
+}
+
+static int gather_owed(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+{
+    if (own->refused || own->bytes == 0)
+        return MPI_SUCCESS; /* nothing is sent natively */
+    plan->debt = ESPI_DEBT_NONE;
+    return send_to_root(plan, comm, own, ESPI_TAG_DIRECT);
+}
+
+int espi_tree_gather(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                     const struct espi_blocks *blocks)
+{
     if (plan->rank == plan->root)
-        return gather_root(plan, comm, own, blocks);
+        return own->refused ? MPI_SUCCESS : gather_root(plan, comm, own, blocks);
+    if (is_owed(plan, comm))
+        return gather_owed(plan, comm, own);
+    if (plan->member && own->refused)
+        plan->debt = ESPI_DEBT_ASKED;
     if (plan->children > 0)
         return gather_inner(plan, comm, own);
+    if (plan->member && own->refused)
+        return espi_tree_signal(plan->parent, ESPI_TAG_MISSING, comm);
     if (plan->member)
-        return send_up(plan, comm, own->buf, own->count, own->type, own->bytes, ESPI_TAG_DATA);
-    if (own->bytes == 0)
-        return MPI_SUCCESS;
-    rc = espi_tree_isend(own->buf, own->count, own->type, plan->root, ESPI_TAG_DATA, comm, &request);
-    return rc ? rc : espi_real.Wait(&request, MPI_STATUS_IGNORE);
+        return send_up(plan, comm, own->buf, own->count, own->type, own->dense, own->bytes, ESPI_TAG_DATA);
+    return own->bytes == 0 ? MPI_SUCCESS : send_to_root(plan, comm, own, ESPI_TAG_DATA);
 }

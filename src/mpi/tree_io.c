@@ -1,5 +1,7 @@
 /* Messages and local copies of a gather or scatter along a tree. */
 #include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/real.h"
@@ -26,6 +28,85 @@ int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int ta
     if (count <= INT_MAX)
         return espi_real.Recv(buf, (int)count, type, peer, tag, comm, status);
     return espi_real.Recv_c(buf, count, type, peer, tag, comm, status);
+}
+
+/* ---- messages that nobody waits for ---- */
+
+struct away {
+    struct away *next;
+    MPI_Request request;
+    int64_t bytes;
+    char data[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards both; no MPI call under it */
+static struct away *all_away;
+static int64_t bytes_away;
+
+enum { AWAY_MOST = 64 << 20 }; /* bytes */
+
+static void keep_away(struct away *away)
+{
+    pthread_mutex_lock(&lock);
+    away->next = all_away;
+    all_away = away;
+    bytes_away += away->bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct away *take_all_away(int64_t *bytes)
+{
+    pthread_mutex_lock(&lock);
+    struct away *list = all_away;
+    *bytes = bytes_away;
+    all_away = NULL;
+    bytes_away = 0;
+    pthread_mutex_unlock(&lock);
+    return list;
+}
+
+void espi_tree_sweep(bool end)
+{
+    int64_t bytes;
+    for (struct away *away = take_all_away(&bytes), *next; away; away = next) {
+        int done = 0;
+        next = away->next;
+        if (espi_real.Test(&away->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done)
+            free(away);
+        else if (end)
+            espi_real.Request_free(&away->request); /* MPI reads the copy until it arrives */
+        else
+            keep_away(away);
+    }
+}
+
+static bool has_room_away(int64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    bool room = bytes <= AWAY_MOST - bytes_away;
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+int espi_tree_send_away(const void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t bytes, int peer,
+                        int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    espi_tree_sweep(false);
+    struct away *away = has_room_away(bytes) ? malloc(sizeof *away + (size_t)bytes) : NULL;
+    if (!away) {
+        int rc = espi_tree_isend(buf, count, type, peer, tag, comm, &request);
+        return rc ? rc : espi_real.Wait(&request, MPI_STATUS_IGNORE);
+    }
+    int rc = espi_tree_pack(buf, count, type, dense, away->data, bytes, comm);
+    if (!rc)
+        rc = espi_tree_isend(away->data, bytes, MPI_PACKED, peer, tag, comm, &away->request);
+    away->bytes = bytes;
+    if (rc)
+        free(away);
+    else
+        keep_away(away);
+    return rc;
 }
 
 int espi_tree_signal(int peer, int tag, MPI_Comm comm)

@@ -12,8 +12,13 @@ static const char *reason(const struct espi_lease *lease, const struct espi_sett
 {
     int trees = 0, tried = 0;
     double library = lease->measured[0], mine = lease->measured[1 + lease->method];
+    if (lease->state == ESPI_LEASE_ENDED)
+        return lease->planned && lease->irregular_seen ? "the ranks did not make the same calls"
+                                                       : "no communicator of its own could be made";
     if (!lease->planned)
-        return "memory was short";
+        return "no call made all ranks wait for each other, so nothing could be agreed";
+    if (lease->state == ESPI_LEASE_WAITS)
+        return "no tree is clearly faster in the model";
     if (settings->tree != 0)
         return "named by ESPALIER_TREE";
     for (int i = 0; i < lease->methods; i++)
@@ -49,7 +54,7 @@ void espi_lease_report(struct espi_lease_report *report, const struct espi_lease
 {
     struct espi_collective_facts facts = {.call = (enum espi_stats_call)lease->family, .ranks = places->size,
                                           .nodes = places->nodes, .root = lease->root, .method = 1 + lease->method};
-    int64_t before = lease->calls - 1 - report->counted; /* this call belongs to the lease that begins */
+    int64_t before = lease->calls - report->counted;
     for (int i = 0; i < places->size; i++)
         if (__builtin_add_overflow(facts.bytes, sizes[i], &facts.bytes))
             facts.bytes = INT64_MAX;
@@ -60,14 +65,18 @@ void espi_lease_report(struct espi_lease_report *report, const struct espi_lease
     snprintf(facts.why, sizeof facts.why, "%s", reason(lease, settings));
     struct espi_stats_collective *record = espi_stats_collective(&facts);
     count_calls(report, report->record ? report->record : record, lease, before);
-    espi_stats_collective_count(record, 0, 0, 1);
+    espi_stats_collective_count(record, 0, 0, lease->state == ESPI_LEASE_HOLDS);
     report->record = record;
     report->counted += before;
     report->method = facts.method;
 }
 
-void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease)
+void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease,
+                           const struct espi_places *places, const struct espi_settings *settings,
+                           const int64_t *sizes)
 {
+    if (!report->record && lease->calls > 0 && sizes)
+        espi_lease_report(report, lease, places, settings, sizes);
     if (report->record)
         count_calls(report, report->record, lease, lease->calls - report->counted);
     report->counted = lease->calls;

@@ -14,10 +14,12 @@ struct espi_lease_report {
     int method;      /* of those that are not */
 };
 
-/* After espi_lease_begin where a lease began: counts the calls before this one and notes what was decided. */
+/* When a lease has begun, or could not: counts the calls so far and notes what was decided. */
 void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease,
                        const struct espi_places *places, const struct espi_settings *settings, const int64_t *sizes);
-/* Counts what is not counted yet, at the end. */
-void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease);
+/* Counts what is not counted yet, at the end; also of calls for which there never was a lease. */
+void espi_lease_report_end(struct espi_lease_report *report, const struct espi_lease *lease,
+                           const struct espi_places *places, const struct espi_settings *settings,
+                           const int64_t *sizes);
 
 #endif

@@ -60,12 +60,20 @@ static bool as_planned(const struct espi_treeplan *plan, const struct espi_subtr
 
 /* ---- the root ---- */
 
+/* A rank without children that is to have no data expects no message, as natively: its call may even be refused. */
+static bool is_sent_to(const struct espi_subtree *sub, const int64_t *sizes)
+{
+    return sub->n > 1 || sizes[0] > 0;
+}
+
 static int send_subtree(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
                         const struct espi_subtree *sub, const int64_t *sizes, struct sending *s)
 {
     const int *ranks = plan->ranks + sub->first;
     int64_t bytes = 0, at = 0;
     int rc = MPI_SUCCESS, from = 0;
+    if (!is_sent_to(sub, sizes))
+        return MPI_SUCCESS;
     if (sub->n == 1)
         return send(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
                     sub->rank, ESPI_TAG_DATA, comm);
@@ -100,6 +108,47 @@ static bool is_other(const struct espi_treeplan *plan, const struct espi_blocks 
     return !(*at < plan->members && plan->ranks[*at] == rank) && espi_blocks_bytes(blocks, rank) > 0;
 }
 
+static int copy_own(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                    const struct espi_blocks *blocks)
+{
+    return espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
+                          own->buf, own->count, own->type,
+                          own->dense && blocks->dense && espi_blocks_bytes(blocks, plan->rank) <= own->bytes,
+                          espi_blocks_bytes(blocks, plan->rank), plan->rank, comm);
+}
+
+/* Nobody who is to have no data waits for the root. */
+static int release_children(struct espi_treeplan *plan, MPI_Comm comm)
+{
+    int rc = MPI_SUCCESS;
+    if (plan->released)
+        return MPI_SUCCESS;
+    plan->released = true;
+    for (int k = 0; k < plan->children; k++) {
+        int bad = espi_tree_signal(plan->child[k].rank, ESPI_TAG_RELEASE, comm);
+        rc = rc ? rc : bad;
+    }
+    return rc;
+}
+
+/* After a refused call: without the tree. */
+static int scatter_directly(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                            const struct espi_blocks *blocks)
+{
+    struct sending s;
+    int rc = MPI_SUCCESS, last;
+    if (!sending_make(&s, plan->p))
+        rc = MPI_ERR_NO_MEM;
+    for (int r = 0; r < plan->p && !rc; r++)
+        if (r != plan->rank && espi_blocks_bytes(blocks, r) > 0)
+            rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DIRECT,
+                      comm);
+    if (!rc && !own->in_place)
+        rc = copy_own(plan, comm, own, blocks);
+    last = sending_finish(&s, MPI_SUCCESS);
+    return rc ? rc : last;
+}
+
 static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                         const struct espi_blocks *blocks)
 {
@@ -118,12 +167,10 @@ static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const s
             rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DATA,
                       comm);
     if (!rc && !own->in_place)
-        rc = espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
-                            own->buf, own->count, own->type,
-                            own->dense && blocks->dense && espi_blocks_bytes(blocks, plan->rank) <= own->bytes,
-                            espi_blocks_bytes(blocks, plan->rank), plan->rank, comm);
+        rc = copy_own(plan, comm, own, blocks);
     for (; k >= 0; k--) /* whoever got nothing would wait for ever */
-        espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
+        if (plan->child[k].n > 1 || espi_blocks_bytes(blocks, plan->child[k].rank) > 0)
+            espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
     for (; r < plan->p; r++)
         if (is_other(plan, blocks, r, &at))
             espi_tree_signal(r, ESPI_TAG_FAILED, comm);
@@ -134,8 +181,10 @@ static int scatter_root(const struct espi_treeplan *plan, MPI_Comm comm, const s
 
 /* ---- ranks with children ---- */
 
-/* The data of the subtree in *memory, and the sizes of its blocks. Takes what the parent sends in any case. */
-static int receive_subtree(const struct espi_treeplan *plan, MPI_Comm comm, int64_t *sizes, char **memory)
+/* The data of the subtree in *memory, and the sizes of its blocks. Takes what the parent sends in any case; with
+   `released`, an error, there is none. */
+static int receive_subtree(const struct espi_treeplan *plan, MPI_Comm comm, int64_t *sizes, char **memory,
+                           bool *released)
 {
     int64_t table = (int64_t)plan->n * (int64_t)sizeof *sizes, total = 0;
     int64_t room = plan->bytes > table ? plan->bytes : table;
@@ -150,7 +199,9 @@ static int receive_subtree(const struct espi_treeplan *plan, MPI_Comm comm, int6
     int rc = espi_tree_recv(*memory, room, MPI_PACKED, plan->parent, MPI_ANY_TAG, comm, &status);
     if (rc || status.MPI_TAG == ESPI_TAG_DATA)
         return rc;
-    if (status.MPI_TAG == ESPI_TAG_FAILED)
+    if (status.MPI_TAG == ESPI_TAG_RELEASE)
+        *released = true;
+    if (status.MPI_TAG == ESPI_TAG_FAILED || *released)
         return MPI_ERR_OTHER;
     memcpy(sizes, *memory, (size_t)table);
     for (int i = 0; i < plan->n; i++)
@@ -167,18 +218,61 @@ static int receive_subtree(const struct espi_treeplan *plan, MPI_Comm comm, int6
     return rc || status.MPI_TAG == ESPI_TAG_DATA ? rc : MPI_ERR_OTHER;
 }
 
-static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+/* The own part of a refused call, for a call to come. */
+static int keep_part(struct espi_treeplan *plan, const char *from, int64_t bytes)
+{
+    struct espi_kept_part **end = &plan->kept, *part;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    part = malloc(sizeof *part + (size_t)bytes);
+    if (!part)
+        return MPI_ERR_NO_MEM;
+    memcpy(part->data, from, (size_t)bytes);
+    part->bytes = bytes;
+    part->next = NULL;
+    while (*end)
+        end = &(*end)->next;
+    *end = part;
+    return MPI_SUCCESS;
+}
+
+static int take_kept_part(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+{
+    struct espi_kept_part *part = plan->kept;
+    plan->kept = part->next;
+    int rc = espi_tree_fill(part->data, part->bytes, own->buf, own->count, own->type, own->dense, own->bytes,
+                            plan->rank, comm);
+    free(part);
+    return rc;
+}
+
+static int receive_directly(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+{
+    if (own->refused || own->bytes == 0)
+        return MPI_SUCCESS;
+    return espi_tree_recv(own->buf, own->count, own->type, plan->root, ESPI_TAG_DIRECT, comm, MPI_STATUS_IGNORE);
+}
+
+static int scatter_inner(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
 {
     struct sending s;
     int rc = MPI_SUCCESS, last, k = plan->children - 1;
     int64_t *sizes = malloc(2 * (size_t)plan->n * sizeof *sizes), *offsets = sizes ? sizes + plan->n : NULL, at = 0;
     char *memory = NULL;
+    bool released = false;
     if (!sending_make(&s, 2 * plan->children) || !sizes) {
         rc = MPI_ERR_NO_MEM;
         if (espi_tree_drop(plan->parent, comm) == ESPI_TAG_ANNOUNCE)
             espi_tree_drop(plan->parent, comm);
     } else {
-        rc = receive_subtree(plan, comm, sizes, &memory);
+        rc = receive_subtree(plan, comm, sizes, &memory, &released);
+    }
+    if (released) {
+        sending_finish(&s, MPI_SUCCESS);
+        espi_scratch_put(memory);
+        free(sizes);
+        release_children(plan, comm);
+        return receive_directly(plan, comm, own);
     }
     for (int i = 0; i < plan->n && !rc; at += sizes[i++])
         offsets[i] = at;
@@ -187,6 +281,8 @@ static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const 
         int64_t *below = sizes + (sub->first - plan->first), bytes = 0;
         for (int i = 0; i < sub->n; i++)
             bytes += below[i];
+        if (!is_sent_to(sub, below))
+            continue;
         if (sub->n > 1 && !as_planned(plan, sub, below))
             rc = send(&s, below, (int64_t)sub->n * (int64_t)sizeof *below, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE,
                       comm);
@@ -198,8 +294,9 @@ static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const 
     }
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)
-            rc = espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type, own->dense,
-                                own->bytes, plan->rank, comm);
+            rc = own->refused || own->bytes == 0 ? keep_part(plan, memory + offsets[i], sizes[i])
+                              : espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type,
+                                               own->dense, own->bytes, plan->rank, comm);
     for (; k >= 0; k--)
         espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
     last = sending_finish(&s, MPI_SUCCESS);
@@ -208,17 +305,27 @@ static int scatter_inner(const struct espi_treeplan *plan, MPI_Comm comm, const 
     return rc ? rc : last;
 }
 
-int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks)
 {
     MPI_Status status;
     if (plan->rank == plan->root)
-        return scatter_root(plan, comm, own, blocks);
+        return own->refused     ? release_children(plan, comm)
+               : plan->released ? scatter_directly(plan, comm, own, blocks)
+                                : scatter_root(plan, comm, own, blocks);
+    if (plan->kept && (own->refused || own->bytes > 0))
+        return own->refused ? MPI_SUCCESS : take_kept_part(plan, comm, own);
+    if (plan->released)
+        return receive_directly(plan, comm, own);
     if (plan->children > 0)
         return scatter_inner(plan, comm, own);
-    if (!plan->member && own->bytes == 0)
+    if (own->refused || own->bytes == 0)
         return MPI_SUCCESS;
     int rc = espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, MPI_ANY_TAG,
                             comm, &status);
-    return rc || status.MPI_TAG == ESPI_TAG_DATA ? rc : MPI_ERR_OTHER;
+    if (!rc && status.MPI_TAG == ESPI_TAG_RELEASE) {
+        plan->released = true;
+        return receive_directly(plan, comm, own);
+    }
+    return rc || status.MPI_TAG == ESPI_TAG_DATA || status.MPI_TAG == ESPI_TAG_DIRECT ? rc : MPI_ERR_OTHER;
 }

@@ -90,6 +90,10 @@ out:
 
 void espi_treeplan_release(struct espi_treeplan *plan)
 {
+    for (struct espi_kept_part *part = plan->kept, *next; part; part = next) {
+        next = part->next;
+        free(part);
+    }
     free(plan->ranks);
     free(plan->size);
     free(plan->child);
@@ -111,13 +115,16 @@ int64_t espi_blocks_count(const struct espi_blocks *blocks, int rank)
     return blocks->large ? (int64_t)((const MPI_Count *)blocks->counts)[rank] : ((const int *)blocks->counts)[rank];
 }
 
+int64_t espi_blocks_displ(const struct espi_blocks *blocks, int rank)
+{
+    if (!blocks->displs)
+        return blocks->each * rank;
+    return blocks->large ? (int64_t)((const MPI_Aint *)blocks->displs)[rank] : ((const int *)blocks->displs)[rank];
+}
+
 char *espi_blocks_at(const struct espi_blocks *blocks, int rank)
 {
-    int64_t displ = blocks->each * rank;
-    if (blocks->displs)
-        displ = blocks->large ? (int64_t)((const MPI_Aint *)blocks->displs)[rank]
-                              : ((const int *)blocks->displs)[rank];
-    return blocks->buf + displ * blocks->extent;
+    return blocks->buf + espi_blocks_displ(blocks, rank) * blocks->extent;
 }
 
 bool espi_blocks_joined(const struct espi_blocks *blocks, const int *ranks, int n)

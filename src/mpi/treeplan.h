@@ -14,8 +14,18 @@
  * - Scatter: where the sizes in a subtree of several ranks are not the planned ones, the sizes go ahead of the data
  *   (ESPI_TAG_ANNOUNCE). Blocks too long are seen where they end, by a blocking receive or a comparison.
  * - Ranks that are not in the tree (they had no data when it was planned) exchange their data with the root directly.
- * - A rank that cannot do its part (memory) takes what is sent to it and sends empty messages on (ESPI_TAG_FAILED):
- *   those who miss data because of it get MPI_ERR_OTHER, and nothing of the call meets the next one.
+ * - A rank without children waits for nobody but the root: what it sends to another parent is copied first where that
+ *   parent might have to be waited for.
+ * - A rank whose arguments MPI refuses has sent and received nothing natively, and its next call pairs with what the
+ *   others are at then. Here it passes on what is its children's, and stays owing its own part. Gather: it says so
+ *   (ESPI_TAG_MISSING, or a size of -1); the root, who alone knows whether it was to have data, tells it
+ *   (ESPI_TAG_EXPECTED, ESPI_TAG_UNEXPECTED); where it was, its next call sends them straight to the root
+ *   (ESPI_TAG_DIRECT), who waits for them. Scatter: its part is kept for its next call; a rank without children does
+ *   nothing at all.
+ * - A refused root. Gather: it does nothing; pieces without any data that it finds later where it expects some are of
+ *   the refused call, in which natively there was no message. Scatter: nobody waits for it natively but those who are
+ *   to have data. It says down the tree that it is used no more (ESPI_TAG_RELEASE), and from then on sends to each
+ *   rank that is to have data directly (ESPI_TAG_DIRECT).
  * Messages of one call never mix with those of the next: they travel on a private communicator, and between two ranks
  * in order.
  */
@@ -29,7 +39,17 @@
 #include "base/status.h"
 #include "commtree/commtree.h"
 
-enum { ESPI_TAG_DATA = 1, ESPI_TAG_ANNOUNCE = 2, ESPI_TAG_SIZED = 3, ESPI_TAG_FAILED = 4 };
+enum espi_tag {
+    ESPI_TAG_DATA = 1,
+    ESPI_TAG_ANNOUNCE,
+    ESPI_TAG_SIZED,
+    ESPI_TAG_FAILED,
+    ESPI_TAG_MISSING,
+    ESPI_TAG_EXPECTED,
+    ESPI_TAG_UNEXPECTED,
+    ESPI_TAG_DIRECT,
+    ESPI_TAG_RELEASE
+};
 
 /* ---- treeplan.c: pure bookkeeping ---- */
 
@@ -37,6 +57,16 @@ struct espi_subtree {
     int rank;        /* that leads it: the peer of the messages */
     int first, n;    /* its ranks are ranks[first] .. ranks[first + n - 1] of the plan */
     int64_t bytes;   /* planned */
+};
+
+/* What a rank owes after a refused call of a gather: perhaps its data, if the root says so; its data. */
+enum espi_debt { ESPI_DEBT_NONE, ESPI_DEBT_ASKED, ESPI_DEBT_DATA };
+
+/* The part of an inner rank that came in a refused call of a scatter. */
+struct espi_kept_part {
+    struct espi_kept_part *next;
+    int64_t bytes;
+    char data[];
 };
 
 /* What one rank keeps of a tree. */
@@ -52,6 +82,9 @@ struct espi_treeplan {
     int members;      /* length of both */
     int children;
     struct espi_subtree *child; /* in the order of a gather */
+    enum espi_debt debt;
+    struct espi_kept_part *kept; /* the oldest first */
+    bool released;               /* a scatter goes from the root to each rank */
 };
 
 /* From a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for. ESPI_ERR_ARGUMENT where a
@@ -75,6 +108,7 @@ struct espi_blocks {
     int64_t each;
 };
 int64_t espi_blocks_count(const struct espi_blocks *blocks, int rank);
+int64_t espi_blocks_displ(const struct espi_blocks *blocks, int rank);
 static inline int64_t espi_blocks_bytes(const struct espi_blocks *blocks, int rank)
 {
     return espi_blocks_count(blocks, rank) * blocks->size;
@@ -87,13 +121,14 @@ struct espi_block {
     int64_t count, bytes;
     MPI_Datatype type;
     bool dense, in_place; /* in place: at the root, nothing is to be copied */
+    bool refused;         /* there is none, nor at the root any blocks: MPI refuses the arguments */
 };
 
 /* Carry out one call; collective over `comm`, all with the same tree. `blocks` matters at the root only. Return an
    MPI error code; ranks without an error have done their part. */
-int espi_tree_gather(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+int espi_tree_gather(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                      const struct espi_blocks *blocks);
-int espi_tree_scatter(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks);
 
 /* ---- tree_io.c: messages and memory of a call ---- */
@@ -104,6 +139,12 @@ int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int t
                     MPI_Request *request);
 /* For what may be truncated: an error is reported to `comm`, that of an espi_tree_irecv to MPI_COMM_WORLD. */
 int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status);
+/* The same and its completion, without waiting for the receiver: of a copy, which is given back later. Waits where
+   too much is under way already. */
+int espi_tree_send_away(const void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t bytes, int peer,
+                        int tag, MPI_Comm comm);
+/* Gives back what has arrived; `end`: and forgets the rest, as MPI ends. */
+void espi_tree_sweep(bool end);
 /* An empty message of that tag, and its completion. */
 int espi_tree_signal(int peer, int tag, MPI_Comm comm);
 /* Takes the next message of a peer, of any tag and length, and forgets it; returns its tag, -1 if there was an

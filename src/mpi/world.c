@@ -51,6 +51,28 @@ ESPI_EVERY_RUN void espi_world_announce(void)
         espi_rollcall_announce(hash, shared, length);
 }
 
+static bool (*is_last)(enum espi_fn fn);
+
+void espi_world_start(bool (*stub_is_last)(enum espi_fn fn))
+{
+    is_last = stub_is_last;
+}
+
+/* A tool behind us sees gathers along trees nowhere; and what it makes of a call, on some ranks only perhaps, would
+   come to us again. */
+static bool are_calls_ours(void)
+{
+    static const enum espi_fn all[] = {
+        ESPI_FN_Gather,    ESPI_FN_Gather_c,   ESPI_FN_Gatherv,    ESPI_FN_Gatherv_c, ESPI_FN_Scatter,
+        ESPI_FN_Scatter_c, ESPI_FN_Scatterv,   ESPI_FN_Scatterv_c, ESPI_FN_Barrier,   ESPI_FN_Allreduce,
+        ESPI_FN_Allreduce_c,
+    };
+    bool ours = is_last != NULL;
+    for (size_t i = 0; i < sizeof all / sizeof *all && ours; i++)
+        ours = is_last(all[i]);
+    return ours;
+}
+
 enum { FEW_ON_NODE = 64 };
 static bool few_on_node; /* so many, all on one node: gathers and scatters are left to the library */
 
@@ -150,6 +172,13 @@ static ESPI_EVERY_RUN void begin_together(const struct espi_settings *settings)
         return;
     }
     if (trees) {
+        int ours = are_calls_ours(), everywhere = 0;
+        if (espi_real.Allreduce(&ours, &everywhere, 1, MPI_INT, MPI_MIN, espi_world.comm) != MPI_SUCCESS ||
+            !everywhere) {
+            espi_log(ESPI_LOG_INFO,
+                     "gathers and scatters are left to the library: another tool stands behind Espalier");
+            return;
+        }
         espi_world.node = espi_node_of(espi_world.comm, &on_node);
         few_on_node = few && on_node == espi_world.size;
         espi_world.trees = !few_on_node;
@@ -211,9 +240,9 @@ void espi_world_saw_idup(void)
 enum { PRIVATE_MOST = 64 };
 static atomic_int private_alive;
 
-MPI_Comm espi_world_private(MPI_Comm comm)
+MPI_Comm espi_world_private(MPI_Comm comm, bool able)
 {
-    int mine = !atomic_load(&idup_seen) && atomic_load(&private_alive) < PRIVATE_MOST, free_to = 0;
+    int mine = able && !atomic_load(&idup_seen) && atomic_load(&private_alive) < PRIVATE_MOST, free_to = 0;
     MPI_Comm own = MPI_COMM_NULL;
     if (!espi_world_covers(comm))
         return MPI_COMM_NULL;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/settings.h"
+#include "bridge.h"
 
 enum espi_whole { ESPI_WHOLE_UNKNOWN, ESPI_WHOLE_NO, ESPI_WHOLE_YES };
 
@@ -20,6 +21,8 @@ struct espi_world {
 };
 extern struct espi_world espi_world;
 
+/* `is_last`: of struct espi_stub. */
+void espi_world_start(bool (*is_last)(enum espi_fn fn));
 /* Before the real MPI_Init: tells the others that this rank has the core. */
 void espi_world_announce(void);
 /* After the real MPI_Init, on every rank that has the core. Puts rank 0's settings into `settings`, if it has the
@@ -33,10 +36,11 @@ bool espi_world_whole(void);
    of them. Only then may anything collective be done that the program did not ask for. */
 bool espi_world_covers(MPI_Comm comm);
 /* A private communicator of the members of `comm`, errors returned; MPI_COMM_NULL, on all of them alike, when not all
-   have the core, one has 64 of them already or has seen MPI_Comm_idup, or MPI has none left. Collective over `comm`.
+   have the core, one is not `able`, has 64 of them already or has seen MPI_Comm_idup, or MPI has none left.
+   Collective over `comm`.
    (While an idup is pending, MPICH 4.0.2 can hang in the making of another communicator, see
    tests/mpi/idup_pending.c, so none is made behind the program's back.) */
-MPI_Comm espi_world_private(MPI_Comm comm);
+MPI_Comm espi_world_private(MPI_Comm comm, bool able);
 /* Frees one; collective over it. False: there was none, or MPI refused. */
 bool espi_world_private_free(MPI_Comm *own);
 /* The program has called MPI_Comm_idup or a kin of it. */

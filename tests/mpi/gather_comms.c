@@ -46,6 +46,7 @@ static void both(MPI_Comm comm, int root, int salt, const char *what)
     for (int i = 0; i < counts[me]; i++)
         good = good && mine[i] == 1000 * salt + 10 * me + i;
     check(what, good);
+    MPI_Barrier(comm);
 }
 
 static void made_and_freed(int rounds)

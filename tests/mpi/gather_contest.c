@@ -62,6 +62,7 @@ static void one(MPI_Comm comm, int call, int scatter)
         for (int i = 0; i < size && rank == root; i++)
             check(all + displs[i], call, i, counts[i]);
     }
+    MPI_Barrier(comm);
 }
 
 int main(int argc, char **argv)

@@ -27,6 +27,7 @@ static void gather(MPI_Comm comm, int number)
             good = good && all[r] == 1000 * number + 10 * k + r;
         passed += good;
         failed += !good;
+        MPI_Barrier(comm);
     }
 }
 

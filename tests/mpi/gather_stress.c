@@ -201,6 +201,11 @@ int main(int argc, char **argv)
         int derived = below(3), mixed = below(2);
         one_call(&groups[c], call, derived ? &pairs : &ints, derived && !mixed ? &pairs : &ints, kind_now % 2 == 0,
                  kind_now < 2 || below(3), large, in_place, order);
+        int sync = below(6), one = 1, sum;
+        if (sync < 2)
+            MPI_Barrier(groups[c].comm);
+        else if (sync == 2)
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, groups[c].comm);
     }
     for (int c = 0; c < COMMS; c++) {
         MPI_Comm_free(&groups[c].comm);

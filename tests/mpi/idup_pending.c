@@ -29,8 +29,10 @@ int main(int argc, char **argv)
         counts[i] = 1, counts[size + i] = i;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &half);
-    for (int call = 0; call < 3; call++)
+    for (int call = 0; call < 3; call++) {
         MPI_Gatherv(&rank, 1, MPI_INT, all, counts, counts + size, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     if (rank > 1) /* rank 1 joins later */
         MPI_Comm_idup(half, &copy, &request);
     for (int call = 0; call < 20; call++) {
@@ -38,6 +40,7 @@ int main(int argc, char **argv)
         MPI_Gatherv(&mine, 1, MPI_INT, all, counts, counts + size, MPI_INT, 0, call % 2 ? other : MPI_COMM_WORLD);
         for (int i = 0; rank == 0 && i < size; i++)
             wrong += all[i] != 100 * call + i;
+        MPI_Barrier(call % 2 ? other : MPI_COMM_WORLD);
     }
     if (rank == 1)
         MPI_Comm_idup(half, &copy, &request);

@@ -69,19 +69,27 @@ START_TEST(made_anew)
     espi_real.Reduce = reduce;
     espi_real.Allreduce = allreduce;
     for (int run = 0; run < 200; run++) {
-        struct espi_lease lease = {.family = ESPI_LEASE_GATHERV};
+        struct espi_lease lease = {.family = ESPI_LEASE_GATHERV, .quiet = true};
         struct espi_lease_comm comm = {.own = MPI_COMM_SELF, .size = RANKS, .tree = tree};
         int64_t sizes[RANKS];
         bool moved = false; /* while the library had a lease, after a tree was made */
         for (int i = 0; i < RANKS; i++)
             sizes[i] = 1000;
+        lease.method = lease.now = ESPI_METHOD_LIBRARY;
         for (int call = 0; call < 3000; call++) {
+            bool began = false;
             if (change(sizes, call))
                 moved = moved || (lease.method == ESPI_METHOD_LIBRARY && lease.plan.ranks != NULL);
-            int method = espi_lease_begin(&lease, &comm, &model, &settings, sizes);
+            if (lease.state == ESPI_LEASE_HOLDS)
+                espi_lease_turn(&lease, call);
+            if (lease.state == ESPI_LEASE_HOLDS ? espi_lease_end(&lease) <= call
+                                                : espi_lease_asks(&lease, &comm, &model, &settings, sizes)) {
+                espi_lease_renew(&lease, &comm, &model, &settings, sizes, call, 1);
+                began = true;
+            }
             if (lease.method == ESPI_METHOD_LIBRARY) {
                 by_library++;
-            } else if (lease.remaining == lease.length - 1) {
+            } else if (began) {
                 leases++;
                 changed += moved;
                 moved = false;
@@ -89,7 +97,9 @@ START_TEST(made_anew)
                               call);
             }
             double noise = 1 + 0.02 * (double)random_below(100) / 100;
-            espi_lease_end(&lease, (method == ESPI_METHOD_LIBRARY ? 1e-3 : 8e-4) * noise);
+            lease.calls++;
+            espi_lease_compare(&lease, RANKS, sizes);
+            espi_lease_took(&lease, (lease.now == ESPI_METHOD_LIBRARY ? 1e-3 : 8e-4) * noise);
         }
         espi_lease_release(&lease);
     }

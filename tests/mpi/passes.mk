@@ -2,7 +2,7 @@
 if HAVE_MPIEXEC
 ESPI_PASSES_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -I$(srcdir)/tests/mpi
 check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/reduce_requests \
-	%D%/gather_stress %D%/gather_refused
+	%D%/gather_stress
 %C%_reduce_derived_SOURCES = %D%/reduce_derived.c %D%/reduce_elements.h
 %C%_reduce_derived_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_reduce_derived_LDADD = $(MPI_LIBS)
@@ -18,9 +18,6 @@ check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/red
 %C%_gather_stress_SOURCES = %D%/gather_stress.c
 %C%_gather_stress_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_gather_stress_LDADD = $(MPI_LIBS)
-%C%_gather_refused_SOURCES = %D%/gather_refused.c
-%C%_gather_refused_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
-%C%_gather_refused_LDADD = $(MPI_LIBS)
 check_PROGRAMS += %D%/gather_truncate
 %C%_gather_truncate_SOURCES = %D%/gather_truncate.c
 %C%_gather_truncate_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
