@@ -17,11 +17,12 @@
  * - A rank without children waits for nobody but the root: what it sends to another parent is copied first where that
  *   parent might have to be waited for.
  * - A rank whose arguments MPI refuses has sent and received nothing natively, and its next call pairs with what the
- *   others are at then. Here it passes on what is its children's, and stays owing its own part. Gather: it says so
- *   (ESPI_TAG_MISSING, or a size of -1); the root, who alone knows whether it was to have data, tells it
- *   (ESPI_TAG_EXPECTED, ESPI_TAG_UNEXPECTED); where it was, its next call sends them straight to the root
- *   (ESPI_TAG_DIRECT), who waits for them. Scatter: its part is kept for its next call; a rank without children does
- *   nothing at all.
+ *   others are at then. Gather: a rank without children says that it is gone (ESPI_TAG_GONE, or that size); its data,
+ *   of this call if there are any yet and of all others, go straight to the root (ESPI_TAG_DIRECT), who waits for
+ *   them where it expects some: just as natively. A rank with children passes on what is theirs, and says that its
+ *   own part is missing (ESPI_SIZE_MISSING); the root, who alone knows whether there was to be any, tells it
+ *   (ESPI_TAG_EXPECTED, ESPI_TAG_UNEXPECTED); where there was, its next call sends it straight to the root. Scatter:
+ *   its part is kept for its next call; a rank without children does nothing at all.
  * - A refused root. Gather: it does nothing; pieces without any data that it finds later where it expects some are of
  *   the refused call, in which natively there was no message. Scatter: nobody waits for it natively but those who are
  *   to have data. It says down the tree that it is used no more (ESPI_TAG_RELEASE), and from then on sends to each
@@ -44,12 +45,15 @@ enum espi_tag {
     ESPI_TAG_ANNOUNCE,
     ESPI_TAG_SIZED,
     ESPI_TAG_FAILED,
-    ESPI_TAG_MISSING,
     ESPI_TAG_EXPECTED,
     ESPI_TAG_UNEXPECTED,
+    ESPI_TAG_GONE,
     ESPI_TAG_DIRECT,
     ESPI_TAG_RELEASE
 };
+
+/* In the place of the size of a block. */
+enum { ESPI_SIZE_MISSING = -1, ESPI_SIZE_GONE = -2 };
 
 /* ---- treeplan.c: pure bookkeeping ---- */
 
@@ -57,9 +61,11 @@ struct espi_subtree {
     int rank;        /* that leads it: the peer of the messages */
     int first, n;    /* its ranks are ranks[first] .. ranks[first + n - 1] of the plan */
     int64_t bytes;   /* planned */
+    bool gone;       /* its one rank */
 };
 
-/* What a rank owes after a refused call of a gather: perhaps its data, if the root says so; its data. */
+/* What a rank with children owes after a refused call of a gather: perhaps its data, if the root says so; its
+   data. */
 enum espi_debt { ESPI_DEBT_NONE, ESPI_DEBT_ASKED, ESPI_DEBT_DATA };
 
 /* The part of an inner rank that came in a refused call of a scatter. */
@@ -84,6 +90,7 @@ struct espi_treeplan {
     struct espi_subtree *child; /* in the order of a gather */
     enum espi_debt debt;
     struct espi_kept_part *kept; /* the oldest first */
+    bool gone;                   /* this rank, as said above */
     bool released;               /* a scatter goes from the root to each rank */
 };
 
@@ -130,6 +137,14 @@ int espi_tree_gather(struct espi_treeplan *plan, MPI_Comm comm, const struct esp
                      const struct espi_blocks *blocks);
 int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks);
+
+/* ---- parts of a gather ---- */
+
+/* The message that a child of n ranks has announced, in new memory. It is taken in any case. */
+int espi_tree_receive_late(const struct espi_subtree *sub, MPI_Comm comm, void **memory, int64_t *bytes);
+/* The root's (tree_gather_root.c). */
+int espi_tree_gather_root(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
+                          const struct espi_blocks *blocks);
 
 /* ---- tree_io.c: messages and memory of a call ---- */
 

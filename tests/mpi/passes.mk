@@ -32,7 +32,7 @@ check_PROGRAMS += %D%/gather_many
 %C%_gather_many_LDADD = $(MPI_LIBS)
 check_PROGRAMS += %D%/gather_parts
 %C%_gather_parts_SOURCES = %D%/gather_parts.c %D%/types_setup.h src/mpi/real.c src/mpi/treeplan.c src/mpi/tree_io.c \
-	src/mpi/tree_gather.c src/mpi/tree_scatter.c
+	src/mpi/tree_gather.c src/mpi/tree_gather_root.c src/mpi/tree_scatter.c
 %C%_gather_parts_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS) -I$(srcdir)/wrappers
 %C%_gather_parts_LDADD = libespi-pure.la $(MPI_LIBS)
 check_PROGRAMS += %D%/gather_contest
