@@ -16,10 +16,10 @@ TESTS += %D%/check_settings %D%/check_log %D%/check_stats
 %C%_check_stats_LDADD = libespi-pure.la $(CHECK_LIBS) $(JANSSON_LIBS)
 endif
 
-# The command: golden cases, then random bytes.
-dist_check_SCRIPTS += %D%/run-golden %D%/run-fuzz %D%/run-calibrate %D%/check-docs
-TESTS += %D%/run-golden %D%/run-fuzz %D%/run-calibrate %D%/check-docs
-EXTRA_DIST += %D%/golden %D%/data
+# The command: transcripts (and what runs them), then random bytes.
+dist_check_SCRIPTS += %D%/run-transcripts %D%/check-transcripts %D%/run-fuzz %D%/run-calibrate %D%/check-docs
+TESTS += %D%/run-transcripts %D%/check-transcripts %D%/run-fuzz %D%/run-calibrate %D%/check-docs
+EXTRA_DIST += %D%/transcripts %D%/data
 
 # Statistics of MPI programs.
 dist_check_SCRIPTS += %D%/run-stats
