@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check_stats.h"
+#include "test_stats.h"
 
 struct espi_collective_facts facts_of(int root, int64_t bytes, int method, const char *why)
 {

@@ -1,11 +1,11 @@
-/* Statistics: counting from threads, merging, the bytes between ranks; other parts in check_stats_*.c. */
+/* Statistics: counting from threads, merging, the bytes between ranks; other parts in test_stats_*.c. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "check_stats.h"
+#include "test_stats.h"
 
 unsigned long long stats_seed;
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check_stats.h"
+#include "test_stats.h"
 #include "stats/path.h"
 
 static char folder[] = "/tmp/espalier-stats-XXXXXX";

@@ -226,7 +226,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("check_settings", 4, NULL, NULL, defaults_are_the_table, every_choice_reads_back,
+    return RUN_SUITE("test-settings", 4, NULL, NULL, defaults_are_the_table, every_choice_reads_back,
                      values_count_not_presence, options_of_run_are_told_apart,
                      wrong_values_give_the_default_and_one_warning,
                      limits_of_numbers_and_texts, unknown_names_are_named_once, values_of_rank_0_hold);

@@ -1,6 +1,6 @@
-/* What the parts of check_stats share. */
-#ifndef ESPI_TESTS_CHECK_STATS_H
-#define ESPI_TESTS_CHECK_STATS_H
+/* What the parts of test_stats share. */
+#ifndef ESPI_TESTS_STATS_H
+#define ESPI_TESTS_STATS_H
 
 #include <check.h>
 #include <jansson.h>

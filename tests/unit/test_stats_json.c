@@ -1,5 +1,5 @@
 /* Statistics: the JSON writer, read back by jansson. */
-#include "check_stats.h"
+#include "test_stats.h"
 
 START_TEST(json_escapes_everything)
 {

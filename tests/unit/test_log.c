@@ -140,6 +140,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("check_log", 4, NULL, NULL, one_line_each, long_lines_are_cut, broken_pipe_is_survived,
+    return RUN_SUITE("test-log", 4, NULL, NULL, one_line_each, long_lines_are_cut, broken_pipe_is_survived,
                      closed_stderr_is_survived, threads_do_not_mix_lines);
 }
