@@ -146,19 +146,6 @@ espi_status espi_commtree_broadcast(int p, int root, double m, const struct espi
 espi_status espi_commtree_time_equal(const struct espi_commtree *tree, double m, double combine,
                                      const struct espi_commtree_model *model, enum espi_commtree_op op, double *time);
 
-/* What the chooser found, all under the problem's model (latency included). */
-struct espi_commtree_choice {
-    enum espi_commtree_kind kind;      /* of the returned tree */
-    double time;                       /* its predicted time */
-    double bound;                      /* espi_commtree_lower_bound */
-    double predicted[ESPI_COMMTREE_KINDS]; /* per kind; negative where not tried */
-};
-/* Evaluates linear, binomial, adaptive and optimal trees (ranks without data left out) and returns the fastest;
-   ties go to linear, then to the simpler tree. OPTIMAL is optimal in the problem's own model, latency included; it is
-   tried for at most optimal_ranks ranks with data (0: 2,048). */
-espi_status espi_commtree_choose(const struct espi_commtree_problem *problem, int optimal_ranks,
-                                 struct espi_commtree *tree, struct espi_commtree_choice *choice);
-
 /* The paper's block-size distributions. */
 enum espi_commtree_dist {
     ESPI_DIST_SAME, ESPI_DIST_RANDOM, ESPI_DIST_RANDOM_DECREASING, ESPI_DIST_RANDOM_INCREASING, ESPI_DIST_BUCKET,

@@ -238,36 +238,6 @@ START_TEST(joins_in_any_order)
 }
 END_TEST
 
-/* What is chosen among trees that are equally fast, or not tried. */
-START_TEST(choices)
-{
-    int64_t two[2] = {5, 7}, many[300];
-    struct espi_commtree_problem problem = {2, two, 0, {1, 1, 0, 0, false}, 0};
-    struct espi_commtree_choice choice;
-    struct espi_commtree tree;
-    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-    ck_assert_int_eq(choice.kind, ESPI_COMMTREE_LINEAR);
-    espi_commtree_release(&tree);
-    for (int v = 0; v < 300; v++)
-        many[v] = 1 + v % 17;
-    problem = (struct espi_commtree_problem){300, many, 150, {50, 1, 0, 0, false}, 0};
-    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-    ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
-    espi_commtree_release(&tree);
-    ck_assert_int_eq(espi_commtree_choose(&problem, 300, &tree, &choice), ESPI_OK);
-    ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
-    espi_commtree_release(&tree);
-    ck_assert_int_eq(espi_commtree_choose(&problem, 299, &tree, &choice), ESPI_OK);
-    ck_assert_double_lt(choice.predicted[ESPI_COMMTREE_OPTIMAL], 0);
-    espi_commtree_release(&tree);
-    /* Where the fast method does not hold, it is tried for few ranks only. */
-    problem.model = (struct espi_commtree_model){50, 1, 40, 0, false};
-    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-    ck_assert_double_lt(choice.predicted[ESPI_COMMTREE_OPTIMAL], 0);
-    espi_commtree_release(&tree);
-}
-END_TEST
-
 int main(void)
 {
     const TTest *const tests[] = {
@@ -277,7 +247,6 @@ int main(void)
         schedules,
         pictures,
         joins_in_any_order,
-        choices,
     };
     return run_suite("test-commtree-api", 240, NULL, NULL, tests, (int)(sizeof tests / sizeof *tests));
 }
