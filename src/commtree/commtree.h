@@ -121,15 +121,12 @@ espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links,
 struct espi_commtree_levels {
     const int *node;                        /* p entries: any integers, equal for ranks of one node */
     struct espi_commtree_model within, across; /* early_copy must agree; gamma of `within` is used */
-    bool any_order; /* the tree need not keep the order of the ranks where a node is not a range of them */
 };
 /* The fastest ordered tree, exactly, where the network is not faster than a node in any constant, and
    - each node is a range of the ranks that take part, at most 2,048 of them: O(n^3), or
    - n^3/6 * (nodes) is at most 1.5e8 (n = 256 in 32 nodes, placed in any way).
    Beyond that the fastest of several: a tree for each run of neighbours of one node and one over the runs, and trees
-   that know no nodes. With `any_order` also the fastest tree that is ordered once the ranks of each node are put side
-   by side, nodes in the order of their first ranks; tree->ordered is false if that one is returned. Both operations
-   take equally long. */
+   that know no nodes. Both operations take equally long. */
 espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
                                     const struct espi_commtree_levels *levels, struct espi_commtree *tree);
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
