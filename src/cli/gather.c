@@ -11,57 +11,131 @@
 #include "cli/sizefile.h"
 #include "commtree/commtree.h"
 
-enum {
-    OPTION_SIZES, OPTION_DIST, OPTION_P, OPTION_B, OPTION_RHO, OPTION_SEED, OPTION_ALPHA, OPTION_BETA, OPTION_GAMMA,
-    OPTION_LATENCY, OPTION_MODEL, OPTION_LEVEL, OPTION_ROOT, OPTION_ALGORITHM, OPTION_OP, OPTION_FORMAT
+enum { FORMAT_TSV, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
+
+static const char *const op_names[] = {"gather", "scatter", NULL}; /* enum espi_commtree_op */
+static const char *const format_names[] = {"tsv", "json", "dot", "svg", NULL};
+
+struct request {
+    struct espi_commtree_problem problem;
+    const char *file, *model, *level;
+    bool have_constant, have_dist, picked;
+    enum espi_commtree_dist dist;
+    int64_t p, b, rho, seed, root;
+    enum espi_commtree_kind kinds[64];
+    int n_kinds;
+    int op, format;
 };
+
+static int take_constant(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    double *number = (double *)((char *)into + row->at);
+    request->have_constant = true;
+    if (!espi_number_parse(value, strlen(value), number) || *number < 0 || *number > 1e15)
+        return cli_usage("%s: expected a number from 0 to 1e15, found '%s'", row->option.name, value);
+    request->problem.model.early_copy = request->problem.model.latency > 0;
+    return CLI_OK;
+}
+
+/* The names come from the table, so that none is missing. */
+static int take_dist(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    const char *names[ESPI_DISTS + 1];
+    for (int d = 0; d <= ESPI_DISTS; d++)
+        names[d] = espi_commtree_dist_name((enum espi_commtree_dist)d);
+    request->have_dist = espi_commtree_dist_parse(value, &request->dist);
+    return request->have_dist ? CLI_OK : cli_wrong_name(row->option.name, names, value);
+}
+
+static int take_root(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    (void)row;
+    request->root = ESPI_COMMTREE_BEST;
+    if (strcmp(value, "best") == 0 || (espi_whole_parse(value, strlen(value), &request->root) &&
+                                       request->root >= 0 && request->root < INT32_MAX))
+        return CLI_OK;
+    return cli_usage("--root: expected best or a rank (a whole number from 0, below the number of ranks), found '%s'",
+                     value);
+}
+
+static int take_algorithms(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    (void)row;
+    request->n_kinds = 0;
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ",");
+        char name[24] = "";
+        if (len < sizeof name)
+            memcpy(name, at, len);
+        if (request->n_kinds + 5 > (int)(sizeof request->kinds / sizeof request->kinds[0]))
+            return cli_usage("--algorithm: expected fewer names");
+        if (strcmp(name, "all") == 0) {
+            for (int k = ESPI_COMMTREE_LINEAR; k <= ESPI_COMMTREE_OPTIMAL; k++)
+                request->kinds[request->n_kinds++] = (enum espi_commtree_kind)k;
+        } else if (!espi_commtree_kind_parse(name, &request->kinds[request->n_kinds++])) {
+            return cli_usage("--algorithm: expected linear, binary, binomial, adaptive, optimal, unordered, two-size "
+                             "or all, found '%.*s'",
+                             len > 40 ? 40 : (int)len, at);
+        }
+        at += len;
+        if (*at == '\0')
+            return CLI_OK;
+    }
+}
+
+#define MEMBER(name) .at = offsetof(struct request, name)
+#define WHOLE(member, lowest, highest)                                                                               \
+    .take = cli_take_whole, MEMBER(member), .least = (lowest), .most = (highest)
+#define CONSTANT(name) .take = take_constant, MEMBER(problem.model.name)
 
 static const struct cli_spec spec = {
     .command = "gather",
     .operands = "",
     .summary = "Builds trees for a gather or scatter of blocks of given sizes and prints their completion times in "
                "the one-ported linear model.",
-    .options =
-        (const struct cli_option[]){
-            {"--sizes", "FILE", "block sizes of the ranks, whole numbers in order; # begins a comment; - is standard "
-                                "input"},
-            {"--dist", "NAME", "sizes of a distribution instead: same, random, random-decreasing, random-increasing, "
-                               "bucket, spikes, decreasing, increasing, alternating, skewed, two-blocks"},
-            {"-p", "P", "ranks of the distribution"},
-            {"-b", "B", "its block size on average (default 1000)"},
-            {"--rho", "R", "its parameter (bucket, spikes, skewed; default 5)"},
-            {"--seed", "S", "its random numbers (default 1)"},
-            {"--alpha", "A", "time per message (default 100)"},
-            {"--beta", "B", "time per byte (default 1)"},
-            {"--gamma", "G", "time per byte of a receiving rank's own block (default 0)"},
-            {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own "
-                               "block while they wait (default 0)"},
-            {"--model", "FILE", "take these four from a model file (espalier calibrate), in seconds, instead"},
-            {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has it), or "
-                                 "node"},
-            {"--root", "R", "a rank, or best (the default): choose it too"},
-            {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the default); "
-                                       "also unordered, two-size"},
-            {"--op", "OP", "gather (the default) or scatter"},
-            {"--format", "FORMAT", "tsv (the default), json, dot or svg; the last two draw one tree, the optimal one "
-                                   "unless --algorithm names another"},
-            {NULL, NULL, NULL},
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--sizes", "FILE", "block sizes of the ranks, whole numbers in order; # begins a comment; - "
+                                           "is standard input"},
+             .take = cli_take_text, MEMBER(file)},
+            {.option = {"--dist", "NAME", "sizes of a distribution instead: same, random, random-decreasing, "
+                                          "random-increasing, bucket, spikes, decreasing, increasing, alternating, "
+                                          "skewed, two-blocks"},
+             .take = take_dist},
+            {.option = {"-p", "P", "ranks of the distribution"}, WHOLE(p, 1, 100000000)},
+            {.option = {"-b", "B", "its block size on average (default 1000)"}, WHOLE(b, 0, INT64_MAX)},
+            {.option = {"--rho", "R", "its parameter (bucket, spikes, skewed; default 5)"},
+             WHOLE(rho, 1, INT64_MAX)},
+            {.option = {"--seed", "S", "its random numbers (default 1)"}, WHOLE(seed, 0, INT64_MAX)},
+            {.option = {"--alpha", "A", "time per message (default 100)"}, CONSTANT(alpha)},
+            {.option = {"--beta", "B", "time per byte (default 1)"}, CONSTANT(beta)},
+            {.option = {"--gamma", "G", "time per byte of a receiving rank's own block (default 0)"},
+             CONSTANT(gamma)},
+            {.option = {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy "
+                                          "their own block while they wait (default 0)"},
+             CONSTANT(latency)},
+            {.option = {"--model", "FILE", "take these four from a model file (espalier calibrate), in seconds, "
+                                           "instead"},
+             .take = cli_take_text, MEMBER(model)},
+            {.option = {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has "
+                                            "it), or node"},
+             .take = cli_take_text, MEMBER(level)},
+            {.option = {"--root", "R", "a rank, or best (the default): choose it too"}, .take = take_root},
+            {.option = {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the "
+                                                  "default); also unordered, two-size"},
+             .take = take_algorithms},
+            {.option = {"--op", "OP", "gather (the default) or scatter"},
+             .take = cli_take_name, MEMBER(op), .names = op_names},
+            {.option = {"--format", "FORMAT", "tsv (the default), json, dot or svg; the last two draw one tree, the "
+                                              "optimal one unless --algorithm names another"},
+             .take = cli_take_name, MEMBER(format), .names = format_names},
+            {.option = {NULL, NULL, NULL}},
         },
     .notes = "Prints: algorithm, root, completion time. doc/gather-trees.md explains the model and the algorithms.",
-};
-
-enum format { FORMAT_TSV, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
-
-struct request {
-    struct espi_commtree_problem problem;
-    const char *file, *model, *level;
-    bool have_constant, have_dist, have_p, picked;
-    enum espi_commtree_dist dist;
-    int64_t p, b, rho, seed, root;
-    enum espi_commtree_kind kinds[64];
-    int n_kinds;
-    enum espi_commtree_op op;
-    enum format format;
 };
 
 static int make_sizes(struct request *request, int64_t **size)
@@ -152,11 +226,13 @@ static int print_tree(const struct request *request, int at)
     if (status == ESPI_ERR_LIMIT)
         return cli_fail("%s: expected at most 65535 ranks with data for this algorithm", name);
     if (status == ESPI_OK)
-        status = espi_commtree_time(&tree, problem->size, &problem->model, request->op, &time);
+        status = espi_commtree_time(&tree, problem->size, &problem->model,
+                                         (enum espi_commtree_op)request->op, &time);
     if (status == ESPI_OK && request->format == FORMAT_DOT)
         status = espi_commtree_write_dot(stdout, &tree, problem->size);
     else if (status == ESPI_OK && request->format == FORMAT_SVG)
-        status = espi_commtree_write_svg(stdout, &tree, problem->size, &problem->model, request->op);
+        status = espi_commtree_write_svg(stdout, &tree, problem->size, &problem->model,
+                                         (enum espi_commtree_op)request->op);
     else if (status == ESPI_OK && request->format == FORMAT_JSON)
         print_json_tree(&tree, name, time, at + 1 == request->n_kinds);
     else if (status == ESPI_OK) {
@@ -193,165 +269,27 @@ static int carry_out(struct request *request)
     return code;
 }
 
-static int take_whole(const char *option, const char *value, int64_t least, int64_t most, int64_t *number)
-{
-    if (espi_whole_parse(value, strlen(value), number) && *number >= least && *number <= most)
-        return CLI_OK;
-    if (most == INT64_MAX)
-        return cli_usage("%s: expected a whole number from %" PRId64 " up, found '%s'", option, least, value);
-    return cli_usage("%s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", option, least, most,
-                     value);
-}
-
-static int take_constant(struct request *request, const char *option, const char *value, double *number)
-{
-    request->have_constant = true;
-    if (espi_number_parse(value, strlen(value), number) && *number >= 0 && *number <= 1e15)
-        return CLI_OK;
-    return cli_usage("%s: expected a number from 0 to 1e15, found '%s'", option, value);
-}
-
-static int take_algorithms(struct request *request, const char *value)
-{
-    request->n_kinds = 0;
-    request->picked = true;
-    for (const char *at = value;; at++) {
-        size_t len = strcspn(at, ",");
-        char name[24] = "";
-        if (len < sizeof name)
-            memcpy(name, at, len);
-        if (request->n_kinds + 5 > (int)(sizeof request->kinds / sizeof request->kinds[0]))
-            return cli_usage("--algorithm: expected fewer names");
-        if (strcmp(name, "all") == 0) {
-            for (int k = ESPI_COMMTREE_LINEAR; k <= ESPI_COMMTREE_OPTIMAL; k++)
-                request->kinds[request->n_kinds++] = (enum espi_commtree_kind)k;
-        } else if (!espi_commtree_kind_parse(name, &request->kinds[request->n_kinds++])) {
-            return cli_usage("--algorithm: expected linear, binary, binomial, adaptive, optimal, unordered, two-size "
-                             "or all, found '%.*s'",
-                             len > 40 ? 40 : (int)len, at);
-        }
-        at += len;
-        if (*at == '\0')
-            return CLI_OK;
-    }
-}
-
-static int take_choice(const char *option, const char *value, const char *const *names, int *chosen)
-{
-    char all[80] = "";
-    for (int x = 0; names[x] != NULL; x++) {
-        if (strcmp(value, names[x]) == 0) {
-            *chosen = x;
-            return CLI_OK;
-        }
-        strncat(all, x == 0 ? "" : names[x + 1] ? ", " : " or ", sizeof all - strlen(all) - 1);
-        strncat(all, names[x], sizeof all - strlen(all) - 1);
-    }
-    return cli_usage("%s: expected %s, found '%s'", option, all, value);
-}
-
-/* The names come from the table, so that none is missing. */
-static int wrong_dist(const char *value)
-{
-    char all[256] = "";
-    for (int d = 0; d < ESPI_DISTS; d++) {
-        strncat(all, d == 0 ? "" : d + 1 < ESPI_DISTS ? ", " : " or ", sizeof all - strlen(all) - 1);
-        strncat(all, espi_commtree_dist_name((enum espi_commtree_dist)d), sizeof all - strlen(all) - 1);
-    }
-    return cli_usage("--dist: expected %s, found '%s'", all, value);
-}
-
-static int take_option(struct request *request, int option, const char *value)
-{
-    static const char *const ops[] = {"gather", "scatter", NULL};
-    static const char *const formats[] = {"tsv", "json", "dot", "svg", NULL};
-    struct espi_commtree_model *model = &request->problem.model;
-    int chosen = 0, code = CLI_OK;
-
-    switch (option) {
-    case OPTION_SIZES:
-        request->file = value;
-        return CLI_OK;
-    case OPTION_DIST:
-        request->have_dist = espi_commtree_dist_parse(value, &request->dist);
-        return request->have_dist ? CLI_OK : wrong_dist(value);
-    case OPTION_P:
-        request->have_p = true;
-        return take_whole("-p", value, 1, 100000000, &request->p);
-    case OPTION_B:
-        return take_whole("-b", value, 0, INT64_MAX, &request->b);
-    case OPTION_RHO:
-        return take_whole("--rho", value, 1, INT64_MAX, &request->rho);
-    case OPTION_SEED:
-        return take_whole("--seed", value, 0, INT64_MAX, &request->seed);
-    case OPTION_ALPHA:
-        return take_constant(request, "--alpha", value, &model->alpha);
-    case OPTION_BETA:
-        return take_constant(request, "--beta", value, &model->beta);
-    case OPTION_GAMMA:
-        return take_constant(request, "--gamma", value, &model->gamma);
-    case OPTION_LATENCY:
-        code = take_constant(request, "--latency", value, &model->latency);
-        model->early_copy = model->latency > 0;
-        return code;
-    case OPTION_MODEL:
-        request->model = value;
-        return CLI_OK;
-    case OPTION_LEVEL:
-        request->level = value;
-        return CLI_OK;
-    case OPTION_ROOT:
-        request->root = ESPI_COMMTREE_BEST;
-        if (strcmp(value, "best") == 0 || (espi_whole_parse(value, strlen(value), &request->root) &&
-                                           request->root >= 0 && request->root < INT32_MAX))
-            return CLI_OK;
-        return cli_usage("--root: expected best or a rank (a whole number from 0, below the number of ranks), found "
-                         "'%s'",
-                         value);
-    case OPTION_ALGORITHM:
-        return take_algorithms(request, value);
-    case OPTION_OP:
-        code = take_choice("--op", value, ops, &chosen);
-        request->op = (enum espi_commtree_op)chosen;
-        return code;
-    default:
-        code = take_choice("--format", value, formats, &chosen);
-        request->format = (enum format)chosen;
-        return code;
-    }
-}
-
 int espi_cli_gather(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
     struct request request = {.problem = {.model = {100, 1, 0, 0, false}},
                               .b = 1000, .rho = 5, .seed = 1, .root = ESPI_COMMTREE_BEST};
 
-    take_algorithms(&request, "all");
-    request.picked = false;
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;) {
-        int code = CLI_OK;
-        if (next == CLI_NEXT_HELP)
-            return CLI_OK;
-        if (next == CLI_NEXT_WRONG)
-            return CLI_USAGE;
-        if (next == CLI_NEXT_OPERAND)
-            code = cli_usage("expected options only, found '%s'", args.value);
-        else
-            code = take_option(&request, next, args.value);
-        if (code != CLI_OK)
-            return code;
-    }
+    int code = cli_take_all(&spec, argc, argv, &request);
+    if (code != CLI_OK)
+        return code;
+    request.picked = request.n_kinds > 0;
+    if (!request.picked)
+        take_algorithms(NULL, "all", &request);
     if ((request.file != NULL) == request.have_dist)
         return cli_usage("expected either --sizes or --dist, found %s", request.have_dist ? "both" : "neither");
-    if (request.have_dist && !request.have_p)
+    if (request.have_dist && request.p == 0)
         return cli_usage("expected -p with --dist");
     if (request.level != NULL && request.model == NULL)
         return cli_usage("--level: expected --model with it");
     if (request.model != NULL) {
         if (request.have_constant)
             return cli_usage("expected either --model or constants of the model, found both");
-        int code = cli_read_model(request.model, request.level, &request.problem.model);
+        code = cli_read_model(request.model, request.level, &request.problem.model);
         if (code != CLI_OK)
             return code;
     }
