@@ -1,11 +1,13 @@
-/* espalier report FILE FILE2: what differs between two runs. */
+#include "cli/report_compare.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/report.h"
+#include "cli/report_collectives.h"
+#include "cli/report_text.h"
 #include "cli/statfile.h"
 
 static void print_times(const char *label, double a, double b)
