@@ -92,6 +92,10 @@ struct cli_text {
 };
 /* The whole of a file, or of standard input for "-". On failure the error was printed. Free `data`. */
 bool cli_read_text(const char *name, struct cli_text *text);
+/* A word of the input for an error message: cut, and without bytes that a terminal or a log could choke on. Returns
+   `shown`. */
+enum { CLI_WORD = 41 };
+const char *cli_word(char shown[CLI_WORD], const char *word, size_t len);
 /* "1.234 ms", "12.3 MB"; buf is returned. */
 const char *cli_time(char *buf, size_t size, double ns);
 const char *cli_bytes(char *buf, size_t size, double bytes);

@@ -93,12 +93,6 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
 espi_status espi_commtree_time(const struct espi_commtree *tree, const int64_t *size,
                                const struct espi_commtree_model *model, enum espi_commtree_op op, double *time);
 
-/* The same, and when each rank's message with its parent occupies the parent's port (start and finish, p entries
-   each, set only for ranks with a parent). */
-espi_status espi_commtree_schedule(const struct espi_commtree *tree, const int64_t *size,
-                                   const struct espi_commtree_model *model, enum espi_commtree_op op, double *start,
-                                   double *finish, double *time);
-
 /* No tree, ordered or not, is faster; root may be ESPI_COMMTREE_BEST: no tree whose root has data, then (binary and
    binomial trees may choose one without). */
 espi_status espi_commtree_lower_bound(const struct espi_commtree_problem *problem, double *bound);
@@ -109,11 +103,10 @@ struct espi_commtree_links {
     const double *alpha, *beta; /* p*p each, row: sender */
     double gamma;
 };
-espi_status espi_commtree_time_links(const struct espi_commtree *tree, const int64_t *size,
-                                     const struct espi_commtree_links *links, enum espi_commtree_op op, double *time);
 
 /* Optimal ordered tree over such links for op: exact, by a recurrence over ranges and roots with about n^5/60 steps
-   for n ranks with data; LIMIT above 128. */
+   for n ranks with data; LIMIT above ESPI_COMMTREE_LINKS_RANKS. */
+#define ESPI_COMMTREE_LINKS_RANKS 128
 espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links, const int64_t *size, int root,
                                         enum espi_commtree_op op, struct espi_commtree *tree);
 
@@ -133,15 +126,26 @@ espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const in
                                       const struct espi_commtree_levels *levels, enum espi_commtree_op op,
                                       double *time);
 
-/* Broadcast of m bytes from root (children to be sent to in reverse order), or reduction to it (received in order;
-   each costs gamma*m more to combine). Optimal under the model incl. latency. Ranks are numbered around from the
-   root, so a reduction so arranged needs a commutative operation; with `in_order`, allowed for latency 0, every
-   subtree is a range and ceil(log2 p) rounds still suffice. */
-espi_status espi_commtree_broadcast(int p, int root, double m, const struct espi_commtree_model *model, bool in_order,
+/* What a tree carries, and what its messages cost. */
+struct espi_commtree_traffic {
+    enum espi_commtree_op op;
+    const int64_t *size; /* p blocks; NULL: a broadcast (op SCATTER) or reduction (GATHER) of `bytes` bytes, in which
+                            all messages, also empty ones, are alike and each one received costs a reduction
+                            gamma*bytes more, to be combined */
+    int64_t bytes;
+    const struct espi_commtree_model *model; /* of every message; or, with blocks, */
+    const struct espi_commtree_links *links; /* by pair, where model is NULL */
+};
+/* Completion time of any of these, and when each rank's message with its parent occupies the parent's port (start and
+   finish, p entries each, set only for ranks with a parent; both may be NULL). ARGUMENT: links of another p. */
+espi_status espi_commtree_schedule(const struct espi_commtree *tree, const struct espi_commtree_traffic *traffic,
+                                   double *start, double *finish, double *time);
+
+/* A tree for such a broadcast or reduction, children in the order in which a reduction receives them. Optimal under
+   the model incl. latency; ranks are numbered around from the root, so a reduction so arranged needs a commutative
+   operation. With `in_order` every subtree is a range: ceil(log2 p) rounds, which is optimal for latency 0. */
+espi_status espi_commtree_broadcast(int p, int root, const struct espi_commtree_traffic *traffic, bool in_order,
                                     struct espi_commtree *tree);
-/* Completion time when each message has m bytes and each receipt costs `combine` more. */
-espi_status espi_commtree_time_equal(const struct espi_commtree *tree, double m, double combine,
-                                     const struct espi_commtree_model *model, enum espi_commtree_op op, double *time);
 
 /* The paper's block-size distributions. */
 enum espi_commtree_dist {
@@ -157,8 +161,9 @@ espi_status espi_commtree_dist_fill(enum espi_commtree_dist dist, int p, int64_t
 
 /* Pictures of a tree; bytes as labels of the edges, which run from parent to child. SVG: the messages of the
    operation, ranks from left to right, time downwards. ERR_IO. */
-espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree, const int64_t *size);
-espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
-                                    const struct espi_commtree_model *model, enum espi_commtree_op op);
+espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree,
+                                    const struct espi_commtree_traffic *traffic);
+espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
+                                    const struct espi_commtree_traffic *traffic);
 
 #endif
