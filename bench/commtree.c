@@ -36,7 +36,7 @@ static struct row measure(enum espi_commtree_kind kind, enum espi_commtree_dist 
     int64_t *size = malloc((size_t)p * sizeof *size);
     struct espi_commtree_problem problem = {p, size, best ? ESPI_COMMTREE_BEST : p / 2, *model, 0};
     struct rusage usage;
-    struct espi_commtree_levels levels = {NULL, *model, *model, false};
+    struct espi_commtree_levels levels = {NULL, *model, *model};
     int *node = width ? malloc((size_t)p * sizeof *node) : NULL;
     for (int v = 0; node && v < p; v++)
         node[v] = v / width;

@@ -1,9 +1,11 @@
 # Lists of src/cli/; see Makefile.am.
 bin_PROGRAMS += espalier
 espalier_SOURCES = %D%/main.c %D%/cli.h %D%/commands.def %D%/options.c %D%/message.c %D%/text.c %D%/where.c
-espalier_SOURCES += %D%/gather.c %D%/readmodel.c %D%/readmodel.h %D%/sizefile.c %D%/sizefile.h %D%/calibrate.c
+espalier_SOURCES += %D%/gather.c %D%/gather.h %D%/gather_trees.c %D%/linkfile.c %D%/linkfile.h
+espalier_SOURCES += %D%/readmodel.c %D%/readmodel.h %D%/sizefile.c %D%/sizefile.h %D%/calibrate.c
 espalier_SOURCES += %D%/run.c %D%/tree.c %D%/flatten.c %D%/settings.c %D%/info.c %D%/elf.c %D%/elf.h
-espalier_SOURCES += %D%/report.c %D%/report.h %D%/report_collectives.c %D%/statfile.c %D%/statfile.h %D%/compare.c
+espalier_SOURCES += %D%/report.c %D%/report_compare.c %D%/report_compare.h %D%/report_collectives.c
+espalier_SOURCES += %D%/report_collectives.h %D%/report_text.c %D%/report_text.h %D%/statfile.c %D%/statfile.h
 espalier_SOURCES += %D%/mapfile.c %D%/mapfile.h
 espalier_SOURCES += %D%/draw.c %D%/draw.h %D%/draw_dot.c %D%/draw_svg.c
 espalier_CPPFLAGS = $(AM_CPPFLAGS) -DESPALIER_BINDIR='"$(bindir)"' -DESPALIER_PKGLIBDIR='"$(pkglibdir)"' \

@@ -18,15 +18,46 @@ struct cli_option {
     const char *help;
 };
 
+/* An option and where its value goes: a member of the subcommand's request (a struct of its own). */
+struct cli_row {
+    struct cli_option option;
+    /* Takes the value into `request`. CLI_OK, or the exit code after the error was printed. */
+    int (*take)(const struct cli_row *row, const char *value, void *request);
+    size_t at;                /* the member's offset; what else, each function below says */
+    int64_t least, most;
+    const char *const *names; /* ends with NULL */
+    const char *expected;
+};
+
 struct cli_spec {
     const char *command;               /* "tree" */
     const char *operands;              /* "[FILE]" */
     const char *summary;               /* one sentence, from commands.def */
-    const struct cli_option *options;  /* --help and -h are added */
+    const struct cli_row *rows;        /* for cli_take_all; --help and -h are added */
+    const struct cli_option *options;  /* instead of rows, for who calls cli_next */
+    /* Takes an operand as rows take values; NULL: there are none. */
+    int (*operand)(const char *value, void *request);
     const char *notes;                 /* text below the options; may be NULL */
     bool stop_at_operand;              /* the first operand ends the options (run) */
 };
 
+/* Takes all options and operands into `request`. CLI_OK: go on. Else the subcommand returns this code; CLI_DONE: the
+   help was printed, all is well. argv[0] is the subcommand's name. */
+enum { CLI_DONE = -1 };
+int cli_take_all(const struct cli_spec *spec, int argc, char **argv, void *request);
+
+/* For the rows: the member, a bool, becomes true. */
+int cli_take_flag(const struct cli_row *row, const char *value, void *request);
+/* The member, a const char *, points to the value. */
+int cli_take_text(const struct cli_row *row, const char *value, void *request);
+/* The member, an int64_t, is a whole number from `least` to `most`; `expected` says so in other words, or is NULL. */
+int cli_take_whole(const struct cli_row *row, const char *value, void *request);
+/* The member, an int, is the place of the value in `names`. */
+int cli_take_name(const struct cli_row *row, const char *value, void *request);
+/* "expected A, B or C, found 'VALUE'". Returns CLI_USAGE. */
+int cli_wrong_name(const char *option, const char *const *names, const char *value);
+
+/* One by one instead (run, info). */
 struct cli_args {
     const struct cli_spec *spec;
     int argc, at; /* argv[at] is looked at next */
@@ -61,6 +92,10 @@ struct cli_text {
 };
 /* The whole of a file, or of standard input for "-". On failure the error was printed. Free `data`. */
 bool cli_read_text(const char *name, struct cli_text *text);
+/* A word of the input for an error message: cut, and without bytes that a terminal or a log could choke on. Returns
+   `shown`. */
+enum { CLI_WORD = 41 };
+const char *cli_word(char shown[CLI_WORD], const char *word, size_t len);
 /* "1.234 ms", "12.3 MB"; buf is returned. */
 const char *cli_time(char *buf, size_t size, double ns);
 const char *cli_bytes(char *buf, size_t size, double bytes);

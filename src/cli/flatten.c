@@ -4,22 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "cli/cli.h"
 #include "layout/layout.h"
 
-enum { OPTION_LIMIT };
+struct request {
+    const char *tree;
+    int64_t limit;
+};
+
+static int take_tree(const char *value, void *into)
+{
+    struct request *request = into;
+    if (request->tree != NULL)
+        return cli_usage("expected one tree, found '%s' after it", value);
+    request->tree = value;
+    return CLI_OK;
+}
 
 static const struct cli_spec spec = {
     .command = "flatten",
     .operands = "TREE",
     .summary = "Prints the type map of a type tree, one line \"DISPLACEMENT TYPE\" (bytes) per entry, in order. "
                "TREE is the tree's text form, or - for standard input.",
-    .options =
-        (const struct cli_option[]){
-            {"--limit", "N", "refuse a type map of more than N entries (default 10000000)"},
-            {NULL, NULL, NULL},
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--limit", "N", "refuse a type map of more than N entries (default 10000000)"},
+             .take = cli_take_whole, .at = offsetof(struct request, limit), .most = INT64_MAX,
+             .expected = "a whole number that is not negative"},
+            {.option = {NULL, NULL, NULL}},
         },
+    .operand = take_tree,
     .notes = "Text form: leaf(MPI_INT)  vec(COUNT,STRIDE,TREE)  idx(COUNT,<I,..>,TREE)\n"
              "           idxbuc(COUNT,STRIDE,<I,..>,<A,..>,TREE)  struc(COUNT,<I,..>,<TREE,..>)\n"
              "           bucket(COUNT,STRIDE1,STRIDE2,<A,..>,TREE)      strides and displacements in bytes",
@@ -55,34 +69,19 @@ static int flatten(const char *shown, const char *text, size_t len, int64_t limi
 
 int espi_cli_flatten(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
-    const char *tree = NULL;
-    int64_t limit = 10000000;
-
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
-        switch (next) {
-        case CLI_NEXT_HELP:
-            return CLI_OK;
-        case CLI_NEXT_WRONG:
-            return CLI_USAGE;
-        case CLI_NEXT_OPERAND:
-            if (tree != NULL)
-                return cli_usage("expected one tree, found '%s' after it", args.value);
-            tree = args.value;
-            break;
-        case OPTION_LIMIT:
-            if (!espi_whole_parse(args.value, strlen(args.value), &limit) || limit < 0)
-                return cli_usage("--limit: expected a whole number that is not negative, found '%s'", args.value);
-            break;
-        }
-    if (tree == NULL)
-        return cli_usage("expected a tree");
-    if (strcmp(tree, "-") != 0)
-        return flatten("tree", tree, strlen(tree), limit);
+    struct request request = {NULL, 10000000};
     struct cli_text text;
+
+    int code = cli_take_all(&spec, argc, argv, &request);
+    if (code != CLI_OK)
+        return code;
+    if (request.tree == NULL)
+        return cli_usage("expected a tree");
+    if (strcmp(request.tree, "-") != 0)
+        return flatten("tree", request.tree, strlen(request.tree), request.limit);
     if (!cli_read_text("-", &text))
         return CLI_FAILURE;
-    int code = flatten("standard input", text.data, text.len, limit);
+    code = flatten("standard input", text.data, text.len, request.limit);
     free(text.data);
     return code;
 }

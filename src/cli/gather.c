@@ -1,4 +1,4 @@
-/* espalier gather: completion times and pictures of gather and scatter trees. */
+/* espalier gather: completion times and pictures of trees for gathers, scatters, broadcasts and reductions. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,73 +7,135 @@
 
 #include "base/number.h"
 #include "cli/cli.h"
+#include "cli/gather.h"
+#include "cli/linkfile.h"
 #include "cli/readmodel.h"
 #include "cli/sizefile.h"
 #include "commtree/commtree.h"
 
-enum {
-    OPTION_SIZES, OPTION_DIST, OPTION_P, OPTION_B, OPTION_RHO, OPTION_SEED, OPTION_ALPHA, OPTION_BETA, OPTION_GAMMA,
-    OPTION_LATENCY, OPTION_MODEL, OPTION_LEVEL, OPTION_ROOT, OPTION_ALGORITHM, OPTION_OP, OPTION_FORMAT
+enum { FORMAT_TSV, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
+
+enum { OP_GATHER, OP_SCATTER, OP_BCAST, OP_REDUCE };
+
+static const char *const op_names[] = {"gather", "scatter", "bcast", "reduce", NULL};
+static const char *const format_names[] = {"tsv", "json", "dot", "svg", NULL};
+
+struct request {
+    struct espi_commtree_model constants;
+    const char *file, *model, *level, *links, *algorithms;
+    bool have_constant, have_link_constant, have_gamma, have_dist;
+    enum espi_commtree_dist dist;
+    int64_t p, b, rho, seed, root;
+    int op, format;
 };
+
+static int take_constant(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    double *number = (double *)((char *)into + row->at);
+    bool gamma = number == &request->constants.gamma;
+    request->have_constant = true;
+    request->have_gamma = request->have_gamma || gamma;
+    request->have_link_constant = request->have_link_constant || !gamma;
+    if (!espi_number_parse(value, strlen(value), number) || *number < 0 || *number > 1e15)
+        return cli_usage("%s: expected a number from 0 to 1e15, found '%s'", row->option.name, value);
+    request->constants.early_copy = request->constants.latency > 0;
+    return CLI_OK;
+}
+
+/* The names come from the table, so that none is missing. */
+static int take_dist(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    const char *names[ESPI_DISTS + 1];
+    for (int d = 0; d <= ESPI_DISTS; d++)
+        names[d] = espi_commtree_dist_name((enum espi_commtree_dist)d);
+    request->have_dist = espi_commtree_dist_parse(value, &request->dist);
+    return request->have_dist ? CLI_OK : cli_wrong_name(row->option.name, names, value);
+}
+
+static int take_root(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    (void)row;
+    request->root = ESPI_COMMTREE_BEST;
+    if (strcmp(value, "best") == 0 || (espi_whole_parse(value, strlen(value), &request->root) &&
+                                       request->root >= 0 && request->root < INT32_MAX))
+        return CLI_OK;
+    return cli_usage("--root: expected best or a rank (a whole number from 0, below the number of ranks), found '%s'",
+                     value);
+}
+
+#define MEMBER(name) .at = offsetof(struct request, name)
+#define WHOLE(member, lowest, highest)                                                                               \
+    .take = cli_take_whole, MEMBER(member), .least = (lowest), .most = (highest)
+#define CONSTANT(name) .take = take_constant, MEMBER(constants.name)
 
 static const struct cli_spec spec = {
     .command = "gather",
     .operands = "",
-    .summary = "Builds trees for a gather or scatter of blocks of given sizes and prints their completion times in "
-               "the one-ported linear model.",
-    .options =
-        (const struct cli_option[]){
-            {"--sizes", "FILE", "block sizes of the ranks, whole numbers in order; # begins a comment; - is standard "
-                                "input"},
-            {"--dist", "NAME", "sizes of a distribution instead: same, random, random-decreasing, random-increasing, "
-                               "bucket, spikes, decreasing, increasing, alternating, skewed, two-blocks"},
-            {"-p", "P", "ranks of the distribution"},
-            {"-b", "B", "its block size on average (default 1000)"},
-            {"--rho", "R", "its parameter (bucket, spikes, skewed; default 5)"},
-            {"--seed", "S", "its random numbers (default 1)"},
-            {"--alpha", "A", "time per message (default 100)"},
-            {"--beta", "B", "time per byte (default 1)"},
-            {"--gamma", "G", "time per byte of a receiving rank's own block (default 0)"},
-            {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy their own "
-                               "block while they wait (default 0)"},
-            {"--model", "FILE", "take these four from a model file (espalier calibrate), in seconds, instead"},
-            {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has it), or "
-                                 "node"},
-            {"--root", "R", "a rank, or best (the default): choose it too"},
-            {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the default); "
-                                       "also unordered, two-size"},
-            {"--op", "OP", "gather (the default) or scatter"},
-            {"--format", "FORMAT", "tsv (the default), json, dot or svg; the last two draw one tree, the optimal one "
-                                   "unless --algorithm names another"},
-            {NULL, NULL, NULL},
+    .summary = "Builds trees for a gather or scatter of blocks of given sizes, or for a broadcast or reduction, and "
+               "prints their completion times in the one-ported linear model.",
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--sizes", "FILE", "block sizes of the ranks, whole numbers in order; # begins a comment; - "
+                                           "is standard input"},
+             .take = cli_take_text, MEMBER(file)},
+            {.option = {"--dist", "NAME", "sizes of a distribution instead: same, random, random-decreasing, "
+                                          "random-increasing, bucket, spikes, decreasing, increasing, alternating, "
+                                          "skewed, two-blocks"},
+             .take = take_dist},
+            {.option = {"-p", "P", "ranks of the distribution, or of the broadcast or reduction"},
+             WHOLE(p, 1, 100000000)},
+            {.option = {"-b", "B", "its block size on average, or the bytes of each message (default 1000)"},
+             WHOLE(b, 0, INT64_MAX)},
+            {.option = {"--rho", "R", "its parameter (bucket, spikes, skewed; default 5)"},
+             WHOLE(rho, 1, INT64_MAX)},
+            {.option = {"--seed", "S", "its random numbers (default 1)"}, WHOLE(seed, 0, INT64_MAX)},
+            {.option = {"--alpha", "A", "time per message (default 100)"}, CONSTANT(alpha)},
+            {.option = {"--beta", "B", "time per byte (default 1)"}, CONSTANT(beta)},
+            {.option = {"--gamma", "G", "time per byte of a receiving rank's own block, or per byte that a reduction "
+                                        "combines (default 0)"},
+             CONSTANT(gamma)},
+            {.option = {"--latency", "L", "further time per message that messages may overlap; with it, ranks copy "
+                                          "their own block while they wait (default 0)"},
+             CONSTANT(latency)},
+            {.option = {"--model", "FILE", "take these four from a model file (espalier calibrate), in seconds, "
+                                           "instead"},
+             .take = cli_take_text, MEMBER(model)},
+            {.option = {"--level", "LEVEL", "which of the file: net, between nodes (the default where the file has "
+                                            "it), or node"},
+             .take = cli_take_text, MEMBER(level)},
+            {.option = {"--links", "FILE", "alpha and beta of each pair of ranks from a file of lines FROM TO ALPHA "
+                                           "BETA instead; * stands for all ranks, and a later line counts"},
+             .take = cli_take_text, MEMBER(links)},
+            {.option = {"--root", "R", "a rank, or best (the default): choose it too"}, .take = take_root},
+            {.option = {"--algorithm", "NAME,..", "linear, binary, binomial, adaptive, optimal; all: these five (the "
+                                                  "default); also unordered, two-size. With --links: linear, "
+                                                  "binomial, adaptive, optimal. For a broadcast or reduction: "
+                                                  "linear, binomial, ordered (every subtree is a range of ranks), "
+                                                  "optimal"},
+             .take = cli_take_text, MEMBER(algorithms)},
+            {.option = {"--op", "OP", "gather (the default), scatter, bcast or reduce"},
+             .take = cli_take_name, MEMBER(op), .names = op_names},
+            {.option = {"--format", "FORMAT", "tsv (the default), json, dot or svg; the last two draw one tree, the "
+                                              "optimal one unless --algorithm names another"},
+             .take = cli_take_name, MEMBER(format), .names = format_names},
+            {.option = {NULL, NULL, NULL}},
         },
     .notes = "Prints: algorithm, root, completion time. doc/gather-trees.md explains the model and the algorithms.",
 };
 
-enum format { FORMAT_TSV, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
-
-struct request {
-    struct espi_commtree_problem problem;
-    const char *file, *model, *level;
-    bool have_constant, have_dist, have_p, picked;
-    enum espi_commtree_dist dist;
-    int64_t p, b, rho, seed, root;
-    enum espi_commtree_kind kinds[64];
-    int n_kinds;
-    enum espi_commtree_op op;
-    enum format format;
-};
-
-static int make_sizes(struct request *request, int64_t **size)
+static int make_sizes(const struct request *request, int64_t **size, int *p)
 {
     if (request->file != NULL)
-        return cli_read_sizes(request->file, size, &request->problem.p);
+        return cli_read_sizes(request->file, size, p);
+    *p = (int)request->p;
     *size = malloc((size_t)request->p * sizeof **size);
     if (*size == NULL)
         return cli_fail("no memory for %" PRId64 " ranks", request->p);
-    request->problem.p = (int)request->p;
-    espi_status status = espi_commtree_dist_fill(request->dist, request->problem.p, request->b, request->rho,
-                                                 (uint64_t)request->seed, *size);
+    espi_status status = espi_commtree_dist_fill(request->dist, *p, request->b, request->rho, (uint64_t)request->seed,
+                                                 *size);
     if (status == ESPI_OK)
         return CLI_OK;
     free(*size);
@@ -115,51 +177,57 @@ static void print_json_tree(const struct espi_commtree *tree, const char *name, 
     printf("]}%s\n", last ? "" : ",");
 }
 
-static int print_json_head(const struct request *request)
+static void print_member(const char *name, double value)
 {
-    const struct espi_commtree_model *m = &request->problem.model;
+    printf(",\n  \"%s\": ", name);
+    print_number(value);
+}
+
+static int print_json_head(const struct gather_work *work, const char *operation)
+{
+    const struct espi_commtree_model *m = &work->problem.model;
+    const int64_t *size = work->traffic.size;
+    int64_t bytes = work->traffic.bytes;
     double bound;
-    int64_t total = 0;
-    espi_status status = espi_commtree_lower_bound(&request->problem, &bound);
+    espi_status status = gather_bound(work, &bound);
 
     if (status != ESPI_OK)
         return cli_fail("%s", espi_status_text(status));
-    for (int v = 0; v < request->problem.p; v++)
-        total += request->problem.size[v];
-    printf("{\n  \"operation\": \"%s\",\n  \"ranks\": %d,\n  \"bytes\": %" PRId64 ",\n  \"alpha\": ",
-           request->op == ESPI_COMMTREE_GATHER ? "gather" : "scatter", request->problem.p, total);
-    print_number(m->alpha);
-    printf(",\n  \"beta\": ");
-    print_number(m->beta);
-    printf(",\n  \"gamma\": ");
-    print_number(m->gamma);
-    printf(",\n  \"latency\": ");
-    print_number(m->latency);
-    printf(",\n  \"lower_bound\": ");
-    print_number(bound);
+    for (int v = 0; v < work->problem.p && size != NULL; v++)
+        bytes += size[v];
+    printf("{\n  \"operation\": \"%s\",\n  \"ranks\": %d,\n  \"bytes\": %" PRId64, operation, work->problem.p,
+           bytes);
+    if (work->traffic.links == NULL) {
+        print_member("alpha", m->alpha);
+        print_member("beta", m->beta);
+    }
+    print_member("gamma", m->gamma);
+    if (work->traffic.links == NULL)
+        print_member("latency", m->latency);
+    print_member("lower_bound", bound);
     printf(",\n  \"trees\": [\n");
     return CLI_OK;
 }
 
-static int print_tree(const struct request *request, int at)
+static int print_tree(const struct gather_work *work, int algorithm, int format, bool last)
 {
-    const struct espi_commtree_problem *problem = &request->problem;
-    const char *name = espi_commtree_kind_name(request->kinds[at]);
+    const char *name = gather_name(algorithm);
     struct espi_commtree tree;
     double time = 0;
-    espi_status status = espi_commtree_build(request->kinds[at], problem, &tree);
+    espi_status status = gather_build(work, algorithm, &tree, &time);
 
     if (status == ESPI_ERR_LIMIT)
-        return cli_fail("%s: expected at most 65535 ranks with data for this algorithm", name);
-    if (status == ESPI_OK)
-        status = espi_commtree_time(&tree, problem->size, &problem->model, request->op, &time);
-    if (status == ESPI_OK && request->format == FORMAT_DOT)
-        status = espi_commtree_write_dot(stdout, &tree, problem->size);
-    else if (status == ESPI_OK && request->format == FORMAT_SVG)
-        status = espi_commtree_write_svg(stdout, &tree, problem->size, &problem->model, request->op);
-    else if (status == ESPI_OK && request->format == FORMAT_JSON)
-        print_json_tree(&tree, name, time, at + 1 == request->n_kinds);
-    else if (status == ESPI_OK) {
+        return cli_fail("%s: expected at most %d ranks with data for this algorithm", name,
+                        work->traffic.links != NULL ? ESPI_COMMTREE_LINKS_RANKS : UINT16_MAX);
+    if (status != ESPI_OK)
+        return cli_fail("%s: %s", name, espi_status_text(status));
+    if (format == FORMAT_DOT) {
+        status = espi_commtree_write_dot(stdout, &tree, &work->traffic);
+    } else if (format == FORMAT_SVG) {
+        status = espi_commtree_write_svg(stdout, &tree, &work->traffic);
+    } else if (format == FORMAT_JSON) {
+        print_json_tree(&tree, name, time, last);
+    } else {
         printf("%s\t%d\t", name, tree.root);
         print_number(time);
         printf("\n");
@@ -169,199 +237,99 @@ static int print_tree(const struct request *request, int at)
     return status == ESPI_OK || status == ESPI_ERR_IO ? CLI_OK : cli_fail("%s: %s", name, espi_status_text(status));
 }
 
-static int carry_out(struct request *request)
+static int carry_out(const struct request *request, const struct gather_work *work)
 {
-    int64_t *size = NULL;
-    int code = make_sizes(request, &size);
+    bool picture = request->format == FORMAT_DOT || request->format == FORMAT_SVG;
+    const char *names = request->algorithms != NULL ? request->algorithms : picture ? "optimal" : "all";
+    int list[GATHER_ALGORITHMS], n;
+    int code = gather_algorithms(work, names, list, &n);
 
-    if (code != CLI_OK)
-        return code;
-    request->problem.size = size;
-    if (request->root >= request->problem.p)
-        code = cli_usage("--root: expected best or a rank from 0 to %d, found %" PRId64, request->problem.p - 1,
-                         request->root);
-    request->problem.root = (int)request->root;
+    if (code == CLI_OK && picture && n != 1)
+        code = cli_usage("--format: expected one --algorithm for a picture, found %d", n);
     if (code == CLI_OK && request->format == FORMAT_TSV)
         printf("algorithm\troot\ttime\n");
     else if (code == CLI_OK && request->format == FORMAT_JSON)
-        code = print_json_head(request);
-    for (int k = 0; k < request->n_kinds && code == CLI_OK; k++)
-        code = print_tree(request, k);
+        code = print_json_head(work, op_names[request->op]);
+    for (int k = 0; k < n && code == CLI_OK; k++)
+        code = print_tree(work, list[k], request->format, k + 1 == n);
     if (code == CLI_OK && request->format == FORMAT_JSON)
         printf("  ]\n}\n");
-    free(size);
     return code;
 }
 
-static int take_whole(const char *option, const char *value, int64_t least, int64_t most, int64_t *number)
+/* Blocks or messages, links, root; then what was asked for. */
+static int prepare(const struct request *request)
 {
-    if (espi_whole_parse(value, strlen(value), number) && *number >= least && *number <= most)
-        return CLI_OK;
-    if (most == INT64_MAX)
-        return cli_usage("%s: expected a whole number from %" PRId64 " up, found '%s'", option, least, value);
-    return cli_usage("%s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", option, least, most,
-                     value);
-}
+    bool blocks = request->op == OP_GATHER || request->op == OP_SCATTER;
+    bool upwards = request->op == OP_GATHER || request->op == OP_REDUCE;
+    struct gather_work work = {.problem = {.p = (int)request->p, .model = request->constants},
+                               .traffic = {.op = upwards ? ESPI_COMMTREE_GATHER : ESPI_COMMTREE_SCATTER}};
+    struct espi_commtree_links links;
+    double *alpha = NULL, *beta = NULL;
+    int64_t *size = NULL;
+    int code = CLI_OK;
 
-static int take_constant(struct request *request, const char *option, const char *value, double *number)
-{
-    request->have_constant = true;
-    if (espi_number_parse(value, strlen(value), number) && *number >= 0 && *number <= 1e15)
-        return CLI_OK;
-    return cli_usage("%s: expected a number from 0 to 1e15, found '%s'", option, value);
-}
-
-static int take_algorithms(struct request *request, const char *value)
-{
-    request->n_kinds = 0;
-    request->picked = true;
-    for (const char *at = value;; at++) {
-        size_t len = strcspn(at, ",");
-        char name[24] = "";
-        if (len < sizeof name)
-            memcpy(name, at, len);
-        if (request->n_kinds + 5 > (int)(sizeof request->kinds / sizeof request->kinds[0]))
-            return cli_usage("--algorithm: expected fewer names");
-        if (strcmp(name, "all") == 0) {
-            for (int k = ESPI_COMMTREE_LINEAR; k <= ESPI_COMMTREE_OPTIMAL; k++)
-                request->kinds[request->n_kinds++] = (enum espi_commtree_kind)k;
-        } else if (!espi_commtree_kind_parse(name, &request->kinds[request->n_kinds++])) {
-            return cli_usage("--algorithm: expected linear, binary, binomial, adaptive, optimal, unordered, two-size "
-                             "or all, found '%.*s'",
-                             len > 40 ? 40 : (int)len, at);
-        }
-        at += len;
-        if (*at == '\0')
-            return CLI_OK;
+    if (request->model != NULL)
+        code = cli_read_model(request->model, request->level, &work.problem.model);
+    if (code == CLI_OK && blocks)
+        code = make_sizes(request, &size, &work.problem.p);
+    if (code == CLI_OK && request->root >= work.problem.p)
+        code = cli_usage("--root: expected best or a rank from 0 to %d, found %" PRId64, work.problem.p - 1,
+                         request->root);
+    if (code == CLI_OK && request->links != NULL)
+        code = cli_read_links(request->links, work.problem.p, &alpha, &beta);
+    if (code == CLI_OK) {
+        links = (struct espi_commtree_links){work.problem.p, alpha, beta, work.problem.model.gamma};
+        work.problem.root = (int)request->root;
+        work.problem.size = work.traffic.size = size;
+        work.traffic.bytes = blocks ? 0 : request->b;
+        if (request->links != NULL)
+            work.traffic.links = &links;
+        else
+            work.traffic.model = &work.problem.model;
+        code = carry_out(request, &work);
     }
+    free(size);
+    free(alpha);
+    free(beta);
+    return code;
 }
 
-static int take_choice(const char *option, const char *value, const char *const *names, int *chosen)
+/* Options that do not go together. */
+static int check_request(const struct request *request)
 {
-    char all[80] = "";
-    for (int x = 0; names[x] != NULL; x++) {
-        if (strcmp(value, names[x]) == 0) {
-            *chosen = x;
-            return CLI_OK;
-        }
-        strncat(all, x == 0 ? "" : names[x + 1] ? ", " : " or ", sizeof all - strlen(all) - 1);
-        strncat(all, names[x], sizeof all - strlen(all) - 1);
-    }
-    return cli_usage("%s: expected %s, found '%s'", option, all, value);
-}
-
-/* The names come from the table, so that none is missing. */
-static int wrong_dist(const char *value)
-{
-    char all[256] = "";
-    for (int d = 0; d < ESPI_DISTS; d++) {
-        strncat(all, d == 0 ? "" : d + 1 < ESPI_DISTS ? ", " : " or ", sizeof all - strlen(all) - 1);
-        strncat(all, espi_commtree_dist_name((enum espi_commtree_dist)d), sizeof all - strlen(all) - 1);
-    }
-    return cli_usage("--dist: expected %s, found '%s'", all, value);
-}
-
-static int take_option(struct request *request, int option, const char *value)
-{
-    static const char *const ops[] = {"gather", "scatter", NULL};
-    static const char *const formats[] = {"tsv", "json", "dot", "svg", NULL};
-    struct espi_commtree_model *model = &request->problem.model;
-    int chosen = 0, code = CLI_OK;
-
-    switch (option) {
-    case OPTION_SIZES:
-        request->file = value;
-        return CLI_OK;
-    case OPTION_DIST:
-        request->have_dist = espi_commtree_dist_parse(value, &request->dist);
-        return request->have_dist ? CLI_OK : wrong_dist(value);
-    case OPTION_P:
-        request->have_p = true;
-        return take_whole("-p", value, 1, 100000000, &request->p);
-    case OPTION_B:
-        return take_whole("-b", value, 0, INT64_MAX, &request->b);
-    case OPTION_RHO:
-        return take_whole("--rho", value, 1, INT64_MAX, &request->rho);
-    case OPTION_SEED:
-        return take_whole("--seed", value, 0, INT64_MAX, &request->seed);
-    case OPTION_ALPHA:
-        return take_constant(request, "--alpha", value, &model->alpha);
-    case OPTION_BETA:
-        return take_constant(request, "--beta", value, &model->beta);
-    case OPTION_GAMMA:
-        return take_constant(request, "--gamma", value, &model->gamma);
-    case OPTION_LATENCY:
-        code = take_constant(request, "--latency", value, &model->latency);
-        model->early_copy = model->latency > 0;
-        return code;
-    case OPTION_MODEL:
-        request->model = value;
-        return CLI_OK;
-    case OPTION_LEVEL:
-        request->level = value;
-        return CLI_OK;
-    case OPTION_ROOT:
-        request->root = ESPI_COMMTREE_BEST;
-        if (strcmp(value, "best") == 0 || (espi_whole_parse(value, strlen(value), &request->root) &&
-                                           request->root >= 0 && request->root < INT32_MAX))
-            return CLI_OK;
-        return cli_usage("--root: expected best or a rank (a whole number from 0, below the number of ranks), found "
-                         "'%s'",
-                         value);
-    case OPTION_ALGORITHM:
-        return take_algorithms(request, value);
-    case OPTION_OP:
-        code = take_choice("--op", value, ops, &chosen);
-        request->op = (enum espi_commtree_op)chosen;
-        return code;
-    default:
-        code = take_choice("--format", value, formats, &chosen);
-        request->format = (enum format)chosen;
-        return code;
-    }
+    bool blocks = request->op == OP_GATHER || request->op == OP_SCATTER;
+    if (!blocks && (request->file != NULL || request->have_dist || request->links != NULL))
+        return cli_usage("--op %s: expected -p and -b, as all messages are alike, found %s", op_names[request->op],
+                         request->file != NULL ? "--sizes" : request->have_dist ? "--dist" : "--links");
+    if (!blocks && request->p == 0)
+        return cli_usage("expected -p with --op %s", op_names[request->op]);
+    if (request->op == OP_BCAST && request->have_gamma)
+        return cli_usage("--gamma: expected a gather, scatter or reduction; a broadcast neither copies nor combines");
+    if (blocks && (request->file != NULL) == request->have_dist)
+        return cli_usage("expected either --sizes or --dist, found %s", request->have_dist ? "both" : "neither");
+    if (request->have_dist && request->p == 0)
+        return cli_usage("expected -p with --dist");
+    if (request->level != NULL && request->model == NULL)
+        return cli_usage("--level: expected --model with it");
+    if (request->model != NULL && request->have_constant)
+        return cli_usage("expected either --model or constants of the model, found both");
+    if (request->links != NULL && (request->model != NULL || request->have_link_constant))
+        return cli_usage("expected either --links or %s, found both",
+                         request->model != NULL ? "--model" : "--alpha, --beta and --latency");
+    if (request->links != NULL && request->file != NULL && strcmp(request->links, "-") == 0 &&
+        strcmp(request->file, "-") == 0)
+        return cli_usage("--links: expected sizes or links in a file, found both on standard input");
+    return CLI_OK;
 }
 
 int espi_cli_gather(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
-    struct request request = {.problem = {.model = {100, 1, 0, 0, false}},
-                              .b = 1000, .rho = 5, .seed = 1, .root = ESPI_COMMTREE_BEST};
+    struct request request = {.constants = {100, 1, 0, 0, false}, .b = 1000, .rho = 5, .seed = 1,
+                              .root = ESPI_COMMTREE_BEST};
 
-    take_algorithms(&request, "all");
-    request.picked = false;
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;) {
-        int code = CLI_OK;
-        if (next == CLI_NEXT_HELP)
-            return CLI_OK;
-        if (next == CLI_NEXT_WRONG)
-            return CLI_USAGE;
-        if (next == CLI_NEXT_OPERAND)
-            code = cli_usage("expected options only, found '%s'", args.value);
-        else
-            code = take_option(&request, next, args.value);
-        if (code != CLI_OK)
-            return code;
-    }
-    if ((request.file != NULL) == request.have_dist)
-        return cli_usage("expected either --sizes or --dist, found %s", request.have_dist ? "both" : "neither");
-    if (request.have_dist && !request.have_p)
-        return cli_usage("expected -p with --dist");
-    if (request.level != NULL && request.model == NULL)
-        return cli_usage("--level: expected --model with it");
-    if (request.model != NULL) {
-        if (request.have_constant)
-            return cli_usage("expected either --model or constants of the model, found both");
-        int code = cli_read_model(request.model, request.level, &request.problem.model);
-        if (code != CLI_OK)
-            return code;
-    }
-    if (request.format == FORMAT_DOT || request.format == FORMAT_SVG) {
-        if (!request.picked) {
-            request.kinds[0] = ESPI_COMMTREE_OPTIMAL;
-            request.n_kinds = 1;
-        }
-        if (request.n_kinds != 1)
-            return cli_usage("--format: expected one --algorithm for a picture, found %d", request.n_kinds);
-    }
-    return carry_out(&request);
+    int code = cli_take_all(&spec, argc, argv, &request);
+    if (code == CLI_OK)
+        code = check_request(&request);
+    return code == CLI_OK ? prepare(&request) : code;
 }

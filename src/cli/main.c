@@ -30,6 +30,8 @@ static void help(void)
 /* Output that could not be written (a full disk, say) is a failure even when all else went well. */
 static int finish(int code)
 {
+    if (code == CLI_DONE)
+        code = CLI_OK;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         cli_fail("the output cannot be written");
         return code == CLI_OK ? CLI_FAILURE : code;

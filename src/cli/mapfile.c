@@ -8,18 +8,6 @@
 #include "base/number.h"
 #include "cli/cli.h"
 
-enum { SHOWN = 40 };
-
-/* A word of the input for an error message: cut, and without bytes that a terminal or a log could choke on. */
-static const char *show_word(char shown[SHOWN + 1], const char *word, size_t len)
-{
-    len = len > SHOWN ? SHOWN : len;
-    for (size_t i = 0; i < len; i++)
-        shown[i] = word[i] >= ' ' && word[i] <= '~' ? word[i] : '?';
-    shown[len] = '\0';
-    return shown;
-}
-
 /* One line without its line end: blank, comment, or an entry that is appended. */
 static int read_line(const struct cli_map_form *form, const char *shown, size_t number, const char *line, size_t len,
                      struct espi_typemap *map)
@@ -28,7 +16,7 @@ static int read_line(const struct cli_map_form *form, const char *shown, size_t 
     const char *comment = memchr(line, '#', len);
     const char *word[2];
     size_t word_len[2], words = 0;
-    char text[SHOWN + 1];
+    char text[CLI_WORD];
     int64_t disp, end;
 
     if (comment != NULL)
@@ -43,7 +31,7 @@ static int read_line(const struct cli_map_form *form, const char *shown, size_t 
             stop++;
         if (words == 2)
             return cli_fail("%s:%zu: expected DISPLACEMENT [TYPE], found '%s' after them", shown, number,
-                            show_word(text, line + at, stop - at));
+                            cli_word(text, line + at, stop - at));
         word[words] = line + at;
         word_len[words++] = stop - at;
         at = stop;
@@ -54,18 +42,18 @@ static int read_line(const struct cli_map_form *form, const char *shown, size_t 
         bool sign = word[0][0] == '+' || word[0][0] == '-';
         bool digits = word_len[0] > sign && strspn(word[0] + sign, "0123456789") >= word_len[0] - sign;
         return cli_fail("%s:%zu: expected a displacement (a whole number%s), found '%s'", shown, number,
-                        digits ? " that fits 64 bits" : "", show_word(text, word[0], word_len[0]));
+                        digits ? " that fits 64 bits" : "", cli_word(text, word[0], word_len[0]));
     }
     if (__builtin_mul_overflow(disp, form->unit, &disp))
         return cli_fail("%s:%zu: expected a displacement that fits 64 bits, found %s times %" PRId64, shown, number,
-                        show_word(text, word[0], word_len[0]), form->unit);
+                        cli_word(text, word[0], word_len[0]), form->unit);
     espi_base base = words == 2 ? espi_base_find(word[1], word_len[1]) : form->base;
     if (base == ESPI_BASE_NONE)
         return cli_fail("%s:%zu: expected a predefined MPI datatype (MPI_DOUBLE, say), found '%s'", shown, number,
-                        show_word(text, word[1], word_len[1]));
+                        cli_word(text, word[1], word_len[1]));
     if (__builtin_add_overflow(disp, espi_base_info(base)->extent, &end))
         return cli_fail("%s:%zu: expected an end of the entry that fits 64 bits, found %s", shown, number,
-                        show_word(text, word[0], word_len[0]));
+                        cli_word(text, word[0], word_len[0]));
     if (espi_typemap_append(map, base, disp) != ESPI_OK)
         return cli_fail("%s:%zu: no memory for so many entries", shown, number);
     return CLI_OK;

@@ -1,7 +1,9 @@
 /* Options from a table, which also is their help. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 
 #define HELP_COLUMN 22
@@ -30,6 +32,13 @@ static void print_wrapped(const char *text, int column)
     printf("\n");
 }
 
+/* The i-th option, or NULL. */
+static const struct cli_option *option_at(const struct cli_spec *spec, int i)
+{
+    const struct cli_option *option = spec->rows != NULL ? &spec->rows[i].option : &spec->options[i];
+    return option->name != NULL ? option : NULL;
+}
+
 static void print_option(const struct cli_option *option)
 {
     char left[64];
@@ -47,8 +56,8 @@ static void print_help(const struct cli_spec *spec)
            spec->operands);
     print_wrapped(spec->summary, 0);
     printf("\nOptions:\n");
-    for (const struct cli_option *option = spec->options; option->name != NULL; option++)
-        print_option(option);
+    for (int i = 0; option_at(spec, i) != NULL; i++)
+        print_option(option_at(spec, i));
     print_option(&help);
     if (spec->notes != NULL)
         printf("\n%s\n", spec->notes);
@@ -75,8 +84,8 @@ int cli_next(struct cli_args *args)
         print_help(args->spec);
         return CLI_NEXT_HELP;
     }
-    for (int i = 0; args->spec->options[i].name != NULL; i++) {
-        const struct cli_option *option = &args->spec->options[i];
+    for (int i = 0; option_at(args->spec, i) != NULL; i++) {
+        const struct cli_option *option = option_at(args->spec, i);
         size_t len = strlen(option->name);
         if (strncmp(text, option->name, len) != 0 || (text[len] != '\0' && text[len] != '='))
             continue;
@@ -97,4 +106,75 @@ int cli_next(struct cli_args *args)
     }
     cli_usage("unknown option '%s'", text);
     return CLI_NEXT_WRONG;
+}
+
+int cli_take_all(const struct cli_spec *spec, int argc, char **argv, void *request)
+{
+    struct cli_args args = cli_args_begin(spec, argc, argv);
+
+    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;) {
+        int code;
+        if (next == CLI_NEXT_HELP)
+            return CLI_DONE;
+        if (next == CLI_NEXT_WRONG)
+            return CLI_USAGE;
+        if (next != CLI_NEXT_OPERAND)
+            code = spec->rows[next].take(&spec->rows[next], args.value, request);
+        else if (spec->operand != NULL)
+            code = spec->operand(args.value, request);
+        else
+            code = cli_usage("expected options only, found '%s'", args.value);
+        if (code != CLI_OK)
+            return code;
+    }
+    return CLI_OK;
+}
+
+int cli_take_flag(const struct cli_row *row, const char *value, void *request)
+{
+    (void)value;
+    *(bool *)((char *)request + row->at) = true;
+    return CLI_OK;
+}
+
+int cli_take_text(const struct cli_row *row, const char *value, void *request)
+{
+    *(const char **)((char *)request + row->at) = value;
+    return CLI_OK;
+}
+
+int cli_take_whole(const struct cli_row *row, const char *value, void *request)
+{
+    const char *option = row->option.name;
+    int64_t *number = (int64_t *)((char *)request + row->at);
+
+    if (espi_whole_parse(value, strlen(value), number) && *number >= row->least && *number <= row->most)
+        return CLI_OK;
+    if (row->expected != NULL)
+        return cli_usage("%s: expected %s, found '%s'", option, row->expected, value);
+    if (row->most == INT64_MAX)
+        return cli_usage("%s: expected a whole number from %" PRId64 " up, found '%s'", option, row->least, value);
+    return cli_usage("%s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", option, row->least,
+                     row->most, value);
+}
+
+int cli_wrong_name(const char *option, const char *const *names, const char *value)
+{
+    char all[256] = "";
+    for (int x = 0; names[x] != NULL; x++) {
+        strncat(all, x == 0 ? "" : names[x + 1] != NULL ? ", " : " or ", sizeof all - strlen(all) - 1);
+        strncat(all, names[x], sizeof all - strlen(all) - 1);
+    }
+    return cli_usage("%s: expected %s, found '%s'", option, all, value);
+}
+
+int cli_take_name(const struct cli_row *row, const char *value, void *request)
+{
+    for (int x = 0; row->names[x] != NULL; x++) {
+        if (strcmp(value, row->names[x]) == 0) {
+            *(int *)((char *)request + row->at) = x;
+            return CLI_OK;
+        }
+    }
+    return cli_wrong_name(row->option.name, row->names, value);
 }

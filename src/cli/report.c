@@ -4,65 +4,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "cli/cli.h"
-#include "cli/report.h"
+#include "cli/report_collectives.h"
+#include "cli/report_compare.h"
+#include "cli/report_text.h"
 #include "cli/statfile.h"
 #include "stats/stats.h"
 
-enum { OPTION_TOP };
+struct request {
+    const char *file[2];
+    int64_t top;
+};
+
+static int take_file(const char *value, void *into)
+{
+    struct request *request = into;
+    if (request->file[1] != NULL)
+        return cli_usage("expected one or two files, found '%s' after them", value);
+    request->file[request->file[0] != NULL] = value;
+    return CLI_OK;
+}
 
 static const struct cli_spec spec = {
     .command = "report",
     .operands = "FILE [FILE2]",
     .summary = "Explains a statistics file (ESPALIER_STATS, espalier run --stats): what was changed, what it gained, "
                "what it cost, and why things were left alone. With two files: what differs.",
-    .options =
-        (const struct cli_option[]){
-            {"--top", "N", "show at most N types, N gathers and scatters and N functions (default 10)"},
-            {NULL, NULL, NULL},
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--top", "N", "show at most N types, N gathers and scatters and N functions (default 10)"},
+             .take = cli_take_whole, .at = offsetof(struct request, top), .most = 1000000},
+            {.option = {NULL, NULL, NULL}},
         },
+    .operand = take_file,
 };
-
-void report_print_text(const char *text, size_t width)
-{
-    size_t len = strlen(text);
-    bool cut = width > 0 && len > width;
-    for (size_t i = 0; i < (cut ? width : len); i++)
-        putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
-    if (cut)
-        printf("...");
-}
-
-void report_print_command(const json_t *root)
-{
-    const json_t *command = json_object_get(root, "command");
-    for (size_t i = 0; i < json_array_size(command); i++) {
-        const char *word = json_string_value(json_array_get(command, i));
-        if (i > 0)
-            putchar(' ');
-        report_print_text(word != NULL ? word : "?", 200);
-    }
-}
-
-double report_saving(const json_t *root)
-{
-    const json_t *types = json_object_get(root, "types");
-    double sum = 0;
-    for (size_t i = 0; i < json_array_size(types); i++)
-        sum += (double)stat_number(json_array_get(types, i), "saved_ns_estimate", NULL, NULL);
-    return sum;
-}
-
-double report_own_time(const json_t *root)
-{
-    json_t *times = json_object_get(root, "own_time"), *value;
-    const char *name;
-    double sum = 0;
-    json_object_foreach(times, name, value)
-        sum += (double)stat_number(value, "sum", NULL, NULL);
-    return sum;
-}
 
 static void print_header(const char *name, json_t *root)
 {
@@ -275,14 +250,6 @@ static size_t sorted_members(json_t *object, struct member **out)
     return n;
 }
 
-const char *report_counter_help(const char *name)
-{
-    for (int k = 0; k < ESPI_COUNTER_COUNT; k++)
-        if (strcmp(espi_counter_table[k].name, name) == 0)
-            return espi_counter_table[k].help;
-    return NULL;
-}
-
 static void print_left_alone(json_t *root)
 {
     struct member *list;
@@ -325,43 +292,28 @@ static void print_functions(json_t *root, int64_t top)
 
 int espi_cli_report(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
-    const char *name[2] = {NULL, NULL};
-    int64_t top = 10;
+    struct request request = {{NULL, NULL}, 10};
+    const char *const *name = request.file;
 
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
-        switch (next) {
-        case CLI_NEXT_HELP:
-            return CLI_OK;
-        case CLI_NEXT_WRONG:
-            return CLI_USAGE;
-        case CLI_NEXT_OPERAND:
-            if (name[1] != NULL)
-                return cli_usage("expected one or two files, found '%s' after them", args.value);
-            name[name[0] != NULL] = args.value;
-            break;
-        case OPTION_TOP:
-            if (!espi_whole_parse(args.value, strlen(args.value), &top) || top < 0 || top > 1000000)
-                return cli_usage("--top: expected a whole number from 0 to 1000000, found '%s'", args.value);
-            break;
-        }
+    int code = cli_take_all(&spec, argc, argv, &request);
+    if (code != CLI_OK)
+        return code;
     if (name[0] == NULL)
         return cli_usage("expected a statistics file");
     json_t *root = stat_load(name[0]);
     if (root == NULL)
         return CLI_FAILURE;
-    int code = CLI_OK;
     if (name[1] != NULL) {
         json_t *other = stat_load(name[1]);
-        code = other != NULL ? report_compare(name[0], root, name[1], other, top) : CLI_FAILURE;
+        code = other != NULL ? report_compare(name[0], root, name[1], other, request.top) : CLI_FAILURE;
         json_decref(other);
     } else {
         print_header(name[0], root);
-        print_changes(root, top);
-        report_collectives(root, top);
+        print_changes(root, request.top);
+        report_collectives(root, request.top);
         print_balance(root);
         print_left_alone(root);
-        print_functions(root, top);
+        print_functions(root, request.top);
     }
     json_decref(root);
     return code;

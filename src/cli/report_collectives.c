@@ -1,10 +1,12 @@
-/* The part of `espalier report` on gathers and scatters: what was predicted and what was measured, side by side. */
+/* What was predicted and what was measured, side by side. */
+#include "cli/report_collectives.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/report.h"
+#include "cli/report_text.h"
 #include "cli/statfile.h"
 #include "commtree/modelfile.h"
 

@@ -8,16 +8,28 @@
 
 extern char **environ;
 
+struct request {
+    bool names;
+};
+
+static int refuse_operand(const char *value, void *request)
+{
+    (void)request;
+    return cli_usage("unexpected operand '%s'", value);
+}
+
 static const struct cli_spec spec = {
     .command = "settings",
     .operands = "",
     .summary = "Lists every setting: its value as a program started from here would see it, where that comes from, "
                "what is allowed and what it does.",
-    .options =
-        (const struct cli_option[]){
-            {"--names", NULL, "print the names only"},
-            {NULL, NULL, NULL},
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--names", NULL, "print the names only"},
+             .take = cli_take_flag, .at = offsetof(struct request, names)},
+            {.option = {NULL, NULL, NULL}},
         },
+    .operand = refuse_operand,
 };
 
 static const char *get(void *context, const char *name)
@@ -49,27 +61,18 @@ static void print(const struct espi_settings *settings, enum espi_setting which)
 
 int espi_cli_settings(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
+    struct request request = {false};
     struct espi_settings settings;
-    bool names = false;
 
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
-        switch (next) {
-        case CLI_NEXT_HELP:
-            return CLI_OK;
-        case CLI_NEXT_WRONG:
-            return CLI_USAGE;
-        case CLI_NEXT_OPERAND:
-            return cli_usage("unexpected operand '%s'", args.value);
-        default:
-            names = true;
-        }
-    if (!names) {
+    int code = cli_take_all(&spec, argc, argv, &request);
+    if (code != CLI_OK)
+        return code;
+    if (!request.names) {
         espi_settings_load(&settings, get, NULL, warn, NULL);
         espi_settings_unknown(environ, warn, NULL);
     }
     for (int i = 0; i < ESPI_SETTING_COUNT; i++)
-        if (names)
+        if (request.names)
             printf("%s\n", espi_setting_table[i].variable);
         else
             print(&settings, (enum espi_setting)i);

@@ -56,6 +56,15 @@ fail:
     return false;
 }
 
+const char *cli_word(char shown[CLI_WORD], const char *word, size_t len)
+{
+    len = len < CLI_WORD ? len : CLI_WORD - 1;
+    for (size_t i = 0; i < len; i++)
+        shown[i] = word[i] >= ' ' && word[i] <= '~' ? word[i] : '?';
+    shown[len] = '\0';
+    return shown;
+}
+
 const char *cli_time(char *buf, size_t size, double ns)
 {
     double a = ns < 0 ? -ns : ns;

@@ -14,50 +14,12 @@
 #include "reconstruct/transpack.h"
 #include "stats/json.h"
 
-enum {
-    OPTION_COST,
-    OPTION_SET,
-    OPTION_UNIT,
-    OPTION_BASE,
-    OPTION_COSTS,
-    OPTION_FROM_TREE,
-    OPTION_ONTO,
-    OPTION_FORMAT
-};
-
-static const struct cli_spec spec = {
-    .command = "tree",
-    .operands = "[FILE]",
-    .summary = "Prints a type tree of least cost for a type map. FILE (default: standard input) has one entry a "
-               "line, in order: \"DISPLACEMENT [TYPE]\"; # begins a comment.",
-    .options =
-        (const struct cli_option[]){
-            {"--cost", NULL, "print the cost only, whatever --format says"},
-            {"--set", "NAME", "constructors that may be used: basic (leaf, vec, idx, struc), mpi (and idxbuc; the "
-                              "default) or extended (and bucket, which MPI does not have)"},
-            {"--unit", "N", "displacements count N bytes (default 1)"},
-            {"--base", "TYPE", "type of lines that name none (default MPI_BYTE)"},
-            {"--costs", "K=V,..", "words per node: leaf vec idx idx_each idxbuc idxbuc_each struc struc_each bucket "
-                                  "bucket_each"},
-            {"--from-tree", "TREE", "take the type map from a tree in text form instead of FILE; - is standard "
-                                    "input"},
-            {"--onto", "FILE", "one tree over pairs of displacements that copies data of the layout onto the layout "
-                               "in this file"},
-            {"--format", "FORMAT", "text (the default), json, or a picture: dot (for Graphviz) or svg"},
-            {NULL, NULL, NULL},
-        },
-    .notes = "Prints: the tree; its cost in words; the cost with equal subtrees counted once; the length of the\n"
-             "type map; whether no cheaper tree exists.",
-};
-
 enum { FLATTEN_LIMIT = 10000000 }; /* entries of --from-tree with --onto */
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG };
 
-static const char *const format_names[] = {"text", "json", "dot", "svg"};
-static const char *const set_names[] = {"basic", "mpi", "extended"};
-
-enum { FORMATS = sizeof format_names / sizeof *format_names, SETS = sizeof set_names / sizeof *set_names };
+static const char *const format_names[] = {"text", "json", "dot", "svg", NULL};
+static const char *const set_names[] = {"basic", "mpi", "extended", NULL}; /* enum espi_set */
 
 struct request {
     struct espi_reconstruct_options options;
@@ -65,7 +27,82 @@ struct request {
     const char *file, *from_tree, *onto;
     const char *line_option; /* an option for lines of type maps that was given */
     bool cost_only;
-    enum format format;
+    int set, format;
+};
+
+static int take_unit(const struct cli_row *row, const char *value, void *into)
+{
+    ((struct request *)into)->line_option = "--unit";
+    return cli_take_whole(row, value, into);
+}
+
+static int take_base(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    (void)row;
+    request->form.base = espi_base_find(value, strlen(value));
+    request->line_option = "--base";
+    if (request->form.base == ESPI_BASE_NONE)
+        return cli_usage("--base: expected a predefined MPI datatype (MPI_DOUBLE, say), found '%s'", value);
+    return CLI_OK;
+}
+
+static int take_costs(const struct cli_row *row, const char *value, void *into)
+{
+    struct request *request = into;
+    size_t where = 0;
+    (void)row;
+    if (espi_costs_parse(value, &request->options.costs, &where) == ESPI_OK)
+        return CLI_OK;
+    return cli_usage("--costs: expected K=V,.. with keys leaf, vec, idx, idx_each, idxbuc, idxbuc_each, "
+                     "struc, struc_each, bucket, bucket_each and whole numbers from 0 to %" PRId64
+                     ", found '%s' at byte %zu",
+                     ESPI_COST_MAX, value + where, where + 1);
+}
+
+static int take_file(const char *value, void *into)
+{
+    struct request *request = into;
+    if (request->file != NULL)
+        return cli_usage("expected one file, found '%s' after it", value);
+    request->file = value;
+    return CLI_OK;
+}
+
+#define MEMBER(name) .at = offsetof(struct request, name)
+
+static const struct cli_spec spec = {
+    .command = "tree",
+    .operands = "[FILE]",
+    .summary = "Prints a type tree of least cost for a type map. FILE (default: standard input) has one entry a "
+               "line, in order: \"DISPLACEMENT [TYPE]\"; # begins a comment.",
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--cost", NULL, "print the cost only, whatever --format says"},
+             .take = cli_take_flag, MEMBER(cost_only)},
+            {.option = {"--set", "NAME", "constructors that may be used: basic (leaf, vec, idx, struc), mpi (and "
+                                         "idxbuc; the default) or extended (and bucket, which MPI does not have)"},
+             .take = cli_take_name, MEMBER(set), .names = set_names},
+            {.option = {"--unit", "N", "displacements count N bytes (default 1)"},
+             .take = take_unit, MEMBER(form.unit), .least = 1, .most = INT64_MAX,
+             .expected = "a whole number above 0"},
+            {.option = {"--base", "TYPE", "type of lines that name none (default MPI_BYTE)"}, .take = take_base},
+            {.option = {"--costs", "K=V,..", "words per node: leaf vec idx idx_each idxbuc idxbuc_each struc "
+                                             "struc_each bucket bucket_each"},
+             .take = take_costs},
+            {.option = {"--from-tree", "TREE", "take the type map from a tree in text form instead of FILE; - is "
+                                               "standard input"},
+             .take = cli_take_text, MEMBER(from_tree)},
+            {.option = {"--onto", "FILE", "one tree over pairs of displacements that copies data of the layout onto "
+                                          "the layout in this file"},
+             .take = cli_take_text, MEMBER(onto)},
+            {.option = {"--format", "FORMAT", "text (the default), json, or a picture: dot (for Graphviz) or svg"},
+             .take = cli_take_name, MEMBER(format), .names = format_names},
+            {.option = {NULL, NULL, NULL}},
+        },
+    .operand = take_file,
+    .notes = "Prints: the tree; its cost in words; the cost with equal subtrees counted once; the length of the\n"
+             "type map; whether no cheaper tree exists.",
 };
 
 static int print_json(const struct request *request, const struct espi_reconstruction *result,
@@ -263,87 +300,15 @@ static int carry_out(const struct request *request)
     return code;
 }
 
-/* The place of `value` among n names; n when it is none of them. */
-static int find_name(const char *const *names, int n, const char *value)
-{
-    int i = 0;
-    while (i < n && strcmp(names[i], value) != 0)
-        i++;
-    return i;
-}
-
-/* One option; CLI_OK or the exit code. */
-static int take_option(struct request *request, int option, const char *value)
-{
-    size_t where = 0;
-    int name;
-
-    switch (option) {
-    case OPTION_COST:
-        request->cost_only = true;
-        break;
-    case OPTION_SET:
-        name = find_name(set_names, SETS, value);
-        if (name == SETS)
-            return cli_usage("--set: expected basic, mpi or extended, found '%s'", value);
-        request->options.set = (enum espi_set)name;
-        break;
-    case OPTION_UNIT:
-        if (!espi_whole_parse(value, strlen(value), &request->form.unit) || request->form.unit <= 0)
-            return cli_usage("--unit: expected a whole number above 0, found '%s'", value);
-        request->line_option = "--unit";
-        break;
-    case OPTION_BASE:
-        request->form.base = espi_base_find(value, strlen(value));
-        if (request->form.base == ESPI_BASE_NONE)
-            return cli_usage("--base: expected a predefined MPI datatype (MPI_DOUBLE, say), found '%s'", value);
-        request->line_option = "--base";
-        break;
-    case OPTION_COSTS:
-        if (espi_costs_parse(value, &request->options.costs, &where) != ESPI_OK)
-            return cli_usage("--costs: expected K=V,.. with keys leaf, vec, idx, idx_each, idxbuc, idxbuc_each, "
-                             "struc, struc_each, bucket, bucket_each and whole numbers from 0 to %" PRId64
-                             ", found '%s' at byte %zu",
-                             ESPI_COST_MAX, value + where, where + 1);
-        break;
-    case OPTION_FROM_TREE:
-        request->from_tree = value;
-        break;
-    case OPTION_ONTO:
-        request->onto = value;
-        break;
-    case OPTION_FORMAT:
-        name = find_name(format_names, FORMATS, value);
-        if (name == FORMATS)
-            return cli_usage("--format: expected text, json, dot or svg, found '%s'", value);
-        request->format = (enum format)name;
-        break;
-    }
-    return CLI_OK;
-}
-
 int espi_cli_tree(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
-    struct request request = {.form = {1, espi_base_find("MPI_BYTE", 8)}};
+    struct request request = {.form = {1, espi_base_find("MPI_BYTE", 8)}, .set = ESPI_SET_MPI};
 
     espi_reconstruct_defaults(&request.options);
-    request.options.set = ESPI_SET_MPI;
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;) {
-        int code = CLI_OK;
-        if (next == CLI_NEXT_HELP)
-            return CLI_OK;
-        if (next == CLI_NEXT_WRONG)
-            return CLI_USAGE;
-        if (next != CLI_NEXT_OPERAND)
-            code = take_option(&request, next, args.value);
-        else if (request.file != NULL)
-            code = cli_usage("expected one file, found '%s' after it", args.value);
-        else
-            request.file = args.value;
-        if (code != CLI_OK)
-            return code;
-    }
+    int code = cli_take_all(&spec, argc, argv, &request);
+    if (code != CLI_OK)
+        return code;
+    request.options.set = (enum espi_set)request.set;
     if (request.from_tree != NULL && request.file != NULL)
         return cli_usage("expected a file or --from-tree, found both");
     if (request.from_tree != NULL && request.onto == NULL && request.line_option != NULL)

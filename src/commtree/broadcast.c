@@ -104,14 +104,16 @@ out:
     return status;
 }
 
-espi_status espi_commtree_broadcast(int p, int root, double m, const struct espi_commtree_model *model, bool in_order,
+espi_status espi_commtree_broadcast(int p, int root, const struct espi_commtree_traffic *traffic, bool in_order,
                                     struct espi_commtree *tree)
 {
+    const struct espi_commtree_model *model = traffic->model;
+    double busy = model->alpha + model->beta * (double)traffic->bytes;
     *tree = ESPI_COMMTREE_INIT;
-    double busy = model->alpha + model->beta * m;
-    if (p < 1 || root < 0 || root >= p || !(m >= 0) || !isfinite(busy) || busy < 0 || !(model->latency >= 0))
+    /* Combining keeps the receiver busy as the message does. */
+    if (traffic->op == ESPI_COMMTREE_GATHER)
+        busy += model->gamma * (double)traffic->bytes;
+    if (p < 1 || root < 0 || root >= p || traffic->bytes < 0 || !isfinite(busy) || busy < 0 || !(model->latency >= 0))
         return ESPI_ERR_ARGUMENT;
-    if (in_order)
-        return model->latency > 0 ? ESPI_ERR_UNSUPPORTED : in_rank_order(p, root, tree);
-    return greedy(p, root, busy, model->latency, tree);
+    return in_order ? in_rank_order(p, root, tree) : greedy(p, root, busy, model->latency, tree);
 }

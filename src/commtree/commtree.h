@@ -93,12 +93,6 @@ espi_status espi_commtree_from_joins(int p, int root, int steps, const int *from
 espi_status espi_commtree_time(const struct espi_commtree *tree, const int64_t *size,
                                const struct espi_commtree_model *model, enum espi_commtree_op op, double *time);
 
-/* The same, and when each rank's message with its parent occupies the parent's port (start and finish, p entries
-   each, set only for ranks with a parent). */
-espi_status espi_commtree_schedule(const struct espi_commtree *tree, const int64_t *size,
-                                   const struct espi_commtree_model *model, enum espi_commtree_op op, double *start,
-                                   double *finish, double *time);
-
 /* No tree, ordered or not, is faster; root may be ESPI_COMMTREE_BEST: no tree whose root has data, then (binary and
    binomial trees may choose one without). */
 espi_status espi_commtree_lower_bound(const struct espi_commtree_problem *problem, double *bound);
@@ -109,11 +103,10 @@ struct espi_commtree_links {
     const double *alpha, *beta; /* p*p each, row: sender */
     double gamma;
 };
-espi_status espi_commtree_time_links(const struct espi_commtree *tree, const int64_t *size,
-                                     const struct espi_commtree_links *links, enum espi_commtree_op op, double *time);
 
 /* Optimal ordered tree over such links for op: exact, by a recurrence over ranges and roots with about n^5/60 steps
-   for n ranks with data; LIMIT above 128. */
+   for n ranks with data; LIMIT above ESPI_COMMTREE_LINKS_RANKS. */
+#define ESPI_COMMTREE_LINKS_RANKS 128
 espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links, const int64_t *size, int root,
                                         enum espi_commtree_op op, struct espi_commtree *tree);
 
@@ -121,43 +114,38 @@ espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links,
 struct espi_commtree_levels {
     const int *node;                        /* p entries: any integers, equal for ranks of one node */
     struct espi_commtree_model within, across; /* early_copy must agree; gamma of `within` is used */
-    bool any_order; /* the tree need not keep the order of the ranks where a node is not a range of them */
 };
 /* The fastest ordered tree, exactly, where the network is not faster than a node in any constant, and
    - each node is a range of the ranks that take part, at most 2,048 of them: O(n^3), or
    - n^3/6 * (nodes) is at most 1.5e8 (n = 256 in 32 nodes, placed in any way).
    Beyond that the fastest of several: a tree for each run of neighbours of one node and one over the runs, and trees
-   that know no nodes. With `any_order` also the fastest tree that is ordered once the ranks of each node are put side
-   by side, nodes in the order of their first ranks; tree->ordered is false if that one is returned. Both operations
-   take equally long. */
+   that know no nodes. Both operations take equally long. */
 espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
                                     const struct espi_commtree_levels *levels, struct espi_commtree *tree);
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
                                       const struct espi_commtree_levels *levels, enum espi_commtree_op op,
                                       double *time);
 
-/* Broadcast of m bytes from root (children to be sent to in reverse order), or reduction to it (received in order;
-   each costs gamma*m more to combine). Optimal under the model incl. latency. Ranks are numbered around from the
-   root, so a reduction so arranged needs a commutative operation; with `in_order`, allowed for latency 0, every
-   subtree is a range and ceil(log2 p) rounds still suffice. */
-espi_status espi_commtree_broadcast(int p, int root, double m, const struct espi_commtree_model *model, bool in_order,
-                                    struct espi_commtree *tree);
-/* Completion time when each message has m bytes and each receipt costs `combine` more. */
-espi_status espi_commtree_time_equal(const struct espi_commtree *tree, double m, double combine,
-                                     const struct espi_commtree_model *model, enum espi_commtree_op op, double *time);
-
-/* What the chooser found, all under the problem's model (latency included). */
-struct espi_commtree_choice {
-    enum espi_commtree_kind kind;      /* of the returned tree */
-    double time;                       /* its predicted time */
-    double bound;                      /* espi_commtree_lower_bound */
-    double predicted[ESPI_COMMTREE_KINDS]; /* per kind; negative where not tried */
+/* What a tree carries, and what its messages cost. */
+struct espi_commtree_traffic {
+    enum espi_commtree_op op;
+    const int64_t *size; /* p blocks; NULL: a broadcast (op SCATTER) or reduction (GATHER) of `bytes` bytes, in which
+                            all messages, also empty ones, are alike and each one received costs a reduction
+                            gamma*bytes more, to be combined */
+    int64_t bytes;
+    const struct espi_commtree_model *model; /* of every message; or, with blocks, */
+    const struct espi_commtree_links *links; /* by pair, where model is NULL */
 };
-/* Evaluates linear, binomial, adaptive and optimal trees (ranks without data left out) and returns the fastest;
-   ties go to linear, then to the simpler tree. OPTIMAL is optimal in the problem's own model, latency included; it is
-   tried for at most optimal_ranks ranks with data (0: 2,048). */
-espi_status espi_commtree_choose(const struct espi_commtree_problem *problem, int optimal_ranks,
-                                 struct espi_commtree *tree, struct espi_commtree_choice *choice);
+/* Completion time of any of these, and when each rank's message with its parent occupies the parent's port (start and
+   finish, p entries each, set only for ranks with a parent; both may be NULL). ARGUMENT: links of another p. */
+espi_status espi_commtree_schedule(const struct espi_commtree *tree, const struct espi_commtree_traffic *traffic,
+                                   double *start, double *finish, double *time);
+
+/* A tree for such a broadcast or reduction, children in the order in which a reduction receives them. Optimal under
+   the model incl. latency; ranks are numbered around from the root, so a reduction so arranged needs a commutative
+   operation. With `in_order` every subtree is a range: ceil(log2 p) rounds, which is optimal for latency 0. */
+espi_status espi_commtree_broadcast(int p, int root, const struct espi_commtree_traffic *traffic, bool in_order,
+                                    struct espi_commtree *tree);
 
 /* The paper's block-size distributions. */
 enum espi_commtree_dist {
@@ -173,8 +161,9 @@ espi_status espi_commtree_dist_fill(enum espi_commtree_dist dist, int p, int64_t
 
 /* Pictures of a tree; bytes as labels of the edges, which run from parent to child. SVG: the messages of the
    operation, ranks from left to right, time downwards. ERR_IO. */
-espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree, const int64_t *size);
-espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
-                                    const struct espi_commtree_model *model, enum espi_commtree_op op);
+espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree,
+                                    const struct espi_commtree_traffic *traffic);
+espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
+                                    const struct espi_commtree_traffic *traffic);
 
 #endif

@@ -6,8 +6,9 @@
 #include "base/number.h"
 #include "commtree/internal.h"
 
-/* Bytes held by each rank's subtree. */
-static espi_status held_bytes(const struct espi_commtree *tree, const int64_t *size, int64_t **held)
+/* Bytes that each rank exchanges with its parent: what its subtree holds, or what all messages have. */
+static espi_status message_bytes(const struct espi_commtree *tree, const struct espi_commtree_traffic *traffic,
+                                 int64_t **held)
 {
     int *order = malloc((size_t)tree->n * sizeof *order), filled = 1;
     *held = calloc((size_t)tree->p, sizeof **held);
@@ -24,25 +25,34 @@ static espi_status held_bytes(const struct espi_commtree *tree, const int64_t *s
     }
     for (int x = filled - 1; x >= 0; x--) {
         int v = order[x];
-        (*held)[v] += size[v];
-        if (tree->parent[v] >= 0)
+        (*held)[v] += traffic->size ? traffic->size[v] : traffic->bytes;
+        if (traffic->size && tree->parent[v] >= 0)
             (*held)[tree->parent[v]] += (*held)[v];
     }
     free(order);
     return ESPI_OK;
 }
 
-espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree, const int64_t *size)
+static void write_node(FILE *out, const struct espi_commtree_traffic *traffic, int v, const char *style)
+{
+    fprintf(out, "  %d [label=\"%d", v, v);
+    if (traffic->size)
+        fprintf(out, "\\n%" PRId64, traffic->size[v]);
+    fprintf(out, "\"%s];\n", style);
+}
+
+espi_status espi_commtree_write_dot(FILE *out, const struct espi_commtree *tree,
+                                    const struct espi_commtree_traffic *traffic)
 {
     int64_t *held;
-    espi_status status = held_bytes(tree, size, &held);
+    espi_status status = message_bytes(tree, traffic, &held);
     if (status != ESPI_OK)
         return status;
-    fprintf(out, "digraph tree {\n  node [shape=box];\n  %d [label=\"%d\\n%" PRId64 "\", style=bold];\n", tree->root,
-            tree->root, size[tree->root]);
+    fprintf(out, "digraph tree {\n  node [shape=box];\n");
+    write_node(out, traffic, tree->root, ", style=bold");
     for (int v = 0; v < tree->p; v++) {
         if (tree->parent[v] >= 0)
-            fprintf(out, "  %d [label=\"%d\\n%" PRId64 "\"];\n", v, v, size[v]);
+            write_node(out, traffic, v, "");
     }
     for (int v = 0; v < tree->p; v++) {
         for (int e = tree->first[v]; e < tree->first[v + 1]; e++)
@@ -64,17 +74,19 @@ static const char *time_text(char buf[40], double time)
     return buf;
 }
 
-espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree, const int64_t *size,
-                                    const struct espi_commtree_model *model, enum espi_commtree_op op)
+espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
+                                    const struct espi_commtree_traffic *traffic)
 {
+    static const char *const titles[2][2] = {{"Reduce to", "Gather to"}, {"Broadcast from", "Scatter from"}};
+    static const char *const notes[2][2] = {{"reduce to", "gather to"}, {"broadcast from", "scatter from"}};
     size_t p = (size_t)tree->p;
-    bool gather = op == ESPI_COMMTREE_GATHER;
+    bool gather = traffic->op == ESPI_COMMTREE_GATHER, blocks = traffic->size != NULL;
     char text[2][40];
     double *start = calloc(p, sizeof *start), *finish = calloc(p, sizeof *finish), end = 0;
     int64_t *held = NULL;
-    espi_status status = start && finish ? held_bytes(tree, size, &held) : ESPI_ERR_MEMORY;
+    espi_status status = start && finish ? message_bytes(tree, traffic, &held) : ESPI_ERR_MEMORY;
     if (status == ESPI_OK)
-        status = espi_commtree_schedule(tree, size, model, op, start, finish, &end);
+        status = espi_commtree_schedule(tree, traffic, start, finish, &end);
     if (status != ESPI_OK)
         goto out;
     double wide = tree->p > 100 ? 1600.0 / tree->p : 16, high = 480, scale = end > 0 ? high / end : 0;
@@ -85,7 +97,7 @@ espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\" "
             "font-size=\"10\">\n<title>%s rank %d in time %s</title>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-            width, high + 60, gather ? "Gather to" : "Scatter from", tree->root, time_text(text[0], end));
+            width, high + 60, titles[!gather][blocks], tree->root, time_text(text[0], end));
     for (int v = 0; v < tree->p; v++) {
         double x = 20 + wide * (v + 0.5), from = 30, to = 30 + high;
         if (tree->parent[v] == ESPI_COMMTREE_ABSENT)
@@ -97,7 +109,7 @@ espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
             *(gather ? &to : &from) = 30 + scale * (gather ? finish[v] : start[v]);
         fprintf(out, "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\"/>\n", x, from, x, to,
                 v == tree->root ? "#000" : "#bbb");
-        if (tree->parent[v] < 0 || !held[v])
+        if (tree->parent[v] < 0 || (blocks && !held[v]))
             continue;
         double other = 20 + wide * (tree->parent[v] + 0.5);
         fprintf(out,
@@ -108,7 +120,7 @@ espi_status espi_commtree_write_svg(FILE *out, const struct espi_commtree *tree,
                 time_text(text[1], finish[v]));
     }
     fprintf(out, "<text x=\"20\" y=\"%.0f\">%s rank %d: %s</text>\n</svg>\n", high + 50,
-            gather ? "gather to" : "scatter from", tree->root, time_text(text[0], end));
+            notes[!gather][blocks], tree->root, time_text(text[0], end));
     status = ferror(out) ? ESPI_ERR_IO : ESPI_OK;
 out:
     free(start);

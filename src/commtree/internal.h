@@ -53,9 +53,6 @@ struct espi_split {
 void espi_splits_join(const struct espi_split *split, int nodes, int single, int *scratch, struct espi_joins *joins,
                       int *root);
 
-/* Is the completion time of the best tree monotone in the range for this instance? See doc/gather-trees.md. */
-bool espi_commtree_monotone(const struct espi_compact *c, const struct espi_commtree_model *model);
-
 /* The constructions; sizes and model already checked. */
 espi_status espi_build_linear(const struct espi_commtree_problem *, const struct espi_compact *,
                               struct espi_commtree *);

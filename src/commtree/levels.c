@@ -37,7 +37,7 @@ espi_status espi_levels_walk(const struct espi_levels_problem *w, const void *da
         nodes++;
     }
     espi_splits_join(split, nodes, 0, scratch, &joins, &top);
-    status = espi_joins_tree(&joins, w->c, w->p, top, w->ordered, tree);
+    status = espi_joins_tree(&joins, w->c, w->p, top, true, tree);
 out:
     free(split);
     free(stack);
@@ -88,41 +88,9 @@ static espi_status number_nodes(const struct espi_compact *c, const int *given, 
     return status;
 }
 
-/* Brings the indices of each node together, nodes in the order of their numbers. */
-static espi_status gather_nodes(struct espi_compact *c, int *node)
-{
-    size_t n = (size_t)c->n;
-    struct numbered *sorted = malloc(n * sizeof *sorted);
-    int *rank = malloc(n * sizeof *rank), root = c->root;
-    int64_t *size = malloc(n * sizeof *size);
-    espi_status status = sorted && rank && size ? ESPI_OK : ESPI_ERR_MEMORY;
-    if (status == ESPI_OK) {
-        for (int v = 0; v < c->n; v++) {
-            sorted[v] = (struct numbered){node[v], v};
-            rank[v] = c->rank[v];
-            size[v] = c->size[v];
-        }
-        qsort(sorted, n, sizeof *sorted, by_node);
-        for (int x = 0; x < c->n; x++) {
-            int v = sorted[x].index;
-            node[x] = sorted[x].node;
-            c->rank[x] = rank[v];
-            c->size[x] = size[v];
-            c->prefix[x + 1] = c->prefix[x] + size[v];
-            if (v == root)
-                c->root = x;
-        }
-    }
-    free(sorted);
-    free(rank);
-    free(size);
-    return status;
-}
-
-/* One of the exact methods; with `together`, nodes that are no ranges are made ranges. LIMIT where none
-   applies. */
+/* One of the exact methods. LIMIT where none applies. */
 static espi_status exact(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
-                         bool together, struct espi_commtree *tree)
+                         struct espi_commtree *tree)
 {
     const struct espi_commtree_model *in = &levels->within, *out = &levels->across;
     struct espi_compact c;
@@ -132,15 +100,8 @@ static espi_status exact(const struct espi_commtree_problem *problem, const stru
     size_t n = (size_t)c.n;
     int *node = malloc(n * sizeof *node), nodes = 0;
     double *q = malloc((3 * n + 2) * sizeof *q), *q_out = q + n + 1, *own = q_out + n + 1;
-    bool ranges = true, ordered = true;
+    bool ranges = true;
     status = node && q ? number_nodes(&c, levels->node, node, &nodes, &ranges) : ESPI_ERR_MEMORY;
-    if (status == ESPI_OK && together && ranges)
-        status = ESPI_ERR_LIMIT; /* nothing to bring together */
-    if (status == ESPI_OK && together) {
-        status = gather_nodes(&c, node);
-        ordered = false;
-        ranges = true;
-    }
     if (status == ESPI_OK) {
         /* Where the network is faster than the node, the method takes it for equally fast. */
         double beta = espi_max(in->beta, out->beta);
@@ -153,7 +114,7 @@ static espi_status exact(const struct espi_commtree_problem *problem, const stru
         struct espi_levels_problem w = {
             .c = &c, .p = problem->p, .in = {in->alpha, in->latency, q},
             .out = {espi_max(in->alpha, out->alpha), espi_max(in->latency, out->latency), q_out}, .own = own,
-            .early = in->early_copy || !ordered, .node = node, .nodes = nodes, .ordered = ordered,
+            .early = in->early_copy, .node = node, .nodes = nodes,
             .max_bytes = problem->max_bytes};
         status = ranges ? espi_levels_exact(&w, tree) : espi_levels_mixed(&w, tree);
     }
@@ -171,16 +132,14 @@ static espi_status candidate(int which, const struct espi_commtree_problem *prob
     flat.model.gamma = levels->within.gamma;
     switch (which) {
     case 0:
-        return exact(problem, levels, false, tree);
+        return exact(problem, levels, tree);
     case 1:
     case 2:
         return espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &flat, tree);
     case 3:
         return espi_levels_composed(problem, levels, tree);
-    case 4:
-        return espi_commtree_build_compact(ESPI_COMMTREE_ADAPTIVE, &flat, tree);
     default:
-        return exact(problem, levels, true, tree);
+        return espi_commtree_build_compact(ESPI_COMMTREE_ADAPTIVE, &flat, tree);
     }
 }
 
@@ -201,12 +160,10 @@ espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
     if (status != ESPI_OK)
         return status;
     bool usual = in->alpha <= out->alpha && in->beta <= out->beta && in->latency <= out->latency;
-    bool done = false; /* with the ordered optimum */
-    for (int x = 0; x < (levels->any_order ? 6 : 5); x++) {
+    bool done = false; /* the optimum is found */
+    for (int x = 0; x < 5 && !done; x++) {
         struct espi_commtree next = ESPI_COMMTREE_INIT;
         double time = 0;
-        if (done && x < 5)
-            continue;
         status = candidate(x, problem, levels, &next);
         if (status == ESPI_OK)
             status = espi_commtree_time_levels(&next, problem->size, levels, ESPI_COMMTREE_GATHER, &time);

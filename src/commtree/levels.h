@@ -10,7 +10,7 @@ struct espi_level {
     const double *q; /* n+1: beta * (bytes before) */
 };
 
-/* Indices in their final order with the node of each; what both exact methods work on. */
+/* Indices with the node of each; what both exact methods work on. */
 struct espi_levels_problem {
     const struct espi_compact *c;
     int p;
@@ -19,7 +19,6 @@ struct espi_levels_problem {
     bool early;
     const int *node;           /* n entries in 0 .. nodes-1 */
     int nodes;
-    bool ordered;              /* of the tree: indices rise with ranks */
     size_t max_bytes;          /* 0: no limit */
 };
 

@@ -9,8 +9,6 @@
 
 #include "commtree/internal.h"
 
-#define MOST_RANKS 128
-
 struct links_table {
     const struct espi_compact *c;
     const double *alpha, *beta; /* n*n: [s*n+r] for a message that s's part and r's part exchange */
@@ -64,9 +62,9 @@ struct ranged {
 
 static espi_status walk_back(const struct links_table *w, int root, int p, struct espi_commtree *tree)
 {
-    int n = w->c->n, nodes = 0, depth = 0, top = 0, scratch[MOST_RANKS];
-    struct espi_split split[MOST_RANKS];
-    struct ranged stack[2 * MOST_RANKS];
+    int n = w->c->n, nodes = 0, depth = 0, top = 0, scratch[ESPI_COMMTREE_LINKS_RANKS];
+    struct espi_split split[ESPI_COMMTREE_LINKS_RANKS];
+    struct ranged stack[2 * ESPI_COMMTREE_LINKS_RANKS];
     struct espi_joins joins;
     espi_status status = espi_joins_make(n, &joins);
     if (status != ESPI_OK)
@@ -105,7 +103,7 @@ espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links,
         return status;
     size_t n = (size_t)c.n;
     double *alpha = NULL, *beta = NULL, *own = NULL, *t = NULL;
-    if (n > MOST_RANKS) {
+    if (n > ESPI_COMMTREE_LINKS_RANKS) {
         status = ESPI_ERR_LIMIT;
         goto out;
     }

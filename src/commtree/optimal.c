@@ -4,7 +4,8 @@
 
 #include "commtree/table.h"
 
-bool espi_commtree_monotone(const struct espi_compact *c, const struct espi_commtree_model *m)
+/* Is the completion time of the best tree monotone in the range for this instance? See doc/gather-trees.md. */
+static bool times_grow(const struct espi_compact *c, const struct espi_commtree_model *m)
 {
     if (m->gamma == 0)
         return true;
@@ -148,7 +149,7 @@ espi_status espi_build_optimal(const struct espi_commtree_problem *problem, cons
     struct espi_rectangle rect = {0, 0, NULL};
     double *q = NULL, *own = NULL;
     espi_status status = ESPI_ERR_MEMORY;
-    bool plain = !espi_commtree_monotone(c, m);
+    bool plain = !times_grow(c, m);
     if (n > UINT16_MAX || (problem->max_bytes && bytes_needed(c, plain) > problem->max_bytes))
         return ESPI_ERR_LIMIT;
     q = malloc(((size_t)n + 1) * sizeof *q);

@@ -10,15 +10,16 @@ struct link_costs {
     const struct espi_commtree_model *model;   /* all alike, or NULL */
     const struct espi_commtree_links *links;   /* by pair, or NULL */
     const struct espi_commtree_levels *levels; /* by node */
-    double gamma, equal, combine;
-    bool early, equal_sizes;
+    double gamma, combine;
+    const int64_t *equal; /* bytes of every message, or NULL */
+    bool early;
     double *start, *finish; /* when not NULL: of each rank's message to or from its parent */
 };
 
 static double message(const struct link_costs *cost, int from, int to, int64_t size)
 {
-    if (cost->equal_sizes)
-        return cost->model->alpha + cost->model->beta * cost->equal;
+    if (cost->equal)
+        return cost->model->alpha + cost->model->beta * (double)*cost->equal;
     if (!size)
         return 0;
     if (cost->model)
@@ -85,13 +86,13 @@ static espi_status evaluate(const struct espi_commtree *tree, const int64_t *siz
     }
     if (op == ESPI_COMMTREE_GATHER) {
         for (int x = filled - 1; x >= 0; x--) {
-            int v = order[x], copy = cost->equal_sizes ? -1 : copy_after(tree, cost->early, v);
+            int v = order[x], copy = cost->equal ? -1 : copy_after(tree, cost->early, v);
             double t = 0, own = size ? cost->gamma * (double)size[v] : 0;
             if (copy == 0)
                 t = own;
             for (int e = tree->first[v]; e < tree->first[v + 1]; e++) {
                 int c = tree->child[e];
-                bool sent = held[c] || cost->equal_sizes;
+                bool sent = held[c] || cost->equal;
                 t = espi_max(t, at[c] + (sent ? delay(cost, c, v) : 0));
                 if (cost->start)
                     cost->start[c] = t;
@@ -107,11 +108,11 @@ static espi_status evaluate(const struct espi_commtree *tree, const int64_t *siz
     } else {
         at[tree->root] = 0;
         for (int x = 0; x < filled; x++) {
-            int v = order[x], copy = cost->equal_sizes ? -1 : copy_after(tree, cost->early, v);
+            int v = order[x], copy = cost->equal ? -1 : copy_after(tree, cost->early, v);
             double t = at[v], own = size ? cost->gamma * (double)size[v] : 0;
             for (int e = tree->first[v + 1] - 1; e >= tree->first[v]; e--) {
                 int c = tree->child[e];
-                bool sent = held[c] || cost->equal_sizes;
+                bool sent = held[c] || cost->equal;
                 if (e - tree->first[v] + 1 == copy)
                     t += own;
                 if (cost->start)
@@ -140,22 +141,24 @@ espi_status espi_commtree_time(const struct espi_commtree *tree, const int64_t *
     return evaluate(tree, size, &cost, op, time);
 }
 
-espi_status espi_commtree_schedule(const struct espi_commtree *tree, const int64_t *size,
-                                   const struct espi_commtree_model *model, enum espi_commtree_op op, double *start,
-                                   double *finish, double *time)
+espi_status espi_commtree_schedule(const struct espi_commtree *tree, const struct espi_commtree_traffic *traffic,
+                                   double *start, double *finish, double *time)
 {
-    struct link_costs cost = {.model = model, .gamma = model->gamma,
-                              .early = model->early_copy, .start = start, .finish = finish};
-    return evaluate(tree, size, &cost, op, time);
-}
-
-espi_status espi_commtree_time_links(const struct espi_commtree *tree, const int64_t *size,
-                                     const struct espi_commtree_links *links, enum espi_commtree_op op, double *time)
-{
-    struct link_costs cost = {.links = links, .gamma = links->gamma};
-    if (links->p != tree->p)
-        return ESPI_ERR_ARGUMENT;
-    return evaluate(tree, size, &cost, op, time);
+    const struct espi_commtree_model *model = traffic->model;
+    struct link_costs cost = {.model = model, .links = traffic->links, .start = start, .finish = finish};
+    if (model) {
+        cost.gamma = model->gamma;
+        cost.early = model->early_copy;
+    } else {
+        if (!traffic->size || traffic->links->p != tree->p)
+            return ESPI_ERR_ARGUMENT;
+        cost.gamma = traffic->links->gamma;
+    }
+    if (!traffic->size) {
+        cost.equal = &traffic->bytes;
+        cost.combine = traffic->op == ESPI_COMMTREE_GATHER ? cost.gamma * (double)traffic->bytes : 0;
+    }
+    return evaluate(tree, traffic->size, &cost, traffic->op, time);
 }
 
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
@@ -165,14 +168,6 @@ espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const in
     struct link_costs cost = {.levels = levels, .gamma = levels->within.gamma,
                               .early = levels->within.early_copy};
     return evaluate(tree, size, &cost, op, time);
-}
-
-espi_status espi_commtree_time_equal(const struct espi_commtree *tree, double m, double combine,
-                                     const struct espi_commtree_model *model, enum espi_commtree_op op, double *time)
-{
-    struct link_costs cost = {.model = model, .equal = m, .combine = combine,
-                              .equal_sizes = true};
-    return evaluate(tree, NULL, &cost, op, time);
 }
 
 /* Least time in which n ranks can exchange empty messages with one of them, by the greedy broadcast: every rank that

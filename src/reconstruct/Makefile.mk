@@ -21,7 +21,6 @@ libespi_pure_la_SOURCES += \
 	%D%/transpack.c \
 	%D%/transpack.h \
 	%D%/transpack_code.h \
-	%D%/transpack_copy.c \
 	%D%/transpack_trees.c \
 	%D%/zip.c \
 	%D%/zip.h \

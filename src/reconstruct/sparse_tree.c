@@ -3,7 +3,8 @@
 
 #include "reconstruct/dense.h"
 
-espi_status espi_sparse_leaf(struct espi_sparse *s, struct espi_arena *arena, uint32_t u,
+/* The leaf of entry u (leaves of one base type in a row are one node). */
+static espi_status leaf_node(struct espi_sparse *s, struct espi_arena *arena, uint32_t u,
                              const struct espi_node **out)
 {
     espi_base base = s->map->base[u];
@@ -95,7 +96,7 @@ espi_status espi_sparse_block_node(struct espi_sparse *s, struct espi_arena *are
 {
     if (family != ESPI_SPARSE_NONE)
         return family_node(s, arena, family, out);
-    return q == 1 ? espi_sparse_leaf(s, arena, u, out) : espi_sparse_segment(s, arena, u, q, out);
+    return q == 1 ? leaf_node(s, arena, u, out) : espi_sparse_segment(s, arena, u, q, out);
 }
 
 espi_status espi_sparse_parts(struct espi_sparse *s, struct espi_arena *arena, uint32_t u, uint32_t len,

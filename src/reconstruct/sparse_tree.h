@@ -4,9 +4,6 @@
 
 #include "reconstruct/sparse.h"
 
-/* The leaf of entry u (leaves of one base type in a row are one node). */
-espi_status espi_sparse_leaf(struct espi_sparse *s, struct espi_arena *arena, uint32_t u,
-                             const struct espi_node **out);
 /* m copies of `child`, the j-th for the block of q entries at u + j q; ESPI_EDGE_LEAF: the child itself. */
 espi_status espi_sparse_copies(struct espi_sparse *s, struct espi_arena *arena, enum espi_edge_kind kind, uint32_t u,
                                uint32_t q, uint32_t m, const struct espi_node *child, int64_t origin,

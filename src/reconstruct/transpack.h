@@ -41,8 +41,4 @@ espi_status espi_transpack_trees(struct espi_arena *arena, const struct espi_nod
                                  const struct espi_reconstruct_options *options, size_t flatten_limit,
                                  struct espi_transpacking *out);
 
-/* Copies in the order of the maps: where `onto` has a place twice, the later entry stays. The two buffers must not
-   overlap; displacements count from `source` and `target`. Holes within a base type (MPI_SHORT_INT) are copied. */
-void espi_transpack_copy(const struct espi_transpacking *transpacking, const void *source, void *target);
-
 #endif

@@ -12,7 +12,6 @@ void espi_stats_clock(int64_t *started, uint64_t *elapsed_ns);
 
 /* Replaces the texts that type->facts points to by copies that the record owns. On ESPI_ERR_MEMORY it owns none. */
 espi_status espi_report_type_own(struct espi_report_type *type);
-void espi_report_type_release(struct espi_report_type *type);
 
 /* The gathers and scatters of this process into an empty report (collective.c). */
 espi_status espi_stats_collect_collectives(struct espi_report *report);

@@ -10,6 +10,14 @@
 
 #include "stats/collect.h"
 
+static void release_texts(struct espi_report_type *type)
+{
+    for (int i = 0; i < 4; i++) {
+        free(type->text[i]);
+        type->text[i] = NULL;
+    }
+}
+
 espi_status espi_report_type_own(struct espi_report_type *type)
 {
     const char **fact[4] = {&type->facts.before, &type->facts.after, &type->facts.emission, &type->facts.why};
@@ -20,20 +28,12 @@ espi_status espi_report_type_own(struct espi_report_type *type)
             continue;
         type->text[i] = strdup(*fact[i]);
         if (type->text[i] == NULL) {
-            espi_report_type_release(type);
+            release_texts(type);
             return ESPI_ERR_MEMORY;
         }
         *fact[i] = type->text[i];
     }
     return ESPI_OK;
-}
-
-void espi_report_type_release(struct espi_report_type *type)
-{
-    for (int i = 0; i < 4; i++) {
-        free(type->text[i]);
-        type->text[i] = NULL;
-    }
 }
 
 int64_t espi_report_type_gain(const struct espi_report_type *type)
@@ -80,7 +80,7 @@ static void keep_busiest(struct espi_report *report)
         report->other_types++;
         report->other_uses += last->uses;
         report->other_bytes += last->bytes;
-        espi_report_type_release(last);
+        release_texts(last);
     }
 }
 
@@ -193,7 +193,7 @@ static void merge_type(struct espi_report_type *mine, const struct espi_report_t
     if (other->uses > mine->uses) {
         struct espi_report_type copy = *other;
         if (espi_report_type_own(&copy) == ESPI_OK) {
-            espi_report_type_release(mine);
+            release_texts(mine);
             memcpy(mine->text, copy.text, sizeof mine->text);
             mine->facts = copy.facts;
         }
@@ -286,7 +286,7 @@ espi_status espi_report_merge(struct espi_report *report, const struct espi_repo
 
 fail:
     for (size_t i = report->types; type != NULL && i < types; i++)
-        espi_report_type_release(&type[i]);
+        release_texts(&type[i]);
     for (size_t i = report->hosts; host != NULL && i < hosts; i++)
         free(host[i]);
     free(type);
@@ -298,7 +298,7 @@ fail:
 void espi_report_release(struct espi_report *report)
 {
     for (size_t i = 0; i < report->types; i++)
-        espi_report_type_release(&report->type[i]);
+        release_texts(&report->type[i]);
     for (size_t i = 0; i < report->hosts; i++)
         free(report->host[i]);
     free(report->type);

@@ -98,7 +98,7 @@ struct espi_type_facts {
 
 struct espi_stats_type {
     uint64_t key;
-    _Atomic uint64_t uses, elements, bytes;
+    _Atomic uint64_t uses, elements, bytes; /* calls, elements of the type and bytes of data moved; add to them */
     /* Under the lock of collect.c: */
     bool described;
     struct espi_type_facts facts;
@@ -113,13 +113,6 @@ struct espi_stats_type {
 struct espi_stats_type *espi_stats_type(uint64_t key);
 /* Copies the facts; a later call replaces an earlier one. */
 void espi_stats_type_describe(struct espi_stats_type *record, const struct espi_type_facts *facts);
-/* One call that moves `elements` elements, `bytes` bytes of data, of the type. */
-static inline void espi_stats_type_use(struct espi_stats_type *record, uint64_t elements, uint64_t bytes)
-{
-    atomic_fetch_add_explicit(&record->uses, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&record->elements, elements, memory_order_relaxed);
-    atomic_fetch_add_explicit(&record->bytes, bytes, memory_order_relaxed);
-}
 
 /* ---- gathers and scatters by leases (collective.c) ---- */
 

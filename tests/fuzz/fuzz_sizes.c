@@ -1,8 +1,8 @@
 /*
- * A fuzz target for the files that espalier gather reads: block sizes and models; scripts/fuzz builds and runs
+ * A fuzz target for the files that espalier gather reads: block sizes, models and links; scripts/fuzz builds and runs
  * it. The first byte says which, and for sizes the second and third the constants of the model; the rest is the file.
  * A file is read, or refused with a message that names it and a line. Of sizes that were read, every tree is built
- * and held against what must be true of it.
+ * and held against what must be true of it; over links that were read, the optimal tree against others.
  */
 #include <math.h>
 #include <stdint.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/linkfile.h"
 #include "cli/readmodel.h"
 #include "cli/sizefile.h"
 #include "commtree/commtree.h"
@@ -117,9 +118,50 @@ static void fuzz_model_file(const uint8_t *data, size_t size)
         REQUIRE(isfinite(all[i]) && all[i] >= 0);
 }
 
+static void fuzz_link_file(const uint8_t *data, size_t size)
+{
+    int p = size > 0 ? data[0] % 9 + 1 : 1;
+    struct espi_commtree_links links = {.p = p, .gamma = 0.5};
+    struct espi_commtree_traffic traffic = {ESPI_COMMTREE_GATHER, NULL, 0, NULL, &links};
+    double *alpha = NULL, *beta = NULL, best, other;
+    char name[FUZZ_NAME];
+    size_t skip = size < 1 ? size : 1;
+    int file = fuzz_file(data + skip, size - skip, name);
+    fuzz_message[0] = '\0';
+    int code = cli_read_links(name, p, &alpha, &beta);
+    close(file);
+    if (code != CLI_OK) {
+        REQUIRE(alpha == NULL && beta == NULL);
+        check_failure(code, name);
+        return;
+    }
+    int64_t sizes[9];
+    struct espi_commtree_problem problem = {.p = p, .size = sizes, .root = (int)(size % (size_t)p)};
+    struct espi_commtree tree;
+    for (int i = 0; i < p; i++)
+        sizes[i] = i * i % 7;
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++)
+            REQUIRE(i == j || (alpha[i * p + j] >= 0 && alpha[i * p + j] <= 1e15 && beta[i * p + j] >= 0 &&
+                               beta[i * p + j] <= 1e15));
+    links.alpha = alpha;
+    links.beta = beta;
+    traffic.size = sizes;
+    REQUIRE(espi_commtree_optimal_links(&links, sizes, problem.root, traffic.op, &tree) == ESPI_OK);
+    REQUIRE(espi_commtree_schedule(&tree, &traffic, NULL, NULL, &best) == ESPI_OK);
+    espi_commtree_release(&tree);
+    REQUIRE(espi_commtree_build(ESPI_COMMTREE_LINEAR, &problem, &tree) == ESPI_OK);
+    REQUIRE(espi_commtree_schedule(&tree, &traffic, NULL, NULL, &other) == ESPI_OK);
+    espi_commtree_release(&tree);
+    REQUIRE(best <= other * (1 + 1e-12));
+    free(alpha);
+    free(beta);
+}
+
 int fuzz_sizes(const uint8_t *data, size_t size)
 {
     if (size > 0)
-        ((data[0] & 1) != 0 ? fuzz_model_file : fuzz_size_file)(data + 1, size - 1);
+        ((data[0] & 1) == 0 ? fuzz_size_file : (data[0] & 2) == 0 ? fuzz_model_file : fuzz_link_file)(data + 1,
+                                                                                                      size - 1);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * The fuzz targets without a fuzzer: a few thousand inputs, random trees, maps, lines, sizes, models and bytes, some
- * of them damaged. It keeps the targets compiling and their checks exercised wherever `make check` runs.
+ * The fuzz targets without a fuzzer: a few thousand inputs, random trees, maps, lines, sizes, models, links and
+ * bytes, some of them damaged. It keeps the targets compiling and their checks exercised wherever `make check` runs.
  * ESPALIER_TEST_SEED repeats a run, ESPALIER_TEST_ROUNDS sets its length; a check that does not hold ends the process
  * by a trap.
  */
@@ -99,6 +99,23 @@ static size_t model(void)
     return size;
 }
 
+/* Constants for all pairs of up to nine ranks, then for some. */
+static size_t links(void)
+{
+    size_t size = 2;
+
+    data[0] = (uint8_t)(random_next() | 3);
+    data[1] = (uint8_t)random_next();
+    if (random_in(0, 4) != 0)
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "* * %d 1e-3\n", (int)random_in(0, 100));
+    for (int64_t n = random_in(0, 12); n > 0; n--)
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "%c %c %d %.3g%s\n",
+                                 "*01234"[random_in(0, 5)], "*43210"[random_in(0, 5)], (int)random_in(0, 100),
+                                 (double)random_in(0, 1000) / 100, random_in(0, 4) != 0 ? "" : " # fast");
+    damage(size);
+    return size;
+}
+
 static size_t bytes(void)
 {
     size_t size = (size_t)random_in(0, LONGEST);
@@ -116,12 +133,14 @@ int main(void)
         size_t (*make)(void);
         int (*target)(const uint8_t *, size_t);
     } kinds[] = {{tree_text, fuzz_tree}, {coded_map, fuzz_tree},    {lines, fuzz_tree},  {bytes, fuzz_tree},
-                 {model, fuzz_sizes},    {block_sizes, fuzz_sizes}, {bytes, fuzz_sizes}, {block_sizes, fuzz_sizes}};
+                 {model, fuzz_sizes},    {block_sizes, fuzz_sizes}, {bytes, fuzz_sizes}, {block_sizes, fuzz_sizes},
+                 {links, fuzz_sizes}};
 
     random_seed("fuzz_some");
     for (long i = 0; i < rounds; i++) {
-        size_t size = kinds[i % 8].make();
-        kinds[i % 8].target(data, size);
+        size_t kind = (size_t)i % (sizeof kinds / sizeof *kinds);
+        size_t size = kinds[kind].make();
+        kinds[kind].target(data, size);
     }
     printf("fuzz_some: %ld inputs, each answer checked\n", rounds);
     return rounds > 0 ? 0 : 1;

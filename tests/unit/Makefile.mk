@@ -14,7 +14,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
 	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
 	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-launcher \
-	%D%/test-rollcall
+	%D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 
@@ -102,5 +102,18 @@ TESTS += $(ESPI_UNIT_TESTS)
 	src/mpi/launcher.c
 %C%_test_rollcall_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_rollcall_LDADD = $(ESPI_UNIT_LIBS)
+
+%C%_test_log_SOURCES = %D%/test_log.c
+%C%_test_log_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_log_LDADD = $(ESPI_UNIT_LIBS)
+
+%C%_test_settings_SOURCES = %D%/test_settings.c
+%C%_test_settings_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_settings_LDADD = $(ESPI_UNIT_LIBS)
+
+%C%_test_stats_SOURCES = %D%/test_stats.c %D%/test_stats.h %D%/test_stats_collectives.c %D%/test_stats_files.c \
+	%D%/test_stats_json.c
+%C%_test_stats_CFLAGS = $(ESPI_UNIT_CFLAGS) $(JANSSON_CFLAGS)
+%C%_test_stats_LDADD = $(ESPI_UNIT_LIBS) $(JANSSON_LIBS)
 endif
 EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv

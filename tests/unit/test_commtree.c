@@ -154,7 +154,6 @@ START_TEST(no_tree_is_below_the_bound)
         int p = (int)random_in(1, MOST);
         struct espi_commtree_problem problem = random_problem(p, size, SMALL_GAMMA, round % 2);
         double bound, optimal = build_time(ESPI_COMMTREE_OPTIMAL, &problem);
-        struct espi_commtree_choice choice;
         struct espi_commtree tree;
         ck_assert_int_eq(espi_commtree_lower_bound(&problem, &bound), ESPI_OK);
         ck_assert_double_le(bound, optimal * (1 + 1e-12));
@@ -171,13 +170,6 @@ START_TEST(no_tree_is_below_the_bound)
                 ck_assert_msg(optimal <= t * (1 + 1e-11), "%s: optimal %.17g, time %.17g",
                               espi_commtree_kind_name(k), optimal, t);
         }
-        ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-        check_form(&tree, &problem);
-        ck_assert_double_eq(time_of(&tree, &problem), choice.time);
-        ck_assert_double_eq(choice.predicted[choice.kind], choice.time);
-        ck_assert_double_le(choice.time, optimal * (1 + 1e-11));
-        ck_assert_double_eq(choice.bound, bound);
-        espi_commtree_release(&tree);
     }
 }
 END_TEST

@@ -117,7 +117,8 @@ static void check_schedule(const struct espi_commtree *tree, const struct espi_c
 {
     double start[MOST], finish[MOST], time, last = 0;
     int64_t held[MOST];
-    ck_assert_int_eq(espi_commtree_schedule(tree, problem->size, &problem->model, op, start, finish, &time), ESPI_OK);
+    struct espi_commtree_traffic traffic = {op, problem->size, 0, &problem->model, NULL};
+    ck_assert_int_eq(espi_commtree_schedule(tree, &traffic, start, finish, &time), ESPI_OK);
     for (int v = 0; v < tree->p; v++)
         held[v] = 0;
     for (int v = 0; v < tree->p; v++) {
@@ -175,12 +176,13 @@ START_TEST(pictures)
     int64_t size[5] = {3, 1, 4, 0, 5};
     int from[3] = {4, 2, 0}, to[3] = {2, 1, 1};
     struct espi_commtree_model model = {10, 1, 0, 0, false};
+    struct espi_commtree_traffic traffic = {ESPI_COMMTREE_GATHER, size, 0, &model, NULL};
     struct espi_commtree tree;
     char *text = NULL;
     size_t bytes;
     ck_assert_int_eq(espi_commtree_from_joins(5, 1, 3, from, to, true, &tree), ESPI_OK);
     FILE *out = open_memstream(&text, &bytes);
-    ck_assert_int_eq(espi_commtree_write_dot(out, &tree, size), ESPI_OK);
+    ck_assert_int_eq(espi_commtree_write_dot(out, &tree, &traffic), ESPI_OK);
     fclose(out);
     /* Of rank 1 the first child is 2 with the 9 bytes of 2 and 4, the second 0. */
     ck_assert_ptr_nonnull(strstr(text, "1 -> 2 [label=\"1: 9\"]"));
@@ -191,7 +193,7 @@ START_TEST(pictures)
     ck_assert_int_eq(count(text, "\\n"), 4);
     free(text);
     out = open_memstream(&text, &bytes);
-    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, size, &model, ESPI_COMMTREE_GATHER), ESPI_OK);
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, &traffic), ESPI_OK);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, "<title>Gather to rank 1 in time 47</title>"));
     ck_assert_ptr_nonnull(strstr(text, "<title>4 to 2: 5 bytes, 0 to 15</title>"));
@@ -200,7 +202,8 @@ START_TEST(pictures)
     ck_assert_int_eq(count(text, "<line"), 4 + 3);
     free(text);
     out = open_memstream(&text, &bytes);
-    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, size, &model, ESPI_COMMTREE_SCATTER), ESPI_OK);
+    traffic.op = ESPI_COMMTREE_SCATTER;
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, &traffic), ESPI_OK);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, "<title>Scatter from rank 1 in time 47</title>"));
     ck_assert_ptr_nonnull(strstr(text, "<title>1 to 0: 3 bytes, 0 to 13</title>"));
@@ -211,9 +214,31 @@ START_TEST(pictures)
     size[4] = 0;
     ck_assert_int_eq(espi_commtree_from_joins(5, 1, 3, from, to, true, &tree), ESPI_OK);
     out = open_memstream(&text, &bytes);
-    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, size, &model, ESPI_COMMTREE_GATHER), ESPI_OK);
+    traffic.op = ESPI_COMMTREE_GATHER;
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, &traffic), ESPI_OK);
     fclose(out);
     ck_assert_int_eq(count(text, "#06c"), 2);
+    free(text);
+    /* In a reduction all messages are alike, and combining an operand is part of its time. */
+    model.gamma = 2;
+    traffic = (struct espi_commtree_traffic){ESPI_COMMTREE_GATHER, NULL, 5, &model, NULL};
+    out = open_memstream(&text, &bytes);
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, &traffic), ESPI_OK);
+    ck_assert_int_eq(espi_commtree_write_dot(out, &tree, &traffic), ESPI_OK);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "<title>Reduce to rank 1 in time 75</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>4 to 2: 5 bytes, 0 to 25</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "<title>0 to 1: 5 bytes, 50 to 75</title>"));
+    ck_assert_ptr_nonnull(strstr(text, "1 [label=\"1\", style=bold]"));
+    ck_assert_ptr_nonnull(strstr(text, "1 -> 2 [label=\"1: 5\"]"));
+    free(text);
+    traffic.op = ESPI_COMMTREE_SCATTER;
+    traffic.bytes = 0;
+    out = open_memstream(&text, &bytes);
+    ck_assert_int_eq(espi_commtree_write_svg(out, &tree, &traffic), ESPI_OK);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "<title>Broadcast from rank 1 in time 30</title>"));
+    ck_assert_int_eq(count(text, "#06c"), 3);
     free(text);
     espi_commtree_release(&tree);
 }
@@ -238,36 +263,6 @@ START_TEST(joins_in_any_order)
 }
 END_TEST
 
-/* What is chosen among trees that are equally fast, or not tried. */
-START_TEST(choices)
-{
-    int64_t two[2] = {5, 7}, many[300];
-    struct espi_commtree_problem problem = {2, two, 0, {1, 1, 0, 0, false}, 0};
-    struct espi_commtree_choice choice;
-    struct espi_commtree tree;
-    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-    ck_assert_int_eq(choice.kind, ESPI_COMMTREE_LINEAR);
-    espi_commtree_release(&tree);
-    for (int v = 0; v < 300; v++)
-        many[v] = 1 + v % 17;
-    problem = (struct espi_commtree_problem){300, many, 150, {50, 1, 0, 0, false}, 0};
-    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-    ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
-    espi_commtree_release(&tree);
-    ck_assert_int_eq(espi_commtree_choose(&problem, 300, &tree, &choice), ESPI_OK);
-    ck_assert_double_ge(choice.predicted[ESPI_COMMTREE_OPTIMAL], choice.time);
-    espi_commtree_release(&tree);
-    ck_assert_int_eq(espi_commtree_choose(&problem, 299, &tree, &choice), ESPI_OK);
-    ck_assert_double_lt(choice.predicted[ESPI_COMMTREE_OPTIMAL], 0);
-    espi_commtree_release(&tree);
-    /* Where the fast method does not hold, it is tried for few ranks only. */
-    problem.model = (struct espi_commtree_model){50, 1, 40, 0, false};
-    ck_assert_int_eq(espi_commtree_choose(&problem, 0, &tree, &choice), ESPI_OK);
-    ck_assert_double_lt(choice.predicted[ESPI_COMMTREE_OPTIMAL], 0);
-    espi_commtree_release(&tree);
-}
-END_TEST
-
 int main(void)
 {
     const TTest *const tests[] = {
@@ -277,7 +272,6 @@ int main(void)
         schedules,
         pictures,
         joins_in_any_order,
-        choices,
     };
     return run_suite("test-commtree-api", 240, NULL, NULL, tests, (int)(sizeof tests / sizeof *tests));
 }

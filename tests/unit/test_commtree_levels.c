@@ -36,6 +36,13 @@ static double links_plain(const int64_t *m, int i, int j, int r, enum espi_commt
     return best;
 }
 
+static espi_status links_time(const struct espi_commtree *tree, const int64_t *size, enum espi_commtree_op op,
+                              double *time)
+{
+    struct espi_commtree_traffic traffic = {op, size, 0, NULL, &links};
+    return espi_commtree_schedule(tree, &traffic, NULL, NULL, time);
+}
+
 START_TEST(links_are_exact)
 {
     double alpha[36], beta[36], t;
@@ -52,7 +59,7 @@ START_TEST(links_are_exact)
         for (int v = 0; v < p; v++)
             size[v] = random_in(1, 40);
         ck_assert_int_eq(espi_commtree_optimal_links(&links, size, root, op, &tree), ESPI_OK);
-        ck_assert_int_eq(espi_commtree_time_links(&tree, size, &links, op, &t), ESPI_OK);
+        ck_assert_int_eq(links_time(&tree, size, op, &t), ESPI_OK);
         double want = DBL_MAX;
         for (int r = 0; r < p; r++) {
             if (root < 0 || r == root)
@@ -79,7 +86,7 @@ START_TEST(equal_links_are_the_homogeneous_model)
         links = (struct espi_commtree_links){p, alpha, beta, problem.model.gamma};
         ck_assert_int_eq(espi_commtree_optimal_links(&links, size, problem.root, ESPI_COMMTREE_GATHER, &tree),
                          ESPI_OK);
-        ck_assert_int_eq(espi_commtree_time_links(&tree, size, &links, ESPI_COMMTREE_GATHER, &t), ESPI_OK);
+        ck_assert_int_eq(links_time(&tree, size, ESPI_COMMTREE_GATHER, &t), ESPI_OK);
         expect_time(t, oracle_optimal(&problem), "equal links", &problem);
         espi_commtree_release(&tree);
     }
@@ -122,14 +129,14 @@ static double levels_plain(int i, int j, int r)
 }
 
 static double levels_oracle(const int *rank, int n, const struct espi_commtree_problem *problem,
-                            const struct espi_commtree_levels *levels, bool early)
+                            const struct espi_commtree_levels *levels)
 {
     double best = DBL_MAX;
     o.n = n;
     o.rank = rank;
     o.size = problem->size;
     o.levels = levels;
-    o.early = early;
+    o.early = levels->within.early_copy;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             for (int r = 0; r < n; r++)
@@ -141,26 +148,17 @@ static double levels_oracle(const int *rank, int n, const struct espi_commtree_p
     return n ? best : 0;
 }
 
-/* The ranks that take part; `together`: those of a node side by side, nodes in the order of their first ranks. */
-static int taking_part(const struct espi_commtree_problem *problem, const int *node, bool together, int *rank)
+static int taking_part(const struct espi_commtree_problem *problem, int *rank)
 {
     int n = 0;
-    bool seen[MOST] = {false};
     for (int v = 0; v < problem->p; v++) {
-        if (seen[v] || (!problem->size[v] && v != problem->root))
-            continue;
-        for (int w = v; w < (together ? problem->p : v + 1); w++) {
-            if (node[w] == node[v] && (problem->size[w] || w == problem->root)) {
-                rank[n++] = w;
-                seen[w] = true;
-            }
-        }
+        if (problem->size[v] || v == problem->root)
+            rank[n++] = v;
     }
     return n;
 }
 
-static double levels_time(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels,
-                          bool *ordered)
+static double levels_time(const struct espi_commtree_problem *problem, const struct espi_commtree_levels *levels)
 {
     struct espi_commtree tree;
     double gather, scatter;
@@ -170,7 +168,7 @@ static double levels_time(const struct espi_commtree_problem *problem, const str
     ck_assert_int_eq(espi_commtree_time_levels(&tree, problem->size, levels, ESPI_COMMTREE_SCATTER, &scatter),
                      ESPI_OK);
     ck_assert_msg(fabs(gather - scatter) <= 1e-12 * gather, "gather %.17g, scatter %.17g", gather, scatter);
-    *ordered = tree.ordered;
+    ck_assert(tree.ordered);
     espi_commtree_release(&tree);
     return gather;
 }
@@ -188,7 +186,6 @@ static struct espi_commtree_problem levels_problem(int p, int64_t *size, int *no
         node[v] = placing == RANGES ? 7 * last - 3 : placing == ROUND_ROBIN ? v % nodes : (int)random_in(1, nodes);
     }
     levels->node = node;
-    levels->any_order = false;
     levels->within = levels->across = problem.model;
     levels->across.alpha *= 1 + (double)random_in(0, 20) / 4;
     levels->across.beta *= 1 + (double)random_in(0, 20) / 4;
@@ -206,13 +203,10 @@ START_TEST(levels_are_exact)
     for (int round = 0; round < 3000; round++) {
         int p = (int)random_in(1, round % 100 ? 10 : 32);
         struct espi_commtree_levels levels;
-        bool ordered;
         struct espi_commtree_problem problem = levels_problem(p, size, node, (enum placing)(round % 3), &levels);
-        int n = taking_part(&problem, node, false, rank);
-        double t = levels_time(&problem, &levels, &ordered);
-        ck_assert(ordered);
-        expect_time(t, levels_oracle(rank, n, &problem, &levels, levels.within.early_copy), placed[round % 3],
-                    &problem);
+        int n = taking_part(&problem, rank);
+        double t = levels_time(&problem, &levels);
+        expect_time(t, levels_oracle(rank, n, &problem, &levels), placed[round % 3], &problem);
     }
 }
 END_TEST
@@ -225,8 +219,8 @@ START_TEST(levels_of_large_nodes)
     static int node[MOST], rank[MOST];
     for (int round = 0; round < 1500; round++) {
         int p = (int)random_in(6, 13), cut = (int)random_in(0, 3), nodes = (int)random_in(2, 3);
-        struct espi_commtree_levels levels = {node, {0, 0, 0, 0, false}, {0, 0, 0, 0, false}, false};
-        bool ordered, early = random_in(0, 1);
+        struct espi_commtree_levels levels = {node, {0, 0, 0, 0, false}, {0, 0, 0, 0, false}};
+        bool early = random_in(0, 1);
         struct espi_commtree_problem problem = {p, size, (int)random_in(-1, p - 1), {0, 0, 0, 0, false}, 0};
         for (int v = 0; v < p; v++) {
             node[v] = v < cut ? 9 : (v - cut) * nodes / p;
@@ -242,9 +236,9 @@ START_TEST(levels_of_large_nodes)
         levels.across.beta += (double)random_in(0, near ? 1 : 4) / (near ? 16 : 4);
         levels.across.latency += random_in(0, 1) ? (double)random_in(0, near ? 3 : 40) : 0;
         problem.model = levels.within;
-        int n = taking_part(&problem, node, false, rank);
-        expect_time(levels_time(&problem, &levels, &ordered), levels_oracle(rank, n, &problem, &levels, early),
-                    "large nodes", &problem);
+        int n = taking_part(&problem, rank);
+        expect_time(levels_time(&problem, &levels), levels_oracle(rank, n, &problem, &levels), "large nodes",
+                    &problem);
     }
 }
 END_TEST
@@ -254,10 +248,9 @@ START_TEST(levels_that_leave_and_return)
 {
     int64_t size[8] = {50, 42, 51, 2, 1, 12, 13, 20}, late[7] = {6, 19, 11, 19, 6, 4, 17};
     int node[8] = {9, 0, 0, 0, 0, 1, 1, 1};
-    struct espi_commtree_levels levels = {node, {2, 1, 0, 0, false}, {2, 1.0625, 0, 0, false}, false};
+    struct espi_commtree_levels levels = {node, {2, 1, 0, 0, false}, {2, 1.0625, 0, 0, false}};
     struct espi_commtree_problem problem = {8, size, 1, {0, 0, 0, 0, false}, 0};
-    bool ordered;
-    expect_time(levels_time(&problem, &levels, &ordered), 157.875, "the node of the left end", &problem);
+    expect_time(levels_time(&problem, &levels), 157.875, "the node of the left end", &problem);
     for (int i = 0, j = 7; i < j; i++, j--) {
         int64_t bytes = size[i];
         int of = node[i];
@@ -265,38 +258,11 @@ START_TEST(levels_that_leave_and_return)
         size[j] = bytes, node[j] = of;
     }
     problem.root = 6;
-    expect_time(levels_time(&problem, &levels, &ordered), 157.875, "the node of the right end", &problem);
+    expect_time(levels_time(&problem, &levels), 157.875, "the node of the right end", &problem);
     levels = (struct espi_commtree_levels){(const int[]){9, 0, 0, 0, 0, 1, 1}, {6, 0.25, 1.5, 6, false},
-                                           {6, 0.3125, 1.5, 8, false}, false};
+                                           {6, 0.3125, 1.5, 8, false}};
     problem = (struct espi_commtree_problem){7, late, ESPI_COMMTREE_BEST, {0, 0, 0, 0, false}, 0};
-    expect_time(levels_time(&problem, &levels, &ordered), 55.5, "late copies", &problem);
-}
-END_TEST
-
-START_TEST(levels_in_any_order)
-{
-    static int64_t size[MOST];
-    static int node[MOST], rank[MOST];
-    int better = 0;
-    for (int round = 0; round < 1000; round++) {
-        int p = (int)random_in(1, round % 100 ? 10 : 24);
-        struct espi_commtree_levels levels;
-        bool ordered;
-        struct espi_commtree_problem problem = levels_problem(p, size, node, (enum placing)(round % 3), &levels);
-        int n = taking_part(&problem, node, false, rank);
-        double natural = levels_oracle(rank, n, &problem, &levels, levels.within.early_copy);
-        levels.any_order = true;
-        taking_part(&problem, node, true, rank);
-        bool moved = false;
-        for (int x = 1; x < n; x++)
-            moved = moved || rank[x] < rank[x - 1];
-        /* A rank whose blocks are not in order anyway may copy its own first. */
-        double together = moved ? levels_oracle(rank, n, &problem, &levels, true) : natural;
-        expect_time(levels_time(&problem, &levels, &ordered), fmin(natural, together), "any order", &problem);
-        ck_assert(ordered == (natural <= together * (1 + 1e-12)) || fabs(natural - together) <= 1e-11 * natural);
-        better += !ordered;
-    }
-    ck_assert_int_gt(better, 15);
+    expect_time(levels_time(&problem, &levels), 55.5, "late copies", &problem);
 }
 END_TEST
 
@@ -307,7 +273,6 @@ START_TEST(a_network_faster_than_the_nodes)
     for (int round = 0; round < 300; round++) {
         int p = (int)random_in(1, 12);
         struct espi_commtree_levels levels;
-        bool ordered;
         struct espi_commtree tree;
         double flat;
         struct espi_commtree_problem problem = levels_problem(p, size, node, (enum placing)(round % 3), &levels);
@@ -319,7 +284,7 @@ START_TEST(a_network_faster_than_the_nodes)
         ck_assert_int_eq(espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &problem, &tree), ESPI_OK);
         ck_assert_int_eq(espi_commtree_time_levels(&tree, size, &levels, ESPI_COMMTREE_GATHER, &flat), ESPI_OK);
         espi_commtree_release(&tree);
-        ck_assert_double_le(levels_time(&problem, &levels, &ordered), flat * (1 + 1e-12));
+        ck_assert_double_le(levels_time(&problem, &levels), flat * (1 + 1e-12));
     }
 }
 END_TEST
@@ -336,10 +301,9 @@ START_TEST(levels_of_many_ranks)
     for (size_t x = 0; x < sizeof cases / sizeof *cases; x++) {
         int p = cases[x].p, nodes = cases[x].nodes;
         struct espi_commtree_problem problem = {p, size, p / 2, {20, 1, 0.25, 0, false}, 0};
-        struct espi_commtree_levels levels = {node, {1, 0.25, 0.25, 0, false}, {20, 1, 0.25, 0, false}, false};
+        struct espi_commtree_levels levels = {node, {1, 0.25, 0.25, 0, false}, {20, 1, 0.25, 0, false}};
         struct espi_commtree tree;
         double flat, t;
-        bool ordered;
         for (int v = 0; v < p; v++) {
             node[v] = cases[x].round_robin ? v % nodes : v / (p / nodes);
             size[v] = random_in(0, 100);
@@ -347,14 +311,10 @@ START_TEST(levels_of_many_ranks)
         ck_assert_int_eq(espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &problem, &tree), ESPI_OK);
         ck_assert_int_eq(espi_commtree_time_levels(&tree, size, &levels, ESPI_COMMTREE_GATHER, &flat), ESPI_OK);
         espi_commtree_release(&tree);
-        t = levels_time(&problem, &levels, &ordered);
-        ck_assert(ordered);
+        t = levels_time(&problem, &levels);
         ck_assert_double_le(t, flat);
-        levels.any_order = true;
-        double any = levels_time(&problem, &levels, &ordered);
-        ck_assert_double_le(any, t);
-        printf("%d ranks in %d nodes%s: no nodes known %.0f, in order %.0f, in any order %.0f\n", p, nodes,
-               cases[x].round_robin ? ", round-robin" : "", flat, t, any);
+        printf("%d ranks in %d nodes%s: no nodes known %.0f, nodes known %.0f\n", p, nodes,
+               cases[x].round_robin ? ", round-robin" : "", flat, t);
     }
 }
 END_TEST
@@ -364,7 +324,7 @@ START_TEST(wrong_levels)
     int64_t size[2] = {1, 1};
     int node[2] = {0, 1};
     struct espi_commtree_problem problem = {2, size, 0, {1, 1, 0, 0, false}, 0};
-    struct espi_commtree_levels good = {node, {1, 1, 0, 0, false}, {2, 2, 0, 0, false}, false}, bad = good;
+    struct espi_commtree_levels good = {node, {1, 1, 0, 0, false}, {2, 2, 0, 0, false}}, bad = good;
     struct espi_commtree tree;
     bad.across.early_copy = true;
     ck_assert_int_eq(espi_commtree_two_level(&problem, &bad, &tree), ESPI_ERR_ARGUMENT);
@@ -390,7 +350,6 @@ int main(void)
         levels_are_exact,
         levels_of_large_nodes,
         levels_that_leave_and_return,
-        levels_in_any_order,
         a_network_faster_than_the_nodes,
         levels_of_many_ranks,
         wrong_levels,

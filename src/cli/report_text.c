@@ -1,0 +1,55 @@
+#include "cli/report_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/statfile.h"
+#include "stats/stats.h"
+
+void report_print_text(const char *text, size_t width)
+{
+    size_t len = strlen(text);
+    bool cut = width > 0 && len > width;
+    for (size_t i = 0; i < (cut ? width : len); i++)
+        putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
+    if (cut)
+        printf("...");
+}
+
+void report_print_command(const json_t *root)
+{
+    const json_t *command = json_object_get(root, "command");
+    for (size_t i = 0; i < json_array_size(command); i++) {
+        const char *word = json_string_value(json_array_get(command, i));
+        if (i > 0)
+            putchar(' ');
+        report_print_text(word != NULL ? word : "?", 200);
+    }
+}
+
+double report_saving(const json_t *root)
+{
+    const json_t *types = json_object_get(root, "types");
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(types); i++)
+        sum += (double)stat_number(json_array_get(types, i), "saved_ns_estimate", NULL, NULL);
+    return sum;
+}
+
+double report_own_time(const json_t *root)
+{
+    json_t *times = json_object_get(root, "own_time"), *value;
+    const char *name;
+    double sum = 0;
+    json_object_foreach(times, name, value)
+        sum += (double)stat_number(value, "sum", NULL, NULL);
+    return sum;
+}
+
+const char *report_counter_help(const char *name)
+{
+    for (int k = 0; k < ESPI_COUNTER_COUNT; k++)
+        if (strcmp(espi_counter_table[k].name, name) == 0)
+            return espi_counter_table[k].help;
+    return NULL;
+}

@@ -1,0 +1,18 @@
+/* Texts and figures that all parts of `espalier report` print. */
+#ifndef ESPI_CLI_REPORT_TEXT_H
+#define ESPI_CLI_REPORT_TEXT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Text from a file, control bytes shown as '?', at most `width` bytes (0: all) and then "...". */
+void report_print_text(const char *text, size_t width);
+/* What a counter counts, as a phrase; NULL for one that this version does not have. */
+const char *report_counter_help(const char *name);
+void report_print_command(const json_t *root);
+/* The estimated saving of all listed types in ns. */
+double report_saving(const json_t *root);
+/* Espalier's own time over all ranks in ns. */
+double report_own_time(const json_t *root);
+
+#endif

@@ -1,1 +1,0 @@
-PMI_RANK=1 espalier calibrate --pairs 0

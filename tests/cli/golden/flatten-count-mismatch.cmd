@@ -1,1 +1,0 @@
-espalier flatten 'idx(3,<0,8>,leaf(MPI_INT))'

@@ -1,1 +1,0 @@
-printf 'vec(3,\n8,\nleaf(X))' | espalier flatten -

@@ -1,1 +1,0 @@
-espalier flatten --limits 3 'leaf(MPI_INT)'

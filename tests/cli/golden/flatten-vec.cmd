@@ -1,1 +1,0 @@
-espalier flatten 'vec(3,8,leaf(MPI_INT))'

@@ -1,1 +1,0 @@
-espalier gather --dist zipf -p 4

@@ -1,1 +1,0 @@
-printf '3\n1 x7\n' > sizes; espalier gather --sizes sizes

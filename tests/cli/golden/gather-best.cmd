@@ -1,1 +1,0 @@
-for d in same decreasing alternating skewed two-blocks; do espalier gather --dist $d -p 200 --algorithm all,unordered,two-size; done

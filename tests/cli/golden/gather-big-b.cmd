@@ -1,1 +1,0 @@
-espalier gather --dist same -p 4 -b 9223372036854775807

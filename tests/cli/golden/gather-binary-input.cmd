@@ -1,1 +1,0 @@
-espalier gather --sizes "$data/garbage.bin"

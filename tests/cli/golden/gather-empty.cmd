@@ -1,1 +1,0 @@
-printf '# none\n' > sizes; espalier gather --sizes sizes

@@ -1,1 +1,0 @@
-espalier gather --help

@@ -1,1 +1,0 @@
-printf '3\n\n-1\n' > sizes; espalier gather --sizes sizes

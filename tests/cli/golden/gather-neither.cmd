@@ -1,1 +1,0 @@
-espalier gather --root best

@@ -1,1 +1,0 @@
-espalier gather --dist same -p +4

@@ -1,1 +1,0 @@
-printf '3 1\n# comment\n4 1 5 # more\n\n0\n9\n' > sizes; espalier gather --sizes sizes --alpha 1 --root 2 --op scatter; espalier gather --sizes - --alpha 0.5 --latency 2.25 --algorithm optimal,linear < sizes

@@ -1,1 +1,0 @@
-espalier gather --dist same -p 70000 --algorithm optimal

@@ -1,1 +1,0 @@
-espalier calibrate --help

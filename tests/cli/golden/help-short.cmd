@@ -1,1 +1,0 @@
-espalier settings -h; espalier -h | head -1

@@ -1,1 +1,0 @@
-espalier info ./no-such-program >o; rc=$?; tail -1 o; exit $rc

@@ -1,1 +1,0 @@
-espalier info /bin/sh >o; rc=$?; tail -1 o; exit $rc

@@ -1,1 +1,0 @@
-espalier info a b

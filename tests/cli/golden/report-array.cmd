@@ -1,1 +1,0 @@
-echo '[1]' > other; espalier report other

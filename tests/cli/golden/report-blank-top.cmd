@@ -1,1 +1,0 @@
-espalier report --top ' 3' "$data/run-a.json"

@@ -1,1 +1,0 @@
-espalier report "$data/garbage.bin"

@@ -1,1 +1,0 @@
-echo '{"a": 1}' > other; espalier report other

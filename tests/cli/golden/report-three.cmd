@@ -1,1 +1,0 @@
-espalier report a b c

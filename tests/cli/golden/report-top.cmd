@@ -1,1 +1,0 @@
-espalier report --top 1 "$data/run-a.json"

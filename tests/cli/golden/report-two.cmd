@@ -1,1 +1,0 @@
-espalier report "$data/run-a.json" "$data/run-b.json"

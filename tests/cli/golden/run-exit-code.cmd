@@ -1,1 +1,0 @@
-espalier run sh -c 'exit 7'

@@ -1,1 +1,0 @@
-printf 'alpha = 1\n' >m; ESPALIER_MODEL=m espalier run echo ran

@@ -1,1 +1,0 @@
-ESPALIER_MODEL=. espalier run echo ran

@@ -1,1 +1,0 @@
-espalier run --set ESPALIER_MODEL=nowhere echo ran

@@ -1,1 +1,0 @@
-ESPALIER=0 ESPALIER_MODEL=nowhere espalier run echo ran

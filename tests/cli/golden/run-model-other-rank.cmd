@@ -1,1 +1,0 @@
-PMI_RANK=3 espalier run --set ESPALIER_MODEL=nowhere echo ran

@@ -1,1 +1,0 @@
-mkfifo m; espalier run --set ESPALIER_MODEL=m echo ran

@@ -1,1 +1,0 @@
-printf "#!/no/such/sh\n" >prog; chmod +x prog; PATH=$PATH:. espalier run prog

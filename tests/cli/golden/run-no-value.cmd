@@ -1,1 +1,0 @@
-espalier run --set ESPALIER_DATATYPES true

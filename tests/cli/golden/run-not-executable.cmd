@@ -1,1 +1,0 @@
-: > file; espalier run ./file

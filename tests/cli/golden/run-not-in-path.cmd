@@ -1,1 +1,0 @@
-mkdir prog; PATH=$(dirname $(command -v espalier)) espalier run prog

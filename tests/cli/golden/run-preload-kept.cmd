@@ -1,1 +1,0 @@
-LD_PRELOAD=libm.so.6 espalier run sh -c 'echo $LD_PRELOAD'

@@ -1,1 +1,0 @@
-espalier run sh -c 'echo $LD_PRELOAD'

@@ -1,1 +1,0 @@
-espalier run --set ESPALIER_UNHEARD_OF=off true

@@ -1,1 +1,0 @@
-espalier run --set ESPALIER_BUDGET_MS=-1 true

@@ -1,1 +1,0 @@
-espalier run --summary=1 true

@@ -1,1 +1,0 @@
-espalier run --fast true

@@ -1,1 +1,0 @@
-printf '0\n' | espalier tree --costs idx=1,ivec=3

@@ -1,1 +1,0 @@
-espalier tree --format dot --from-tree 'leaf(MPI_INT)' >/dev/full

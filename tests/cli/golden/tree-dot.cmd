@@ -1,1 +1,0 @@
-espalier tree --format dot --from-tree 'struc(5,<0,100,900,1000,5000>,<idx(3,<0,8,24>,vec(10,8,leaf(MPI_INT))),idx(20,<0,5,6,9,12,19,22,33,44,47,52,55,60,61,69,70,77,79,90,99>,leaf(MPI_DOUBLE)),idx(3,<0,8,24>,vec(10,8,leaf(MPI_INT))),leaf(MPI_CHAR),idx(3,<0,8,24>,vec(10,8,leaf(MPI_INT)))>)'

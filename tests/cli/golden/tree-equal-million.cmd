@@ -1,1 +1,0 @@
-yes 7 | head -n 1000000 | espalier tree

@@ -1,1 +1,0 @@
-espalier tree --from-tree 'leaf(MPI_INT)' --base MPI_INT

@@ -1,1 +1,0 @@
-espalier tree --unit 8 --from-tree 'leaf(MPI_INT)'

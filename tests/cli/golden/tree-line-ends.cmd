@@ -1,1 +1,0 @@
-printf '0\r\n8\r\n16' | espalier tree

@@ -1,1 +1,0 @@
-printf '\357\273\2770\n' | espalier tree

@@ -1,1 +1,0 @@
-espalier tree nothing

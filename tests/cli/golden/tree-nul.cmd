@@ -1,1 +1,0 @@
-printf '0\n\0\n' | espalier tree

@@ -1,1 +1,0 @@
-echo -7 | espalier tree

@@ -1,1 +1,0 @@
-printf '# nothing\n\n   \n' > map; espalier tree map

@@ -1,1 +1,0 @@
-printf '0\n1\n' | espalier tree --onto -

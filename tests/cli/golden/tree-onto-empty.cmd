@@ -1,1 +1,0 @@
-: >from; espalier tree from --onto from

@@ -1,1 +1,0 @@
-espalier tree --from-tree - --onto - </dev/null

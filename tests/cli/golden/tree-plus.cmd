@@ -1,1 +1,0 @@
-printf '0\n+8\n' | espalier tree

@@ -1,1 +1,0 @@
-printf '%s\n' 0 --5 | espalier tree

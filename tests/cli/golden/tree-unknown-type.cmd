@@ -1,1 +1,0 @@
-printf '# a map\n0 MPI_INT\n4 MPI_FLAOT\n' > map; espalier tree map

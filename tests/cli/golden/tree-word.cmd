@@ -1,1 +1,0 @@
-printf '0\nfour\n' > map; espalier tree map

@@ -1,1 +1,0 @@
-head -c 1000000 /dev/zero | espalier tree
