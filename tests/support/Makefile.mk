@@ -4,5 +4,7 @@ check_LTLIBRARIES += %D%/yield.la
 %C%_yield_la_SOURCES = %D%/yield.c
 %C%_yield_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
+# Runs a program on pretended hosts.
+dist_check_SCRIPTS += %D%/two-hosts %D%/pretended-host
 dist_check_SCRIPTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh
 TESTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh
