@@ -255,7 +255,7 @@ static void agree(struct trees_cell *c)
     bool holds = lease->state == ESPI_LEASE_HOLDS;
     c->syncs++;
     if (holds)
-        espi_lease_turn(lease, c->syncs);
+        espi_lease_turn(lease, &c->lease_comm, c->syncs);
     if (holds ? espi_lease_end(lease) <= c->syncs : c->syncs == 1)
         espi_lease_renew(lease, &c->lease_comm, &c->model, &settings, c->size, c->syncs, 1);
 }

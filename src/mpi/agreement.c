@@ -180,7 +180,7 @@ static void renew_held(struct espi_gather_comm *state)
 static int wish(struct espi_gather_comm *state)
 {
     struct espi_commtree_model model = hoped_for(state);
-    for (int family = ESPI_LEASE_GATHERV; family <= ESPI_LEASE_SCATTER; family++) {
+    for (int family = ESPI_LEASE_GATHERV; family < ESPI_LEASE_FAMILIES; family++) {
         struct espi_gather_lease *entry = espi_gather_lease_find(state, (enum espi_lease_family)family, state->rank);
         if (!entry || entry->lease.state != ESPI_LEASE_WAITS || !entry->looked_at)
             continue;
@@ -194,14 +194,14 @@ static int wish(struct espi_gather_comm *state)
 
 static void agree(struct espi_gather_comm *state)
 {
-    enum { FAMILIES = ESPI_LEASE_SCATTER + 1 };
+    enum { FAMILIES = ESPI_LEASE_FAMILIES };
     int family = wish(state), asked = family < 0 ? -1 : state->rank * FAMILIES + family, any = -1;
     espi_gather_epoch_next();
     /* On the program's communicator, where all its ranks have just been and will be: nothing else is there yet. */
     if (espi_real.Allreduce(&asked, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS)
         any = -1;
     renew_held(state);
-    if (any >= 0)
+    if (any >= 0 && espi_is_in_step(state->made[any % FAMILIES], state->comm))
         open_lease(state, espi_gather_lease_of(state, (enum espi_lease_family)(any % FAMILIES), any / FAMILIES));
     if (state->syncs >= state->poll)
         state->poll = any >= 0 ? state->syncs + 1
@@ -227,7 +227,7 @@ static void synchronized(struct espi_thread *thread, MPI_Comm comm)
         return;
     state->syncs++;
     for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
-        espi_lease_turn(&entry->lease, state->syncs);
+        espi_lease_turn(&entry->lease, &entry->comm, state->syncs);
     if (state->syncs == state->due)
         agree(state);
 }

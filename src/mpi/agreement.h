@@ -25,10 +25,4 @@ espi_word espi_agreement_allreduce(struct espi_thread *thread, enum espi_fn fn, 
 /* Whether an error that a call returned means that MPI has refused its arguments, and so done nothing. */
 bool espi_is_refusal(int rc);
 
-/* At the root: whether the sizes of its next call are to be looked at. */
-static inline bool espi_agreement_wants_sizes(const struct espi_gather_lease *entry)
-{
-    return entry->lease.state == ESPI_LEASE_WAITS && !entry->looked_at;
-}
-
 #endif

@@ -214,6 +214,17 @@ static void refuse(struct call *c, struct espi_lease *lease)
     run_tree(c, lease);
 }
 
+/* At the root. A rank whose block is empty now and then may go without the call then (natively there is no message for
+   it), so nobody else may wait for it. */
+static void note_sizes(const struct call *c, struct espi_gather_lease *entry)
+{
+    for (int i = 0; i < c->size; i++) {
+        int64_t bytes = espi_blocks_bytes(&c->blocks, i);
+        entry->was_empty[i] = entry->was_empty[i] || bytes == 0;
+        entry->sizes[i] = entry->was_empty[i] ? 0 : bytes;
+    }
+}
+
 static espi_word call_along_tree(struct espi_thread *thread, struct call *c, struct espi_gather_lease *entry)
 {
     struct espi_mine *mine = espi_mine(thread);
@@ -222,8 +233,7 @@ static espi_word call_along_tree(struct espi_thread *thread, struct call *c, str
     entry->lease.calls++;
     espi_count(mine->stats, ESPI_COUNT_tree_calls, 1);
     if (c->rank == c->root) {
-        for (int i = 0; i < c->size; i++)
-            entry->sizes[i] = espi_blocks_bytes(&c->blocks, i);
+        note_sizes(c, entry);
         espi_lease_compare(&entry->lease, c->size, entry->sizes);
     }
     c->own.in_place = own_apart(thread, c, &own) || c->own.in_place;
@@ -238,19 +248,16 @@ static espi_word call_along_tree(struct espi_thread *thread, struct call *c, str
 }
 
 /* At the root, after a call of the library, so that the arguments are good. */
-static void note_sizes(struct call *c, struct espi_gather_lease *entry)
+static void look_at_sizes(struct call *c, struct espi_gather_lease *entry)
 {
-    bool asks = espi_agreement_wants_sizes(entry);
-    if (!asks && (entry->lease.state != ESPI_LEASE_HOLDS || entry->lease.quiet))
+    if (entry->lease.state == ESPI_LEASE_ENDED)
         return;
     c->own_comm = MPI_COMM_NULL;
     if (!read_sizes(c))
         return;
-    for (int i = 0; i < c->size; i++)
-        entry->sizes[i] = espi_blocks_bytes(&c->blocks, i);
-    if (asks)
-        entry->looked_at = true;
-    else
+    note_sizes(c, entry);
+    entry->looked_at = true;
+    if (entry->lease.state == ESPI_LEASE_HOLDS)
         espi_lease_compare(&entry->lease, c->size, entry->sizes);
 }
 
@@ -265,39 +272,46 @@ static struct espi_gather_comm *state_of_call(struct espi_mine *mine, MPI_Comm c
     return mine->gather_comm.state;
 }
 
+/* `entry`: NULL where there is no lease. */
 static espi_word call_by_library(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                                  struct call *c, struct espi_gather_comm *state, struct espi_gather_lease *entry)
 {
-    struct espi_lease *lease = &entry->lease;
+    struct espi_lease *lease = entry ? &entry->lease : NULL;
     unsigned epoch = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
-    uint64_t begun = lease->quiet ? 0 : espi_stats_now();
+    uint64_t begun = !lease || lease->quiet ? 0 : espi_stats_now();
     espi_word rc = espi_generic_handler(fn)(thread, fn, args, next);
     if (espi_is_refusal((int)rc))
         return rc;
     /* An error handler may have freed the communicator. */
     if (epoch != atomic_load_explicit(&espi_gather_epoch, memory_order_acquire) &&
         (!(state = state_of_call(espi_mine(thread), c->comm)) ||
-         !(entry = espi_gather_lease_find(state, c->family, c->root))))
+         (entry && !(entry = espi_gather_lease_find(state, c->family, c->root)))))
+        return rc;
+    state->made[c->family]++;
+    espi_count_anywhere(ESPI_COUNT_tree_library, 1);
+    if (!entry)
         return rc;
     lease = &entry->lease;
     lease->calls++;
     lease->lent += lease->turns && lease->now != lease->method;
-    espi_count_anywhere(ESPI_COUNT_tree_library, 1);
     if (!lease->quiet)
         espi_lease_took(lease, (double)(espi_stats_now() - begun) * 1e-9);
     if (rc == MPI_SUCCESS && c->rank == c->root)
-        note_sizes(c, entry);
+        look_at_sizes(c, entry);
     return rc;
 }
 
-/* A root that does not exist: the one that this rank has named in such calls before, if there is one. */
-static void refuse_root(struct call *c, struct espi_gather_comm *state)
+/* A root that does not exist, or a communicator: perhaps the ones that this rank has named in such calls before. */
+static void refuse_unknown(struct call *c, struct espi_gather_comm *state, bool is_sure)
 {
     struct espi_gather_lease *latest = NULL;
     for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
         if (entry->lease.family == c->family && (!latest || entry->latest > latest->latest))
             latest = entry;
     if (!latest || latest->lease.now == ESPI_METHOD_LIBRARY)
+        return;
+    /* Saying that this rank is gone is right in any case; nothing else is. */
+    if (!is_sure && (latest->lease.plan.children > 0 || !espi_family_gathers(c->family)))
         return;
     c->root = latest->key.root;
     c->own_comm = latest->comm.own;
@@ -314,20 +328,25 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
         return library(thread, fn, args, next);
     struct call c = {.row = row, .args = args, .family = family_of(fn), .comm = (MPI_Comm)args[(int)row->comm],
                      .own_comm = MPI_COMM_NULL, .root = (int)args[(int)row->root]};
-    struct espi_gather_comm *state = state_of_call(mine, c.comm);
-    if (!state)
+    struct espi_gather_comm *before = mine->gather_comm.state, *state = state_of_call(mine, c.comm);
+    if (!state) {
+        unsigned now = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
+        if (c.comm == MPI_COMM_NULL && before && mine->gather_comm.epoch == now) {
+            c.rank = before->rank;
+            c.size = before->size;
+            refuse_unknown(&c, before, false);
+        }
         return library(thread, fn, args, next);
+    }
     c.rank = state->rank;
     c.size = state->size;
     if (c.root < 0 || c.root >= c.size) {
-        refuse_root(&c, state);
+        refuse_unknown(&c, state, true);
         return library(thread, fn, args, next);
     }
     struct espi_gather_lease *entry = c.rank == c.root ? espi_gather_lease_of(state, c.family, c.root)
                                                        : espi_gather_lease_find(state, c.family, c.root);
-    if (!entry)
-        return library(thread, fn, args, next);
-    if (entry->lease.now == ESPI_METHOD_LIBRARY)
+    if (!entry || entry->lease.now == ESPI_METHOD_LIBRARY)
         return call_by_library(thread, fn, args, next, &c, state, entry);
     c.own_comm = entry->comm.own;
     entry->latest = ++state->calls;
@@ -335,6 +354,7 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
         refuse(&c, &entry->lease);
         return library(thread, fn, args, next);
     }
+    state->made[c.family]++;
     espi_count_call(mine->stats, fn);
     return call_along_tree(thread, &c, entry);
 }

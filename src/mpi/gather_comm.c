@@ -53,6 +53,14 @@ void espi_gather_lease_close(struct espi_gather_lease *entry)
     entry->comm.own = MPI_COMM_NULL;
 }
 
+static struct espi_gather_lease *lease_give_up(struct espi_gather_lease *entry)
+{
+    free(entry->sizes);
+    free(entry->was_empty);
+    free(entry);
+    return NULL;
+}
+
 static void state_free(struct espi_gather_comm *state)
 {
     espi_gather_epoch_next();
@@ -62,8 +70,7 @@ static void state_free(struct espi_gather_comm *state)
         espi_lease_report_end(&entry->report, &entry->lease, &state->places, &espi_settings, entry->sizes);
         espi_gather_lease_close(entry);
         espi_lease_release(&entry->lease);
-        free(entry->sizes);
-        free(entry);
+        lease_give_up(entry);
     }
     free(state->tree);
     free(state->node);
@@ -178,9 +185,11 @@ struct espi_gather_lease *espi_gather_lease_of(struct espi_gather_comm *state, e
     entry = calloc(1, sizeof *entry);
     if (!entry)
         return NULL;
-    if (root == state->rank && !(entry->sizes = calloc((size_t)state->size, sizeof *entry->sizes))) {
-        free(entry);
-        return NULL;
+    if (root == state->rank) {
+        entry->sizes = calloc((size_t)state->size, sizeof *entry->sizes);
+        entry->was_empty = calloc((size_t)state->size, sizeof *entry->was_empty);
+        if (!entry->sizes || !entry->was_empty)
+            return lease_give_up(entry);
     }
     entry->key.family = (int)family;
     entry->key.root = root;
@@ -191,10 +200,5 @@ struct espi_gather_lease *espi_gather_lease_of(struct espi_gather_comm *state, e
     entry->comm = (struct espi_lease_comm){.own = MPI_COMM_NULL, .rank = state->rank, .size = state->size};
     entry->first = state->syncs;
     HASH_ADD(hh, state->leases, key, sizeof entry->key, entry);
-    if (!entry->hh.tbl) {
-        free(entry->sizes);
-        free(entry);
-        return NULL;
-    }
-    return entry;
+    return entry->hh.tbl ? entry : lease_give_up(entry);
 }

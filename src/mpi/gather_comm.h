@@ -28,7 +28,8 @@ struct espi_gather_lease {
     struct espi_gather_lease *next; /* of those that hold, in the order in which they were agreed */
     int64_t latest;      /* of `calls` of the communicator, when a call went along its tree */
     /* At the root: */
-    int64_t *sizes;      /* of the latest call that was looked at; comm.size entries */
+    int64_t *sizes;      /* of the latest call; comm.size entries. 0 for ranks whose block was empty at times: */
+    bool *was_empty;     /* they stay out of trees, where others would wait for them that natively did not */
     bool looked_at;      /* since the root last thought about asking */
     int64_t first;       /* synchronizations when `first_calls` calls had been made */
     int64_t first_calls;
@@ -44,6 +45,7 @@ struct espi_gather_comm {
     int64_t due;   /* and when there is anything to agree on */
     struct espi_gather_lease *leases, *held;
     int64_t calls; /* along trees */
+    int64_t made[ESPI_LEASE_FAMILIES]; /* calls of each kind that were not refused */
     /* Once a lease was agreed: */
     bool placed;
     struct espi_model model;

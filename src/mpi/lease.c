@@ -290,10 +290,17 @@ static void adopt(struct espi_lease *lease, const struct espi_lease_comm *comm, 
     espi_treeplan_make(&tree, (const int64_t *)comm->tree, comm->rank, slack, &lease->plan);
 }
 
-enum { IRREGULAR = ESPI_JUDGE_SAMPLES, MOST_CALLS, LEAST_CALLS, COLLECTED };
+bool espi_is_in_step(int64_t calls, MPI_Comm comm)
+{
+    long long own[2] = {calls, -calls}, most[2] = {1, 0};
+    return espi_real.Allreduce(own, most, 2, MPI_LONG_LONG, MPI_MAX, comm) == MPI_SUCCESS && most[0] == -most[1];
+}
 
-/* At the root: the times of all ranks that were measured in the lease that ended; returns how many. Negative: the
-   ranks have not made the same calls. */
+enum { IRREGULAR = ESPI_JUDGE_SAMPLES, MOST_CALLS, LEAST_CALLS, COLLECTED };
+enum { NOT_IN_STEP = -1, REFUSED = -2 };
+
+/* At the root: the times of all ranks that were measured in the lease that ended; returns how many, or one of the
+   above. */
 static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm, double *seconds)
 {
     double own[COLLECTED], most[COLLECTED], of[2][ESPI_JUDGE_SAMPLES];
@@ -302,12 +309,13 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
     own[IRREGULAR] = lease->irregular;
     own[MOST_CALLS] = (double)(lease->calls - lease->calls_before);
     own[LEAST_CALLS] = -own[MOST_CALLS];
-    lease->calls_before = lease->calls;
     if (espi_real.Reduce(own, most, COLLECTED, MPI_DOUBLE, MPI_MAX, lease->root, comm->own) ||
         comm->rank != lease->root)
         return 0;
-    if (most[IRREGULAR] > 0 || most[MOST_CALLS] + most[LEAST_CALLS] > 0)
-        return -1;
+    if (most[MOST_CALLS] + most[LEAST_CALLS] > 0)
+        return NOT_IN_STEP;
+    if (most[IRREGULAR] > 0)
+        return REFUSED;
     if (lease->strayed || lease->quiet)
         return 0;
     for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++) {
@@ -332,10 +340,14 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
     double seconds[ESPI_JUDGE_SAMPLES];
     int n = collect(lease, comm, seconds);
     if (comm->rank == lease->root) {
-        if (n >= 0)
+        if (n >= 0) {
             decide(lease, comm, model, settings, sizes, seconds, n, &decision, &tree);
-        else
+        } else if (n == REFUSED) {
             decision.state = ESPI_LEASE_ENDED;
+        } else { /* as it is */
+            decision.method = lease->now;
+            decision.length = 2 * lease->length < LONGEST_LEASE ? 2 * lease->length : LONGEST_LEASE;
+        }
         lease->irregular_seen = n < 0;
         decision.stride = expected;
         if (espi_log_enabled(ESPI_LOG_DEBUG))
@@ -368,7 +380,9 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
         lease->sample[i] = -1;
     lease->measured_calls = 0;
     lease->seconds = 0;
-    espi_lease_turn(lease, syncs);
+    lease->now = lease->method; /* the calls are in step, or this was so before */
+    if (lease->skip == 0)
+        espi_lease_turn(lease, comm, syncs);
 }
 
 /* The same turns on all ranks are measured, spread over the lease. */
@@ -380,7 +394,7 @@ static void keep_sample(struct espi_lease *lease, int64_t turn)
         lease->sample[turn / step] = lease->seconds / (double)lease->measured_calls;
 }
 
-void espi_lease_turn(struct espi_lease *lease, int64_t syncs)
+void espi_lease_turn(struct espi_lease *lease, const struct espi_lease_comm *comm, int64_t syncs)
 {
     int64_t turn = counted_number(lease, syncs);
     if ((syncs - lease->begun) % lease->stride != 0)
@@ -388,7 +402,18 @@ void espi_lease_turn(struct espi_lease *lease, int64_t syncs)
     keep_sample(lease, turn - 1);
     lease->seconds = 0;
     lease->measured_calls = 0;
-    lease->now = lease->turns && turn >= 0 && espi_judge_turn(turn) ? ESPI_METHOD_LIBRARY : lease->method;
+    if (!lease->turns)
+        return;
+    int next = turn >= 0 && espi_judge_turn(turn) ? ESPI_METHOD_LIBRARY : lease->method;
+    if (next == lease->now)
+        return;
+    if (espi_is_in_step(lease->calls - lease->calls_before, comm->own)) {
+        lease->now = next;
+        return;
+    }
+    lease->turns = false; /* the rest of it as it is now, and nothing can be learnt */
+    lease->quiet = true;
+    lease->method = lease->now;
 }
 
 void espi_lease_compare(struct espi_lease *lease, int size, const int64_t *sizes)

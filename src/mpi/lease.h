@@ -28,7 +28,13 @@
 #include "mpi/treejudge.h"
 #include "mpi/treeplan.h"
 
-enum espi_lease_family { ESPI_LEASE_GATHERV, ESPI_LEASE_SCATTERV, ESPI_LEASE_GATHER, ESPI_LEASE_SCATTER };
+enum espi_lease_family {
+    ESPI_LEASE_GATHERV,
+    ESPI_LEASE_SCATTERV,
+    ESPI_LEASE_GATHER,
+    ESPI_LEASE_SCATTER,
+    ESPI_LEASE_FAMILIES
+};
 
 static inline bool espi_family_gathers(enum espi_lease_family family)
 {
@@ -58,13 +64,13 @@ struct espi_lease {
     int64_t stride;    /* synchronizations of a turn */
     struct espi_treeplan plan; /* where method is a tree */
     /* Of this rank: */
-    int64_t calls;     /* begun since the state was ESPI_LEASE_WAITS; at the root since it was first seen */
+    int64_t calls;     /* that were not refused; at the root from the first, at the others since there was a lease */
     int64_t lent;      /* calls that the library had in leases of a tree so far */
     bool irregular;    /* a call was refused while the calls went along a tree */
     double sample[ESPI_JUDGE_SAMPLES]; /* seconds of a call in turns of the present lease; negative: none */
     double seconds;    /* of the calls of the present turn that are measured, */
     int64_t measured_calls; /* so many */
-    int64_t calls_before; /* of `calls`, before the present lease */
+    int64_t calls_before; /* of `calls`, before there was a lease */
     /* At the root: */
     bool irregular_seen; /* on some rank, or not all made as many calls */
     bool changed;      /* a call of the present lease had other counts than planned, */
@@ -106,8 +112,13 @@ static inline int64_t espi_lease_end(const struct espi_lease *lease)
 {
     return lease->begun + lease->length * lease->stride;
 }
-/* At each synchronization within it: sets the method of the calls that follow. */
-void espi_lease_turn(struct espi_lease *lease, int64_t syncs);
+/* At each synchronization within it: sets the method of the calls that follow. Collective over comm->own where it
+   changes. */
+void espi_lease_turn(struct espi_lease *lease, const struct espi_lease_comm *comm, int64_t syncs);
+/* Whether this number of calls is the same on all ranks, so that no call is under way: collective, the same answer on
+   all. Only then may a method change: some ranks may have made a call by one method that others have yet to make,
+   as MPI does not let a program do, but lets it get away with. */
+bool espi_is_in_step(int64_t calls, MPI_Comm comm);
 
 /* At the root, with the sizes of a call: notes whether they are still those that were planned for. */
 void espi_lease_compare(struct espi_lease *lease, int size, const int64_t *sizes);

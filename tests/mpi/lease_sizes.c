@@ -35,7 +35,7 @@ static int reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_
     (void)op;
     (void)root;
     (void)comm;
-    memcpy(to, from, (size_t)count * (type == MPI_DOUBLE ? sizeof(double) : sizeof(int)));
+    memcpy(to, from, (size_t)count * (type == MPI_INT ? sizeof(int) : sizeof(double)));
     return MPI_SUCCESS;
 }
 
@@ -81,7 +81,7 @@ START_TEST(made_anew)
             if (change(sizes, call))
                 moved = moved || (lease.method == ESPI_METHOD_LIBRARY && lease.plan.ranks != NULL);
             if (lease.state == ESPI_LEASE_HOLDS)
-                espi_lease_turn(&lease, call);
+                espi_lease_turn(&lease, &comm, call);
             if (lease.state == ESPI_LEASE_HOLDS ? espi_lease_end(&lease) <= call
                                                 : espi_lease_asks(&lease, &comm, &model, &settings, sizes)) {
                 espi_lease_renew(&lease, &comm, &model, &settings, sizes, call, 1);
