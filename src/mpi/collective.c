@@ -214,8 +214,8 @@ static void refuse(struct call *c, struct espi_lease *lease)
     run_tree(c, lease);
 }
 
-/* At the root. A rank whose block is empty now and then may go without the call then (natively there is no message for
-   it), so nobody else may wait for it. */
+/* At the root. A rank whose block is empty now and then may go without the call then (natively there is no message
+   for it), so nobody else may wait for it. */
 static void note_sizes(const struct call *c, struct espi_gather_lease *entry)
 {
     for (int i = 0; i < c->size; i++) {
