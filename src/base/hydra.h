@@ -3,7 +3,7 @@
  *
  * Before the MPI library opens its conversation with the launcher, nobody may say a word on that descriptor, unless
  * it is known that the launcher stands it: a second "init" may be an error that ends the job (Slurm), and the
- * descriptor may be any file of the program's. Hydra's proxies answer "init" as often as it is said (versions 3.2 to
+ * descriptor may be any file of the program's. Hydra's proxies answer "init" as often as it is said (versions 1.4 to
  * 5.0; fn_init in their source). So whoever wants to say something asks here first.
  */
 #ifndef ESPI_BASE_HYDRA_H
