@@ -12,26 +12,26 @@ die() {
     exit 1
 }
 
-# The package names in scripts/packages that are not installed, one a line.
-missing_packages() {
+# The package names in a list in scripts/ that are not installed, one a line.
+missing_packages() { # LIST
     local name
-    sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$espi_root/scripts/packages" | while read -r name; do
+    sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$espi_root/scripts/$1" | while read -r name; do
         [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || printf '%s\n' "$name"
     done
 }
 
-# Installs what scripts/packages lists and the machine lacks. Touches no network when nothing is missing.
-install_packages() { # LOG
-    local log=$1 missing as_root=()
+# Installs what a list in scripts/ has and the machine lacks. Touches no network when nothing is missing.
+install_packages() { # LOG [LIST]
+    local log=$1 list=${2:-packages} missing as_root=()
 
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         say "This is not a Debian system: nothing installed." \
-            "Needed are the equivalents of the packages in scripts/packages."
+            "Needed are the equivalents of the packages in scripts/$list."
         return 0
     fi
-    missing=$(missing_packages | tr '\n' ' ')
+    missing=$(missing_packages "$list" | tr '\n' ' ')
     if [ -z "$missing" ]; then
-        say "Packages: all installed."
+        [ "$list" != packages ] || say "Packages: all installed."
         return 0
     fi
     if [ "$(id -u)" -ne 0 ]; then
@@ -48,6 +48,22 @@ install_packages() { # LOG
         tail -n 20 "$log" >&2
         die "installing packages failed; the whole output is in $log"
     fi
+}
+
+# Installs the packages of Slurm, which belong to one test. Their daemons are services of the machine, and tests need
+# none of those: nothing is installed where systemd would start them, at the latest with the machine, and elsewhere
+# (containers) installing starts nothing.
+install_slurm() { # LOG
+    [ ! -d /run/systemd/system ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 0
+    [ -n "$(missing_packages packages-slurm)" ] || return 0
+    (
+        policy=/usr/sbin/policy-rc.d
+        if [ ! -e "$policy" ]; then
+            trap 'rm -f "$policy"' EXIT
+            printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
+        fi
+        install_packages "$1" packages-slurm
+    ) || say "Slurm is not installed: its test will be skipped."
 }
 
 # Runs a command with its output in a log; shows the log's end when the command fails.

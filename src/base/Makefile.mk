@@ -6,3 +6,4 @@ libespi_pure_la_SOURCES += %D%/scratch.c %D%/scratch.h
 libespi_pure_la_SOURCES += %D%/arena.c %D%/arena.h %D%/status.c %D%/status.h
 libespi_pure_la_SOURCES += %D%/number.c %D%/number.h
 libespi_pure_la_SOURCES += %D%/processor.c %D%/processor.h
+libespi_pure_la_SOURCES += %D%/hydra.c %D%/hydra.h

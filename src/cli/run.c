@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/hydra.h"
 #include "base/settings.h"
 #include "cli/cli.h"
 #include "cli/readmodel.h"
@@ -151,18 +152,22 @@ static void let_it_read(void)
     nanosleep(&rest, NULL);
 }
 
-/* The other ranks of a job wait in MPI_Init for one that ends before it; Hydra ends them when told so. */
-static void end_job(void)
+/* What is said of a wrong model is an error where the job can be ended. The other ranks of a job wait in MPI_Init for
+   one that ends before it: Hydra ends them when told so. Nobody can be told under other launchers, and the program
+   starts; it measures what the file would have said. */
+static int refuse(bool ranks)
 {
     static const char abort_job[] = "cmd=abort exitcode=1\n";
-    const char *text = getenv("PMI_FD");
-    int64_t file;
+    struct espi_hydra hydra;
 
-    if (text == NULL || !espi_whole_parse(text, strlen(text), &file) || file <= STDERR_FILENO || file > INT_MAX)
-        return;
-    let_it_read();
-    if (write((int)file, abort_job, sizeof abort_job - 1) < 0)
-        return; /* nobody listens */
+    if (espi_hydra_find(&hydra)) {
+        let_it_read();
+        send(hydra.wire, abort_job, sizeof abort_job - 1, MSG_NOSIGNAL);
+    } else if (ranks) {
+        fprintf(stderr, "espalier run: the program starts without this model: other ranks may wait for it\n");
+        return CLI_OK;
+    }
+    return CLI_FAILURE;
 }
 
 /* The model file as the program would find it. Only rank 0 reads it; on other hosts there need not be one. */
@@ -170,17 +175,18 @@ static int check_model(void)
 {
     static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
     struct espi_settings settings;
+    bool ranks = false;
 
     for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
         const char *rank = getenv(rank_variables[i]);
         if (rank != NULL && strcmp(rank, "0") != 0)
             return CLI_OK;
+        ranks = ranks || rank != NULL;
     }
     espi_settings_load(&settings, get, NULL, NULL, NULL);
     if (!settings.enabled || settings.model[0] == '\0' || cli_check_model(settings.model) == CLI_OK)
         return CLI_OK;
-    end_job();
-    return CLI_FAILURE;
+    return refuse(ranks);
 }
 
 int espi_cli_run(int argc, char **argv)

@@ -2,11 +2,11 @@
  * A note is the name of a datagram socket in Linux's abstract name space: there from bind() on, found by connect(),
  * which leaves nothing behind, and gone with the process however it ends (files outlive processes that are killed).
  *
- * The names of one job have in common what its ranks on this node alone know of: the process that made the descriptor
- * to the launcher, Hydra's proxy of this node. A process number comes again, but not with the same time of start, and
- * name spaces of processes may share one of sockets, so all three are part of the name. So that nobody else can post
- * notes in somebody's name, the addresses of the proxy's code and stack are, too: only its user can read those. Ranks
- * that do not share all this do not see each other's notes, in both directions.
+ * The names of one job have in common what its ranks on this node alone know of: the process that has started them,
+ * Hydra's proxy of this node. A process number comes again, but not with the same time of start, and name spaces of
+ * processes may share one of sockets, so all three are part of the name. So that nobody else can post notes in
+ * somebody's name, the addresses of the proxy's code and stack are, too: only its user can read those. Ranks that do
+ * not share all this do not see each other's notes, in both directions.
  */
 #define _GNU_SOURCE
 #include "mpi/board.h"
@@ -68,17 +68,14 @@ static ESPI_EVERY_RUN bool name_space(uint64_t *number)
     return sscanf(name, "pid:[%" SCNu64 "]", number) == 1;
 }
 
-ESPI_EVERY_RUN bool espi_board_find(int wire)
+ESPI_EVERY_RUN bool espi_board_find(long pid)
 {
-    struct ucred maker;
-    socklen_t size = sizeof maker;
     struct process process;
     uint64_t space;
-    if (getsockopt(wire, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 || size != sizeof maker || maker.pid <= 0 ||
-        !look_at(maker.pid, &process) || !name_space(&space))
+    if (!look_at(pid, &process) || !name_space(&space))
         return false;
     int length = snprintf(job, sizeof job, "espalier/%s/%" PRIx64 "/%lx/%" PRIx64 "/%" PRIx64 "/%" PRIx64 "/",
-                          PACKAGE_VERSION, space, (long)maker.pid, process.ticks, process.code, process.stack);
+                          PACKAGE_VERSION, space, pid, process.ticks, process.code, process.stack);
     if (length >= (int)sizeof job)
         job[0] = '\0';
     return job[0] != '\0';

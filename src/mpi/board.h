@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Finds the board of the job whose launcher is at the other end of `wire`, a descriptor. False: there is none. */
-bool espi_board_find(int wire);
+/* Finds the board of the ranks that process `pid` has started. False: there is none. */
+bool espi_board_find(long pid);
 
 /* Posts a note of at most 32 characters, which stays until this process ends. False: somebody has posted it, or it
    can not be posted. At most 2. */

@@ -1,23 +1,14 @@
 /*
- * The key-value store that the launcher keeps for MPI's own start (launcher.c). Used before the real MPI_Init, and
- * afterwards only while no other thread can be inside of MPI. What is put before MPI_Init can be got after it, by
- * every rank: MPI_Init on more than one rank contains a barrier of that store.
+ * The key-value store that Hydra keeps for MPI's own start (launcher.c). Other launchers are not asked: there nothing
+ * can be put or learnt. Used before the real MPI_Init, and afterwards only while no other thread can be inside of
+ * MPI. What is put before MPI_Init can be got after it, by every rank: MPI_Init on more than one rank contains a
+ * barrier of that store.
  */
 #ifndef ESPI_MPI_LAUNCHER_H
 #define ESPI_MPI_LAUNCHER_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* What the launcher says in the environment. */
-struct espi_launcher {
-    int wire;       /* descriptor of the conversation with it */
-    int rank, size; /* of this process in its MPI_COMM_WORLD */
-    bool one_node;  /* all ranks stand on one node */
-    bool spawned;   /* by MPI_Comm_spawn */
-};
-/* False: there is none that can be asked. */
-bool espi_launcher_find(struct espi_launcher *launcher);
 
 struct espi_launcher_pair {
     char key[64], value[1000]; /* no blanks, no line ends */

@@ -6,7 +6,8 @@
  * Ranks of one node post a note on its board (board.h), which takes microseconds. Others, and those that can not, put
  * a key into the launcher's store (launcher.h), whose answers have to be waited for. A rank that has posted a note
  * looks for the notes of all others, and one that has put a key for the keys of all others, and nobody does both: all
- * are present where all chose the same place, and otherwise nobody finds all.
+ * are present where all chose the same place, and otherwise nobody finds all. A rank that Hydra has not started, as
+ * far as it can know (base/hydra.h), says nothing in any place.
  *
  * Rank 0 leaves its settings in the launcher's store, in pieces, unless they are the defaults. Those who want to know
  * them are the ranks that have others.
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "base/apart.h"
+#include "base/hydra.h"
 #include "mpi/board.h"
 #include "mpi/launcher.h"
 
@@ -71,22 +73,22 @@ static int cut(const char *text, size_t length, struct espi_launcher_pair *pairs
 ESPI_EVERY_RUN void espi_rollcall_announce(uint64_t hash, const char *text, size_t length)
 {
     static ESPI_APART struct espi_launcher_pair pairs[PIECES + 2];
-    struct espi_launcher launcher;
-    if (place != ABSENT || !espi_launcher_find(&launcher) || launcher.size < 2 ||
-        launcher.size > ESPI_ROLLCALL_MAX || length > ESPI_ROLLCALL_TEXT)
+    struct espi_hydra hydra;
+    if (place != ABSENT || !espi_hydra_find(&hydra) || hydra.size < 2 || hydra.size > ESPI_ROLLCALL_MAX ||
+        length > ESPI_ROLLCALL_TEXT)
         return; /* one rank has nobody to ask */
     mine = hash;
-    int count = launcher.rank == 0 ? cut(text, length, pairs) : 0;
+    int count = hydra.rank == 0 ? cut(text, length, pairs) : 0;
     /* A proxy may serve spawned ranks, too, whose numbers begin with 0 again. */
-    if (launcher.one_node && !launcher.spawned && espi_board_find(launcher.wire) &&
-        (launcher.rank != 0 || hash == ESPI_ROLLCALL_DEFAULTS
-             ? espi_board_post(note_of_rank(launcher.rank))
+    if (hydra.one_node && !hydra.spawned && espi_board_find(hydra.proxy) &&
+        (hydra.rank != 0 || hash == ESPI_ROLLCALL_DEFAULTS
+             ? espi_board_post(note_of_rank(hydra.rank))
              : espi_board_post(note_of_settings(hash)) && espi_board_post(NOTE_FIRST))) {
         place = ON_BOARD;
     } else {
         espi_board_clear();
         place = IN_STORE;
-        snprintf(pairs[count].key, sizeof pairs[count].key, "%s%d", KEY, launcher.rank);
+        snprintf(pairs[count].key, sizeof pairs[count].key, "%s%d", KEY, hydra.rank);
         snprintf(pairs[count++].value, sizeof pairs[0].value, "%s%016" PRIx64, VALUE, hash);
     }
     if (count > 0 && !espi_launcher_put(pairs, count)) {

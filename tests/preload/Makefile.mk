@@ -1,7 +1,7 @@
 # Lists of tests/preload/; see Makefile.am.
 EXTRA_DIST += scripts/check-api
-dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api
-TESTS += %D%/run-preload %D%/run-check-api %D%/grants
+dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api %D%/run-launchers %D%/run-slurm
+TESTS += %D%/run-preload %D%/run-check-api %D%/grants %D%/run-launchers %D%/run-slurm
 noinst_HEADERS += %D%/work.h %D%/fake.h
 
 check_PROGRAMS += %D%/program %D%/inside %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/grants

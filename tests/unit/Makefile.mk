@@ -13,8 +13,8 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
 	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-launcher \
-	%D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats
+	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-hydra \
+	%D%/test-launcher %D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 
@@ -95,11 +95,18 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_board_SOURCES = %D%/test_board.c src/mpi/board.c
 %C%_test_board_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_board_LDADD = $(ESPI_UNIT_LIBS)
+ESPI_PLAYED = -DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
+%C%_test_hydra_SOURCES = %D%/test_hydra.c %D%/player.c %D%/player.h
+%C%_test_hydra_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
+%C%_test_hydra_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_hydra_LDADD = $(ESPI_UNIT_LIBS)
 %C%_test_launcher_SOURCES = %D%/test_launcher.c %D%/player.c %D%/player.h src/mpi/launcher.c
-%C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS) -DWAIT_MS=300
+%C%_test_launcher_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
+%C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_launcher_LDADD = $(ESPI_UNIT_LIBS)
 %C%_test_rollcall_SOURCES = %D%/test_rollcall.c %D%/player.c %D%/player.h src/mpi/rollcall.c src/mpi/board.c \
 	src/mpi/launcher.c
+%C%_test_rollcall_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
 %C%_test_rollcall_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_rollcall_LDADD = $(ESPI_UNIT_LIBS)
 
@@ -116,4 +123,7 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_stats_CFLAGS = $(ESPI_UNIT_CFLAGS) $(JANSSON_CFLAGS)
 %C%_test_stats_LDADD = $(ESPI_UNIT_LIBS) $(JANSSON_LIBS)
 endif
+# Plays Hydra's proxy, and has its name; tests/preload/run-launchers uses it, too.
+check_PROGRAMS += %D%/hydra_pmi_proxy
+%C%_hydra_pmi_proxy_SOURCES = %D%/hydra_pmi_proxy.c %D%/player.h
 EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv

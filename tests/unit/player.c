@@ -1,149 +1,50 @@
+#define _GNU_SOURCE
 #include "player.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { LINE = 2048, STORE = 8192 };
-
-struct wire {
-    int at, most, all;
-    char text[1 << 16]; /* what has come and was not answered */
-    size_t used;
-};
-
-static struct wire wires[PLAYER_WIRES];
-static struct {
-    char key[64], value[1024];
-} store[STORE];
-static int stored;
-static char space[LINE] = "space_1";
-static sigset_t wake;
-
-static void say(int to, enum manner manner, const char *answer)
+static int receive(int from)
 {
-    size_t length = strlen(answer), step = manner == IN_BITS ? 1 : length;
-    for (size_t i = 0; i < length; i += step)
-        if (write(to, answer + i, step) != (ssize_t)step)
-            _exit(1);
+    int descriptor = -1;
+    char byte;
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof descriptor)];
+    } control;
+    struct iovec room = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &room, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    if (recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message) != NULL)
+        memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
+    return descriptor;
 }
 
-static const char *find(const char *key)
+pid_t player_start(const char *program, int *wires, int count, enum manner manner)
 {
-    for (int i = stored; i-- > 0;)
-        if (strcmp(store[i].key, key) == 0)
-            return store[i].value;
-    return NULL;
-}
-
-/* Whether the launcher takes it. */
-static bool put(const char *key, const char *value, enum manner manner)
-{
-    if (stored == STORE)
-        _exit(3);
-    if (manner == SETTLED && find(key) != NULL)
-        return false;
-    strcpy(store[stored].key, key);
-    strcpy(store[stored++].value, value);
-    return true;
-}
-
-/* "cmd=COMMAND kvsname=SPACE", and what follows it. */
-static const char *about_space(const char *line, const char *command)
-{
-    char begin[LINE];
-    int length = snprintf(begin, sizeof begin, "cmd=%s kvsname=%s", command, space);
-    return strncmp(line, begin, (size_t)length) == 0 ? line + length : NULL;
-}
-
-static void answer_line(struct wire *wire, const char *line, enum manner manner)
-{
-    const char *decoy = manner == DECOYS ? "  cmdx=x rcx=7  xrc=7 =0 rc value valued=wrong r=0 kvsnames=wrong " : "";
-    char answer[2 * LINE], key[64], value[1024], number[16];
-    const char *rest, *found;
-    if (manner == NONSENSE) {
-        snprintf(answer, sizeof answer, "what?\n");
-    } else if (manner == ASTRAY && strncmp(line, "cmd=init", 8) != 0 && strcmp(line, "cmd=get_my_kvsname") != 0) {
-        snprintf(answer, sizeof answer, "cmd=barrier_out rc=0 value=value\n");
-    } else if (strcmp(line, "cmd=init pmi_version=1 pmi_subversion=1") == 0) {
-        snprintf(answer, sizeof answer, "cmd=response_to_init %s pmi_version=1 rc=%d\n", decoy,
-                 manner == REFUSES ? -1 : 0);
-    } else if (strcmp(line, "cmd=get_my_kvsname") == 0) {
-        snprintf(answer, sizeof answer, "cmd=my_kvsname %s kvsname=%s\n", decoy, space);
-    } else if ((rest = about_space(line, "put")) && sscanf(rest, " key=%63s value=%1023s", key, value) == 2) {
-        snprintf(answer, sizeof answer, "cmd=put_result %s rc=%d msg=x\n", decoy, put(key, value, manner) ? 0 : -1);
-    } else if ((rest = about_space(line, "get")) && sscanf(rest, " key=%63s", key) == 1) {
-        snprintf(number, sizeof number, "%d", key[0] == 'm' ? wire->most : wire->all);
-        found = strcmp(key, "most") == 0 || strcmp(key, "all") == 0 ? number : find(key);
-        snprintf(answer, sizeof answer, "cmd=get_result %s rc=%d msg=x value=%s\n", decoy, found ? 0 : -1,
-                 found ? found : "unknown");
-    } else {
-        _exit(2);
+    char words[3][16];
+    int ends[2], good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+    pid_t pid = good ? fork() : -1;
+    if (pid == 0) {
+        snprintf(words[0], sizeof words[0], "%d", (int)manner);
+        snprintf(words[1], sizeof words[1], "%d", count);
+        snprintf(words[2], sizeof words[2], "%d", dup(ends[1]));
+        execl(program, program, words[0], words[1], words[2], NULL);
+        _exit(127);
     }
-    say(wire->at, manner, answer);
-}
-
-/* False: nobody is there any more. */
-static bool answer_wire(struct wire *wire, enum manner manner)
-{
-    int lines = 0, number;
-    if (manner == LATE || (manner == LATER && wire->all > 0))
-        usleep(666000);
-    if (manner == WOKEN && wire->all == 0)
-        sigwait(&wake, &number);
-    ssize_t got = read(wire->at, wire->text + wire->used, sizeof wire->text - 1 - wire->used);
-    if (got <= 0)
-        return false;
-    wire->used += (size_t)got;
-    wire->text[wire->used] = '\0';
-    for (char *p = wire->text; (p = strchr(p, '\n')) != NULL; p++)
-        lines++;
-    wire->most = lines > wire->most ? lines : wire->most;
-    wire->all += lines;
-    if (manner == ENDS && wire->all > 2)
-        _exit(0);
-    char *line = wire->text;
-    for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        *end = '\0';
-        answer_line(wire, line, manner);
+    close(ends[1]);
+    for (int i = 0; i < (manner == HANDS_OVER ? 2 * count : count); i++)
+        good = (wires[i] = receive(ends[0])) >= 0 && good;
+    if (pid < 0 || !good) {
+        printf("%s does not play\n", program);
+        exit(EXIT_FAILURE);
     }
-    wire->used = strlen(line);
-    memmove(wire->text, line, wire->used);
-    return true;
-}
-
-pid_t player_start(const int *at, int count, enum manner manner)
-{
-    struct pollfd events[PLAYER_WIRES];
-    sigset_t before;
-    sigemptyset(&wake);
-    sigaddset(&wake, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &wake, &before);
-    pid_t pid = fork();
-    if (pid != 0) {
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        return pid;
-    }
-    alarm(300); /* never for longer than a test */
-    if (manner == LONG_SPACE || manner == LONGER_SPACE)
-        memset(space, 's', manner == LONG_SPACE ? 255 : 256);
-    for (int i = 0; i < count; i++) {
-        wires[i].at = at[i];
-        events[i] = (struct pollfd){at[i], POLLIN, 0};
-    }
-    for (int open = count; open > 0;) {
-        if (poll(events, (nfds_t)count, -1) < 0)
-            _exit(4);
-        for (int i = 0; i < count; i++)
-            if (events[i].fd >= 0 && events[i].revents != 0 && !answer_wire(&wires[i], manner)) {
-                events[i].fd = -1;
-                open--;
-            }
-    }
-    _exit(0);
+    if (manner != DATAGRAMS && manner != HANDS_OVER) /* those stay until this process ends */
+        close(ends[0]);
+    return pid;
 }
 
 static void set(const char *name, int value)
@@ -160,8 +61,11 @@ void player_environment(int wire, int rank, int size, int ranks_here, bool spawn
     set("PMI_SIZE", size);
     unsetenv("PMI_SPAWNED");
     unsetenv("MPI_LOCALNRANKS");
+    unsetenv("MPI_LOCALRANKID");
     if (spawned)
         set("PMI_SPAWNED", 1);
-    if (ranks_here >= 0)
+    if (ranks_here >= 0) {
         set("MPI_LOCALNRANKS", ranks_here);
+        set("MPI_LOCALRANKID", rank < ranks_here ? rank : 0);
+    }
 }

@@ -1,4 +1,4 @@
-/* Notes of several processes on one board (src/mpi/board.c). The maker of the wire is this program itself. */
+/* Notes of several processes on one board (src/mpi/board.c). It is that of this program itself. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
@@ -17,14 +17,13 @@
 #include "mpi/board.h"
 #include "runner.h"
 
-static int wires[2], come[2], go[2];
+static int come[2], go[2];
 
 static void begin(void)
 {
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wires), 0);
     ck_assert_int_eq(pipe(come), 0);
     ck_assert_int_eq(pipe(go), 0);
-    ck_assert(espi_board_find(wires[0]));
+    ck_assert(espi_board_find(getpid()));
 }
 
 /* A process that posts `note`, says so, waits, looks for `other` so many times, says so, waits, and leaves with the
@@ -131,7 +130,7 @@ START_TEST(descriptors)
     ck_assert_int_eq(dup2(less[0], 3), 3);
     const int before = open_descriptors();
     for (int i = 0; i < 3; i++) {
-        ck_assert(espi_board_find(wires[0]));
+        ck_assert(espi_board_find(getpid()));
         ck_assert_int_eq(open_descriptors(), before);
         ck_assert(espi_board_post("0") && !espi_board_post("0"));
         ck_assert_int_eq(open_descriptors(), before + 1);
@@ -153,7 +152,7 @@ START_TEST(no_descriptors)
     int last = -1;
     begin();
     ck_assert(espi_board_post("0"));
-    for (int fd; (fd = dup(wires[0])) >= 0;)
+    for (int fd; (fd = dup(come[0])) >= 0;)
         last = fd;
     ck_assert_int_eq(errno, EMFILE);
     ck_assert(espi_board_has("0") && !espi_board_has("1") && !espi_board_post("1"));
@@ -257,7 +256,7 @@ START_TEST(at_once)
 }
 END_TEST
 
-/* Of another maker: a process that made its own wire. */
+/* Of another process. */
 START_TEST(another_job)
 {
     begin();
@@ -265,7 +264,7 @@ START_TEST(another_job)
     pid_t pid = fork();
     if (pid == 0) {
         espi_board_clear();
-        if (socketpair(AF_UNIX, SOCK_STREAM, 0, wires) != 0 || !espi_board_find(wires[0]))
+        if (!espi_board_find(getpid()))
             _exit(1);
         _exit(!espi_board_post("0") ? 2 : !espi_board_has("0") ? 3 : 0);
     }
@@ -273,18 +272,20 @@ START_TEST(another_job)
 }
 END_TEST
 
-START_TEST(no_wire)
+START_TEST(nobody)
 {
     begin();
     ck_assert(espi_board_post("0"));
-    ck_assert(!espi_board_find(come[0]) && !espi_board_find(-1) && !espi_board_find(1000));
-    int tcp = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert(tcp < 0 || !espi_board_find(tcp));
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    ck_assert_int_eq(left_with(pid), 0);
+    ck_assert(!espi_board_find(pid) && !espi_board_find(-1) && !espi_board_find(0));
 }
 END_TEST
 
 int main(void)
 {
     return RUN_SUITE("test-board", 120, NULL, NULL, notes, descriptors, no_descriptors, untouched, long_notes,
-                     name_of_a_note, at_once, another_job, no_wire);
+                     name_of_a_note, at_once, another_job, nobody);
 }

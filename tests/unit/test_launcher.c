@@ -1,4 +1,5 @@
-/* The conversation with the launcher (src/mpi/launcher.c), which a process of the test plays. WAIT_MS is 300 here. */
+/* The conversation with the launcher (src/mpi/launcher.c), which another process plays. Whom it may be held with at
+   all is tested in test_hydra.c. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <fcntl.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <termios.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "mpi/launcher.h"
@@ -18,20 +19,10 @@
 static int wire;
 static pid_t player;
 
-static void play(int here, int there, enum manner manner, bool hydra)
+static void begin(enum manner manner)
 {
-    wire = here;
-    player = player_start(&there, 1, manner);
-    close(there);
-    player_environment(wire, 1, 3, hydra ? 3 : -1, false);
-}
-
-static void begin(enum manner manner, bool hydra)
-{
-    int ends[2];
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    ck_assert_int_eq(fcntl(ends[0], F_SETFD, 0), 0);
-    play(ends[0], ends[1], manner, hydra);
+    player = player_start(ESPI_PLAYER, &wire, 1, manner);
+    player_environment(wire, 1, 3, 3, false);
 }
 
 static bool nothing_is_left(void)
@@ -79,40 +70,31 @@ static void converse(void)
     gets("rank-98", "here-and-more");
 }
 
-static void see_how(bool hydra)
-{
-    char value[1024];
-    ck_assert(nothing_is_left());
-    ck_assert(espi_launcher_get("most", value, sizeof value));
-    ck_assert_msg(hydra ? atoi(value) > 1 : atoi(value) == 1, "%s lines at once", value);
-}
-
 /* Each in a process of its own, as there is one conversation in a process. */
-#define TALKS(name, manner, hydra)                                                                                   \
+#define TALKS(name, manner)                                                                                          \
     START_TEST(name)                                                                                                 \
     {                                                                                                                \
-        begin(manner, hydra);                                                                                        \
+        char most[64];                                                                                               \
+        begin(manner);                                                                                               \
         converse();                                                                                                  \
-        see_how(hydra);                                                                                              \
+        ck_assert(nothing_is_left());                                                                                \
+        ck_assert(espi_launcher_get("most", most, sizeof most));                                                     \
+        ck_assert_msg(atoi(most) > 1, "%s lines at once", most);                                                     \
     }                                                                                                                \
     END_TEST
-TALKS(at_once, PLAIN, true)
-TALKS(one_by_one, PLAIN, false)
-TALKS(bits_at_once, IN_BITS, true)
-TALKS(bits_one_by_one, IN_BITS, false)
-TALKS(decoys_at_once, DECOYS, true)
-TALKS(decoys_one_by_one, DECOYS, false)
-TALKS(long_space_at_once, LONG_SPACE, true)
-TALKS(long_space_one_by_one, LONG_SPACE, false)
+TALKS(plain, PLAIN)
+TALKS(bits, IN_BITS)
+TALKS(decoys, DECOYS)
+TALKS(long_space, LONG_SPACE)
 
 /* One key that is not there, or one value that is not as wished: at the beginning, at the end and inside of what is
    asked at once, which ends at no particular place. */
-static void leave_gaps(bool hydra)
+START_TEST(gaps)
 {
     static struct espi_launcher_pair pairs[200];
     enum { ALL = 100 };
     char base[32];
-    begin(PLAIN, hydra);
+    begin(PLAIN);
     for (int gap = 0; gap < ALL; gap++) {
         int count = 0;
         snprintf(base, sizeof base, "without-%d-", gap);
@@ -129,17 +111,6 @@ static void leave_gaps(bool hydra)
     ck_assert(espi_launcher_all("nobody", 0, "yes"));
     ck_assert(nothing_is_left());
 }
-
-START_TEST(gaps_at_once)
-{
-    leave_gaps(true);
-}
-END_TEST
-
-START_TEST(gaps_one_by_one)
-{
-    leave_gaps(false);
-}
 END_TEST
 
 /* More than is said at once, in lines of every length; each must arrive. */
@@ -147,7 +118,7 @@ START_TEST(much)
 {
     static struct espi_launcher_pair pairs[64];
     char key[64];
-    begin(PLAIN, true);
+    begin(PLAIN);
     for (int length = 1; length < 1000; length += length < 100 ? 9 : 50) {
         for (int i = 0; i < 64; i++) {
             int more = (length + i) % 1000;
@@ -168,7 +139,7 @@ START_TEST(to_the_end)
 {
     static struct espi_launcher_pair pairs[9];
     const size_t frame = strlen("cmd=put kvsname=space_1 key=0 value=\n");
-    begin(PLAIN, true);
+    begin(PLAIN);
     for (size_t sum = 8192 - 4; sum <= 8192 + 4; sum++) {
         size_t left = sum;
         for (int i = 0; i < 9; i++) {
@@ -188,17 +159,17 @@ END_TEST
 /* What cannot be said is not, and nothing is said for it. */
 START_TEST(nothing_to_say)
 {
-    begin(PLAIN, true);
+    begin(PLAIN);
     ck_assert(espi_launcher_put(NULL, 0));
     gets("all", "3");
 }
 END_TEST
 
 /* A put that is refused is told, and the conversation goes on. */
-static void put_again(bool hydra)
+START_TEST(put_again)
 {
     struct espi_launcher_pair pairs[] = {{"a", "1"}, {"b", "2"}, {"a", "3"}, {"c", "4"}};
-    begin(SETTLED, hydra);
+    begin(SETTLED);
     ck_assert(!espi_launcher_put(pairs, 4));
     ck_assert(!espi_launcher_put(pairs, 2));
     ck_assert(!espi_launcher_put(pairs + 2, 2));
@@ -209,25 +180,14 @@ static void put_again(bool hydra)
     struct espi_launcher_pair other = {"d", "5"};
     ck_assert(espi_launcher_put(&other, 1));
 }
-
-START_TEST(again_at_once)
-{
-    put_again(true);
-}
-END_TEST
-
-START_TEST(again_one_by_one)
-{
-    put_again(false);
-}
 END_TEST
 
 /* A descriptor that does not wait, with little room: what is said goes in parts. */
-static void squeeze(enum manner manner, bool hydra)
+static void squeeze(enum manner manner)
 {
     static struct espi_launcher_pair pairs[8];
     int little = 1;
-    begin(manner, hydra);
+    begin(manner);
     ck_assert_int_eq(setsockopt(wire, SOL_SOCKET, SO_SNDBUF, &little, sizeof little), 0);
     ck_assert_int_eq(fcntl(wire, F_SETFL, O_NONBLOCK), 0);
     for (int i = 0; i < 8; i++) {
@@ -242,39 +202,13 @@ static void squeeze(enum manner manner, bool hydra)
 
 START_TEST(little_room)
 {
-    squeeze(LATE, true);
+    squeeze(LATE);
 }
 END_TEST
 
 START_TEST(little_room_in_bits)
 {
-    squeeze(IN_BITS, false);
-}
-END_TEST
-
-/* Not a socket. */
-static void by_terminal(bool hydra)
-{
-    struct termios raw;
-    int there = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ck_assert(there >= 0 && grantpt(there) == 0 && unlockpt(there) == 0);
-    int here = open(ptsname(there), O_RDWR | O_NOCTTY);
-    ck_assert(here >= 0 && tcgetattr(here, &raw) == 0);
-    cfmakeraw(&raw);
-    ck_assert_int_eq(tcsetattr(here, TCSANOW, &raw), 0);
-    play(here, there, PLAIN, hydra);
-    converse();
-}
-
-START_TEST(terminal_at_once)
-{
-    by_terminal(true);
-}
-END_TEST
-
-START_TEST(terminal_one_by_one)
-{
-    by_terminal(false);
+    squeeze(IN_BITS);
 }
 END_TEST
 
@@ -298,7 +232,7 @@ static void interrupt_often(void)
 START_TEST(late_hydra)
 {
     char value[64];
-    begin(LATE, true);
+    begin(LATE);
     interrupt_often();
     ck_assert(espi_launcher_get("most", value, sizeof value));
     ck_assert(nothing_is_left());
@@ -306,89 +240,58 @@ START_TEST(late_hydra)
 }
 END_TEST
 
-/* Somebody unknown is not, and is never asked again, also when there is an answer now. */
-START_TEST(late_stranger)
-{
-    char value[64];
-    begin(WOKEN, false);
-    interrupt_often();
-    ck_assert(!espi_launcher_get("most", value, sizeof value));
-    ck_assert_int_eq(kill(player, SIGUSR1), 0);
-    while (nothing_is_left())
-        usleep(1000);
-    ck_assert(!espi_launcher_get("most", value, sizeof value) && !espi_launcher_all("rank-", 1, ""));
-}
-END_TEST
-
-/* Unless there has been an answer. */
-START_TEST(late_acquaintance)
-{
-    struct espi_launcher_pair pair = {"key", "value"};
-    begin(LATER, false);
-    ck_assert(espi_launcher_put(&pair, 1));
-    gets("key", "value");
-    ck_assert(nothing_is_left());
-}
-END_TEST
-
-static void refuse(enum manner manner, bool hydra)
-{
-    struct espi_launcher_pair pair = {"key", "value"};
-    char value[64];
-    begin(manner, hydra);
-    ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_put(&pair, 1));
-    ck_assert(!espi_launcher_get("key", value, sizeof value));
-    ck_assert(!espi_launcher_all("key", 1, ""));
-}
-
-#define REFUSED(name, manner, hydra)                                                                                 \
+/* Nothing is put or learnt, and nothing hangs; MPI comes to its own end with such a launcher. */
+#define REFUSED(name, manner)                                                                                        \
     START_TEST(name)                                                                                                 \
     {                                                                                                                \
-        refuse(manner, hydra);                                                                                       \
+        struct espi_launcher_pair pair = {"key", "value"};                                                           \
+        char value[64];                                                                                              \
+        begin(manner);                                                                                               \
+        ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_put(&pair, 1));                                     \
+        ck_assert(!espi_launcher_get("key", value, sizeof value));                                                   \
+        ck_assert(!espi_launcher_all("key", 1, ""));                                                                 \
     }                                                                                                                \
     END_TEST
-REFUSED(nonsense, NONSENSE, true)
-REFUSED(nonsense_of_a_stranger, NONSENSE, false)
-REFUSED(astray, ASTRAY, true)
-REFUSED(astray_with_a_stranger, ASTRAY, false)
-REFUSED(refused, REFUSES, true)
-REFUSED(refused_by_a_stranger, REFUSES, false)
-REFUSED(ended, ENDS, true)
-REFUSED(ended_by_a_stranger, ENDS, false)
-REFUSED(longer_space, LONGER_SPACE, true)
-REFUSED(longer_space_of_a_stranger, LONGER_SPACE, false)
+REFUSED(nonsense, NONSENSE)
+REFUSED(once_nonsense, STUMBLES)
+REFUSED(astray, ASTRAY)
+REFUSED(refused, REFUSES)
+REFUSED(ended, ENDS)
+REFUSED(longer_space, LONGER_SPACE)
 
-START_TEST(environment)
+/* A launcher that ends later: whoever talked to it before does not wait for it. */
+START_TEST(killed)
 {
-    struct espi_launcher l;
-    begin(PLAIN, true);
-    ck_assert(espi_launcher_find(&l) && l.wire == wire && l.rank == 1 && l.size == 3 && l.one_node && !l.spawned);
-    setenv("MPI_LOCALNRANKS", "2", 1);
-    setenv("PMI_SPAWNED", "1", 1);
-    ck_assert(espi_launcher_find(&l) && !l.one_node && l.spawned);
-    setenv("PMI_SPAWNED", "0", 1);
-    ck_assert(espi_launcher_find(&l) && !l.spawned);
-    setenv("PMI_RANK", "3", 1);
-    ck_assert(!espi_launcher_find(&l));
-    setenv("PMI_RANK", "1", 1);
-    static const char *const wrong[] = {"", "x", "3 ", "-1", "99999999999999999999", "0", "1", "16777217"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        setenv("PMI_SIZE", wrong[i], 1);
-        ck_assert_msg(!espi_launcher_find(&l), "PMI_SIZE=%s", wrong[i]);
-    }
-    setenv("PMI_SIZE", "3", 1);
-    unsetenv("PMI_FD");
-    ck_assert(!espi_launcher_find(&l));
+    struct espi_launcher_pair pair = {"key", "value"};
+    char value[64];
+    int status;
+    begin(PLAIN);
+    ck_assert(espi_launcher_put(&pair, 1));
+    ck_assert_int_eq(kill(player, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(player, &status, 0), player);
+    ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_get("key", value, sizeof value));
+    ck_assert(!espi_launcher_all("key", 1, ""));
+}
+END_TEST
+
+/* A launcher that is not known is not asked. */
+START_TEST(stranger)
+{
+    struct espi_launcher_pair pair = {"key", "value"};
+    char value[64];
+    int ends[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    player_environment(ends[0], 1, 3, 3, false);
+    ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_get("key", value, sizeof value));
+    ck_assert(!espi_launcher_all("key", 1, ""));
+    wire = ends[1];
+    ck_assert(nothing_is_left());
 }
 END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-launcher", 120, NULL, NULL, at_once, one_by_one, bits_at_once, bits_one_by_one,
-                     decoys_at_once, decoys_one_by_one, long_space_at_once, long_space_one_by_one, gaps_at_once,
-                     gaps_one_by_one, much, to_the_end, nothing_to_say, again_at_once, again_one_by_one, little_room,
-                     little_room_in_bits, terminal_at_once, terminal_one_by_one, late_hydra, late_stranger,
-                     late_acquaintance, nonsense, nonsense_of_a_stranger, astray, astray_with_a_stranger, refused,
-                     refused_by_a_stranger, ended, ended_by_a_stranger, longer_space, longer_space_of_a_stranger,
-                     environment);
+    return RUN_SUITE("test-launcher", 120, NULL, NULL, plain, bits, decoys, long_space, gaps, much, to_the_end,
+                     nothing_to_say, put_again, little_room, little_room_in_bits, late_hydra, nonsense,
+                     once_nonsense, astray, refused, ended, longer_space, killed, stranger);
 }

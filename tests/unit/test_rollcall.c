@@ -1,5 +1,5 @@
-/* The roll call (src/mpi/rollcall.c): processes of the test are the ranks, one more plays the launcher, and MPI_Init
-   is a barrier. */
+/* The roll call (src/mpi/rollcall.c): processes of the test are the ranks, another program plays the launcher, and
+   MPI_Init is a barrier. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <config.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +39,7 @@ struct rank {
     int questions; /* to the launcher, beside those that open the conversation */
 };
 static struct rank *ranks;
+static pid_t player;
 static struct espi_launcher_pair foreign[16]; /* what somebody puts before rank 0 comes */
 static int foreigners;
 
@@ -54,8 +54,8 @@ static void teardown(void)
     munmap(ranks, RANKS * sizeof *ranks);
 }
 
-enum place { ON_BOARD, IN_STORE, IN_STORE_AT_ONCE };
-static const int ranks_here[] = {RANKS, -1, RANKS + 1}; /* which leads to these places */
+enum place { ON_BOARD, IN_STORE, NOWHERE };
+static const int ranks_here[] = {RANKS, RANKS - 1, -1}; /* which leads to these places */
 
 /* All in one place with the same settings, not the defaults. */
 static void begin(enum place place)
@@ -81,7 +81,7 @@ static void barrier(const int *come, const int *go)
         _exit(1);
 }
 
-static void occupy(int wire, const char *note)
+static void occupy(const char *note)
 {
     char byte;
     int ready[2];
@@ -90,7 +90,7 @@ static void occupy(int wire, const char *note)
     pid_t parent = getpid();
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent || !espi_board_find(wire) || !espi_board_post(note) || write(ready[1], "", 1) != 1)
+        if (getppid() != parent || !espi_board_find(player) || !espi_board_post(note) || write(ready[1], "", 1) != 1)
             _exit(1);
         pause();
     }
@@ -106,7 +106,7 @@ static void be(struct rank *rank, int number, int wire, const int *come, const i
     if (number == 0 && foreigners > 0 && !espi_launcher_put(foreign, foreigners))
         _exit(1);
     if (rank->taken_note != NULL)
-        occupy(wire, rank->taken_note);
+        occupy(rank->taken_note);
     if (!rank->absent) {
         espi_rollcall_announce(rank->hash, rank->text, rank->length);
         if (rank->again)
@@ -124,18 +124,15 @@ static void be(struct rank *rank, int number, int wire, const int *come, const i
 
 static void run(int count, enum manner manner)
 {
-    int wires[RANKS][2], come[RANKS][2], go[RANKS][2], here[RANKS] = {0}, status;
-    pid_t pids[RANKS], player;
-    for (int i = 0; i < count; i++) {
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wires[i]), 0);
+    int wires[RANKS], come[RANKS][2], go[RANKS][2], status;
+    pid_t pids[RANKS];
+    for (int i = 0; i < count; i++)
         ck_assert(pipe(come[i]) == 0 && pipe(go[i]) == 0);
-        here[i] = wires[i][1];
-    }
-    player = player_start(here, count, manner);
+    player = player_start(ESPI_PLAYER, wires, count, manner);
     for (int i = 0; i < count; i++) {
         pids[i] = fork();
         if (pids[i] == 0)
-            be(&ranks[i], i, wires[i][0], come[i], go[i]);
+            be(&ranks[i], i, wires[i], come[i], go[i]);
     }
     char byte;
     for (int turn = 0; turn < 2; turn++) {
@@ -151,9 +148,11 @@ static void run(int count, enum manner manner)
     }
     kill(player, SIGKILL);
     ck_assert_int_eq(waitpid(player, NULL, 0), player);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        close(wires[i]);
         for (int end = 0; end < 2; end++)
-            close(wires[i][end]), close(come[i][end]), close(go[i][end]);
+            close(come[i][end]), close(go[i][end]);
+    }
 }
 
 static void check_alone(int count)
@@ -164,7 +163,7 @@ static void check_alone(int count)
 
 START_TEST(all_present)
 {
-    for (enum place place = ON_BOARD; place <= IN_STORE_AT_ONCE; place++) {
+    for (enum place place = ON_BOARD; place <= IN_STORE; place++) {
         begin(place);
         for (int i = 0; i < RANKS; i++) /* the first time counts */
             ranks[i].again = true;
@@ -186,7 +185,7 @@ END_TEST
 
 START_TEST(one_absent)
 {
-    for (enum place place = ON_BOARD; place <= IN_STORE_AT_ONCE; place++)
+    for (enum place place = ON_BOARD; place <= IN_STORE; place++)
         for (int absent = 0; absent < RANKS; absent++) {
             begin(place);
             ranks[absent].absent = true;
@@ -203,13 +202,13 @@ START_TEST(two_places)
     for (int board = 0; board < 2; board++)
         for (int one = 0; one < RANKS; one++) {
             begin(board ? ON_BOARD : IN_STORE);
-            ranks[one].here = ranks_here[board ? IN_STORE_AT_ONCE : ON_BOARD];
+            ranks[one].here = ranks_here[board ? IN_STORE : ON_BOARD];
             run(RANKS, PLAIN);
             check_alone(RANKS);
             for (int i = 0; i < RANKS; i++)
                 ck_assert(ranks[i].on_board == ((i == one) != board) && ranks[i].local == ranks[i].on_board);
             begin(board ? ON_BOARD : IN_STORE);
-            ranks[0].here = ranks_here[board ? IN_STORE_AT_ONCE : ON_BOARD];
+            ranks[0].here = ranks_here[board ? IN_STORE : ON_BOARD];
             for (int i = 1; i < RANKS; i++)
                 ranks[i].hash += (uint64_t)i;
             run(RANKS, PLAIN);
@@ -218,11 +217,32 @@ START_TEST(two_places)
 }
 END_TEST
 
+/* A launcher that is not known to be Hydra is not asked, and nobody looks for anybody. */
+START_TEST(unknown_launcher)
+{
+    begin(NOWHERE);
+    for (int i = 1; i < RANKS; i++)
+        ranks[i].hash += (uint64_t)i;
+    run(RANKS, PLAIN);
+    check_alone(RANKS);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert(ranks[i].local && !ranks[i].on_board && ranks[i].questions == -1);
+    for (enum place place = ON_BOARD; place <= IN_STORE; place++)
+        for (int one = 0; one < RANKS; one++) {
+            begin(place);
+            ranks[one].here = ranks_here[NOWHERE];
+            run(RANKS, PLAIN);
+            check_alone(RANKS);
+            ck_assert(ranks[one].local && !ranks[one].on_board && ranks[one].questions == -1);
+        }
+}
+END_TEST
+
 START_TEST(settings)
 {
     static const size_t lengths[] = {0, 1, 399, 400, 401, 799, 800, 801, 4000, 4001, ESPI_ROLLCALL_TEXT};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
-        for (enum place place = ON_BOARD; place <= IN_STORE_AT_ONCE; place++) {
+        for (enum place place = ON_BOARD; place <= IN_STORE; place++) {
             begin(place);
             ranks[0].length = lengths[l];
             for (size_t i = 0; i < sizeof ranks[0].text; i++)
@@ -245,7 +265,7 @@ END_TEST
 
 START_TEST(defaults)
 {
-    for (enum place place = ON_BOARD; place <= IN_STORE_AT_ONCE; place++) {
+    for (enum place place = ON_BOARD; place <= IN_STORE; place++) {
         begin(place);
         for (int i = 0; i < RANKS; i++)
             if (i != 2)
@@ -306,7 +326,7 @@ START_TEST(foreign_rank)
 {
     static const char *const values[] = {"espalier-world-0.0-0000000000000006", "yes", VALUE "0000000000000006"};
     for (size_t v = 0; v < sizeof values / sizeof *values; v++)
-        for (enum place place = IN_STORE; place <= IN_STORE_AT_ONCE; place++) {
+        for (enum place place = IN_STORE; place <= IN_STORE; place++) {
             bool like_us = v == sizeof values / sizeof *values - 1;
             begin(place);
             ranks[0].absent = true;
@@ -392,6 +412,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-rollcall", 120, setup, teardown, all_present, one_absent, two_places, settings,
+    return RUN_SUITE("test-rollcall", 120, setup, teardown, all_present, one_absent, two_places,
+                     unknown_launcher, settings,
                      defaults, foreign_settings, foreign_rank, refused, note_is_taken, spawned, sizes);
 }
