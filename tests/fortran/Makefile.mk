@@ -8,3 +8,6 @@ EXTRA_DIST += %D%/recycled_f08.f90
 dist_check_SCRIPTS += %D%/run-reduce
 TESTS += %D%/run-reduce
 EXTRA_DIST += %D%/reduce_body.inc %D%/reduce_mpif.f90 %D%/reduce_mpi.f90 %D%/reduce_f08.f90
+# For tests/mpi/run-harmless.
+EXTRA_DIST += %D%/harmless_body.inc %D%/harmless_variables.inc %D%/harmless_mpif.f90 %D%/harmless_mpi.f90 \
+	%D%/harmless_f08.f90

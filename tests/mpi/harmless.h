@@ -1,7 +1,7 @@
 /*
  * Common part of the programs harmless_*: ordinary MPI programs that know nothing of Espalier, live natively and
  * check their own bytes. Each prints `N passed, N failed` on rank 0 and exits with 0 when nothing failed. A rank that
- * makes no progress for ESPALIER_TEST_STALL seconds (default 60) says where it stands and ends with 9.
+ * makes no progress for ESPALIER_TEST_STALL seconds (default 60) says where it stands and ends with 86.
  */
 #ifndef ESPI_TESTS_MPI_HARMLESS_H
 #define ESPI_TESTS_MPI_HARMLESS_H
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 enum { HL_MOST = 16 }; /* ranks */
-enum { HL_HUNG = 9 };  /* exit status of a rank that hangs */
+enum { HL_HUNG = 86 }; /* exit status of a rank that hangs */
 
 extern int hl_rank, hl_size;
 extern uint64_t hl_seed; /* ESPALIER_TEST_SEED, or of the time; the same on all ranks, printed by rank 0 */

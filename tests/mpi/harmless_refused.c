@@ -22,13 +22,12 @@ static const char *const who_name[WHO] = {"root", "leaf", "inner", "turns", "all
 enum what {
     OWN_COUNT, OWN_TYPE, OWN_UNCOMMITTED, OWN_NULL, BAD_ROOT, BAD_COMM, /* any rank */
     TWICE, ALL_COUNT, ALL_TYPE, ALL_UNCOMMITTED, ALL_NULL, ALL_IN_PLACE, /* the root */
-    NO_CALL, TWO_CALLS, /* nothing is refused: left out, or made once more, where nothing is to be moved */
     WHAT
 };
 static const char *const what_name[WHAT] = {
     "negative count", "no type", "uncommitted type", "no buffer", "root out of range",
     "no communicator", "own block twice", "negative count of a block", "no type of blocks",
-    "uncommitted type of blocks", "no buffer of blocks", "MPI_IN_PLACE for blocks", "no call", "one call more"};
+    "uncommitted type of blocks", "no buffer of blocks", "MPI_IN_PLACE for blocks"};
 enum repair { AGAIN, AGAIN_TWICE, GOES_ON, REPAIRS };
 static const char *const repair_name[REPAIRS] = {"again", "again at the third try", "goes on"};
 enum sync { NONE, BARRIER, ALLREDUCE, BARRIER_5, ALLREDUCE_5, EMPTY_ALLREDUCE, OTHER_BARRIER, BARRIER_ONCE, BCAST,
@@ -61,8 +60,9 @@ static int valid(enum hl_op op, enum who who, enum what what, enum repair repair
     int for_root = what >= TWICE && what <= ALL_IN_PLACE;
     if (for_root && who != ROOT)
         return 0;
-    if (what >= NO_CALL)
-        return repair == GOES_ON && who != ALL && who != TURNS;
+    /* That cannot be told from a call that is left out, see doc/gather-calls.md. */
+    if (what == BAD_COMM && repair == GOES_ON)
+        return who == ALL;
     /* MPICH does not look for a block given twice in MPI_Scatter. */
     if (what == TWICE && op == HL_SCATTER)
         return 0;
@@ -220,14 +220,6 @@ static void disturb(const struct scenario *s, struct hl_call *call)
 {
     enum what what = s->what;
     int class, got;
-    if (what == TWO_CALLS) {
-        hl_prepare(call);
-        got = hl_issue(call);
-        hl_check(got == MPI_SUCCESS && hl_right(call), "%s: the call more", s->name);
-        return;
-    }
-    if (what == NO_CALL)
-        return;
     for (int n = 0; n < (s->repair == AGAIN_TWICE ? 2 : 1); n++) {
         hl_prepare(call);
         class = spoil(s, what, call);
@@ -296,7 +288,7 @@ static void run(struct scenario *s)
         int disturbed = is_disturbed(s, k) && hl_rank == victim(s, k);
         if (disturbed)
             disturb(s, &call);
-        if (!disturbed || s->repair != GOES_ON || s->what == TWO_CALLS) {
+        if (!disturbed || s->repair != GOES_ON) {
             hl_prepare(&call);
             int rc = hl_issue(&call);
             hl_check(rc == MPI_SUCCESS, "%s: class %d in call %d", s->name, hl_class(rc), k);
