@@ -48,8 +48,10 @@ static void print_title(const json_t *entry)
     char bytes[32];
     int64_t nodes = stat_number(entry, "nodes", NULL, NULL);
     report_print_text(stat_text(entry, "call", "?"), 40);
-    printf(", %" PRId64 " ranks on %" PRId64 " node%s, root %" PRId64 ", %s", stat_number(entry, "ranks", NULL, NULL),
-           nodes, nodes == 1 ? "" : "s", stat_number(entry, "root", NULL, NULL),
+    printf(", %" PRId64 " ranks", stat_number(entry, "ranks", NULL, NULL));
+    if (nodes > 0) /* 0: there was never a reason to find out */
+        printf(" on %" PRId64 " node%s", nodes, nodes == 1 ? "" : "s");
+    printf(", root %" PRId64 ", %s", stat_number(entry, "root", NULL, NULL),
            cli_bytes(bytes, sizeof bytes, (double)stat_number(entry, "bytes", NULL, NULL)));
 }
 
@@ -88,8 +90,14 @@ void report_collectives(const json_t *root, int64_t top)
         return;
     printf("\nGathers and scatters (time of a call: predicted by the model, measured; * what holds now)\n");
     print_models(root, "  ");
-    for (size_t i = 0; i < n && (int64_t)i < top; i++)
+    bool trees = false;
+    for (size_t i = 0; i < n && (int64_t)i < top; i++) {
         print_entry(i, json_array_get(list, i));
+        trees = trees || strcmp(stat_text(json_array_get(list, i), "method", "library"), "library") != 0;
+    }
+    if (trees)
+        printf("  Along a tree a rank that passes data on waits for them; ESPALIER_COLLECTIVES=off leaves all to the "
+               "library.\n");
     int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) +
                    stat_number(root, "collectives_not_listed", "collectives", NULL);
     if (more > 0)

@@ -1,5 +1,5 @@
-/* Gathers blocks of different sizes to the last rank, and on half the ranks to their first, then with the even ranks
-   first; prints checksums. */
+/* Gathers blocks of different sizes to the last rank, with a barrier after each, and on half the ranks to their first,
+   then with the even ranks first; prints checksums. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ static long gather(MPI_Comm comm, int root, int calls)
         MPI_Gatherv(mine, counts[rank], MPI_INT, all, counts, displs, MPI_INT, root, comm);
         for (int i = 0; rank == root && i < total; i++)
             sum += all[i];
+        MPI_Barrier(comm);
     }
     free(counts);
     free(displs);
