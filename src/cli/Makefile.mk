@@ -4,7 +4,7 @@ espalier_SOURCES = %D%/main.c %D%/cli.h %D%/commands.def %D%/options.c %D%/messa
 espalier_SOURCES += %D%/gather.c %D%/readmodel.c %D%/readmodel.h %D%/sizefile.c %D%/sizefile.h %D%/calibrate.c
 espalier_SOURCES += %D%/run.c %D%/tree.c %D%/flatten.c %D%/settings.c %D%/info.c %D%/elf.c %D%/elf.h
 espalier_SOURCES += %D%/report.c %D%/report.h %D%/report_collectives.c %D%/statfile.c %D%/statfile.h %D%/compare.c
-espalier_SOURCES += %D%/mapfile.c %D%/mapfile.h
+espalier_SOURCES += %D%/mapfile.c %D%/mapfile.h %D%/sanitizer.c %D%/sanitizer.h
 espalier_SOURCES += %D%/draw.c %D%/draw.h %D%/draw_dot.c %D%/draw_svg.c
 espalier_CPPFLAGS = $(AM_CPPFLAGS) -DESPALIER_BINDIR='"$(bindir)"' -DESPALIER_PKGLIBDIR='"$(pkglibdir)"' \
   -DESPALIER_PKGLIBEXECDIR='"$(pkglibexecdir)"'
