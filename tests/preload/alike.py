@@ -71,9 +71,11 @@ def job(count, command, before=(), stub=False, **settings):
             ["%s=%s" % pair for pair in settings.items()] + list(command))
 
 
-def alike(command, count=2, before=(), prepare=None, look=None, settings=None, what="", lives=True, **more):
-    """Natively, then in each of SETTINGS, or of those named. `prepare()` goes before each run; `look(name, result)`
-    is for more than exit code and output. `lives`: natively the job must end with 0. Returns what stderr held."""
+def alike(command, count=3, before=(), prepare=None, look=None, settings=None, what="", lives=True, only=SETTINGS,
+          **more):
+    """Natively, then in each of SETTINGS (or those in `only`), with those of a dictionary in addition. `prepare()`
+    goes before each run; `look(name, result)` is for more than exit code and output. Unless `lives`, the job may end otherwise natively: then
+    it must end under Espalier, too, and no more is asked. Returns what stderr held by name of setting."""
     said = {}
     if prepare:
         prepare()
@@ -81,17 +83,47 @@ def alike(command, count=2, before=(), prepare=None, look=None, settings=None, w
     need(not lives or native[0] == 0, "%s: natively it ends with %d\n%s%s" % ((what,) + native))
     if look:
         look("native", native)
-    for name in settings or SETTINGS:
+    for name in only:
         if prepare:
             prepare()
-        seen = run(job(count, command, before, True, **SETTINGS[name]), **more)
-        need(seen[0] == native[0] and sorted(seen[1].splitlines()) == sorted(native[1].splitlines()),
+        seen = run(job(count, command, before, True, **SETTINGS[name], **(settings or {})), **more)
+        need(native[0] != 0 or (seen[0] == 0 and sorted(seen[1].splitlines()) == sorted(native[1].splitlines())),
              "%s, %s: natively exit code %d and\n%s%s%s, %s: exit code %d and\n%s%s"
              % ((what, name) + native + (what, name) + seen))
         if look:
             look(name, seen)
         said[name] = seen[2]
     return said
+
+
+def own_words(text):
+    """Espalier's lines on stderr."""
+    return [line for line in text.splitlines() if line.startswith("espalier")]
+
+
+def shell(commands):
+    """Runs shell commands first and then becomes what follows."""
+    return ["sh", "-c", commands + '; exec "$@"', "sh"]
+
+
+def as_user(number):
+    """Becomes another user and then what follows; whether tests may is a matter of rights."""
+    have("setpriv")
+    if os.geteuid() != 0:
+        raise Skipped("only root can be other users")
+    before = ["setpriv", "--reuid", str(number), "--regid", str(number), "--clear-groups"]
+    if run(before + ["test", "-x", PROGRAM, "-a", "-r", STUB])[0] != 0:
+        raise Skipped("other users may not read the build folder")
+    return before
+
+
+def in_own_mounts(commands):
+    """Commands that mount something, seen by nobody else, and then becomes what follows."""
+    have("unshare")
+    before = ["unshare", "-m", "--propagation", "private"] + shell("set -e; " + commands)
+    if run(before + ["true"])[0] != 0:
+        raise Skipped("no right to mount")
+    return before
 
 
 class Folder:

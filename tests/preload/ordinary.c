@@ -1,12 +1,21 @@
 /* An ordinary MPI program for odd surroundings: derived types in messages, gathers and scatters of unequal blocks, a
    sum. Prints checksums that depend on nothing but the number of ranks; ends with 1 when an element was wrong.
 
-   Argument: how often everything is done (default 12). */
+     ordinary [ROUNDS [WHAT...]]     how often everything is done (default 12), and further
+       output=FILE    rank 0 adds its last line to FILE, too
+       noise          each round writes a line to descriptor 1, whether that is open or not
+       fsize=N        no file may be larger than N bytes, from MPI_Init on
+       nofile         no more files may be opened, from MPI_Init on
+*/
+#include <fcntl.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "work.h"
 
@@ -51,11 +60,47 @@ static void blocks(MPI_Comm comm, int root, int round)
     free(counts);
 }
 
+static const char *output;
+static bool noise;
+
+/* What the arguments say, before MPI and then within it. */
+static void obey(int argc, char **argv, bool begun)
+{
+    struct rlimit limit;
+    for (int i = 2; i < argc; i++) {
+        if (strncmp(argv[i], "output=", 7) == 0)
+            output = argv[i] + 7;
+        noise = noise || strcmp(argv[i], "noise") == 0;
+        if (begun && strncmp(argv[i], "fsize=", 6) == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+            limit.rlim_cur = (rlim_t)atol(argv[i] + 6);
+            setrlimit(RLIMIT_FSIZE, &limit);
+        }
+        if (begun && strcmp(argv[i], "nofile") == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+            limit.rlim_cur = 0;
+            setrlimit(RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
+/* Not one of the standard descriptors, should they be closed. */
+static FILE *open_above(const char *name)
+{
+    int low = open(name, O_WRONLY | O_CREAT | O_APPEND, 0666), file = low < 0 ? -1 : fcntl(low, F_DUPFD, 10);
+    if (low >= 0)
+        close(low);
+    return file < 0 ? NULL : fdopen(file, "a");
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 12;
+    FILE *file = NULL;
     MPI_Comm turned;
+    obey(argc, argv, false);
+    if (output != NULL)
+        file = open_above(output);
     MPI_Init(&argc, &argv);
+    obey(argc, argv, true);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     wrong = work("ordinary");
@@ -63,12 +108,18 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         blocks(MPI_COMM_WORLD, round % 2 ? size - 1 : 0, round);
         blocks(turned, size / 2, round);
+        if (noise && write(STDOUT_FILENO, "noise\n", 6) < 0)
+            continue;
     }
     MPI_Comm_free(&turned);
     unsigned long long mine[2] = {(unsigned long long)sum, (unsigned long long)wrong}, total[2] = {0, 0};
     MPI_Reduce(mine, total, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("ordinary: %d ranks, sum %016llx, wrong %llu\n", size, total[0], total[1]);
+    if (rank == 0 && file != NULL)
+        fprintf(file, "ordinary: %d ranks, sum %016llx, wrong %llu\n", size, total[0], total[1]);
+    if (file != NULL)
+        fclose(file);
     MPI_Finalize();
     return wrong != 0;
 }
