@@ -7,6 +7,7 @@ espalier_SOURCES += %D%/run.c %D%/tree.c %D%/flatten.c %D%/settings.c %D%/info.c
 espalier_SOURCES += %D%/report.c %D%/report_compare.c %D%/report_compare.h %D%/report_collectives.c
 espalier_SOURCES += %D%/report_collectives.h %D%/report_text.c %D%/report_text.h %D%/statfile.c %D%/statfile.h
 espalier_SOURCES += %D%/mapfile.c %D%/mapfile.h
+espalier_SOURCES += %D%/sanitizer.c %D%/sanitizer.h
 espalier_SOURCES += %D%/draw.c %D%/draw.h %D%/draw_dot.c %D%/draw_svg.c
 espalier_CPPFLAGS = $(AM_CPPFLAGS) -DESPALIER_BINDIR='"$(bindir)"' -DESPALIER_PKGLIBDIR='"$(pkglibdir)"' \
   -DESPALIER_PKGLIBEXECDIR='"$(pkglibexecdir)"'

@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "cli/cli.h"
 #include "cli/elf.h"
+#include "cli/sanitizer.h"
 
 static const struct cli_spec spec = {
     .command = "info",
@@ -71,6 +72,18 @@ static bool ask_loader(const char *loader, const char *program, char *found, siz
     return any;
 }
 
+static void show_sanitizers(const struct cli_elf *elf)
+{
+    for (size_t i = 0; i < elf->n; i++) {
+        const char *name = elf->needed[i];
+        if (cli_is_sanitizer(name, strlen(name)))
+            printf("sanitizer    %s%s\n", name,
+                   cli_minds_order(name, strlen(name))
+                       ? "  (needs ASAN_OPTIONS=" CLI_ANY_ORDER ", which 'espalier run' sets)"
+                       : "");
+    }
+}
+
 /* Prints the verdict. */
 static int judge(const char *path, const struct cli_elf *elf, bool installed)
 {
@@ -90,6 +103,7 @@ static int judge(const char *path, const struct cli_elf *elf, bool installed)
     case CLI_PROGRAM_DYNAMIC:
         break;
     }
+    show_sanitizers(elf);
     for (size_t i = 0; i < elf->n && library[0] == '\0'; i++)
         if (is_mpi(elf->needed[i]))
             snprintf(library, sizeof library, "%s", elf->needed[i]);

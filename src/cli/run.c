@@ -1,4 +1,4 @@
-/* espalier run: puts libespalier.so first in LD_PRELOAD and becomes the program. */
+/* espalier run: puts libespalier.so first in LD_PRELOAD (but for sanitizers) and becomes the program. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "cli/cli.h"
 #include "cli/readmodel.h"
+#include "cli/sanitizer.h"
 
 enum { OPTION_STATS, OPTION_SUMMARY, OPTION_SET };
 
@@ -111,6 +112,18 @@ static bool preloaded(const char *list, const char *library)
     return false;
 }
 
+/* How much of a list the runtimes of sanitizers are at its beginning: whoever put them there wants them first. */
+static size_t sanitizers(const char *list)
+{
+    size_t used = 0;
+    for (;;) {
+        size_t from = used + strspn(list + used, ": "), len = strcspn(list + from, ": ");
+        if (len == 0 || !cli_is_sanitizer(list + from, len))
+            return used;
+        used = from + len;
+    }
+}
+
 static int preload(void)
 {
     char folder[PATH_MAX], library[PATH_MAX + 32];
@@ -124,11 +137,15 @@ static int preload(void)
     const char *old = getenv("LD_PRELOAD");
     if (old != NULL && preloaded(old, library))
         return CLI_OK;
-    size_t size = strlen(library) + (old != NULL ? strlen(old) : 0) + 2;
+    if (old == NULL)
+        old = "";
+    size_t size = strlen(library) + strlen(old) + 3, first = sanitizers(old);
+    const char *rest = old + first + strspn(old + first, ": ");
     char *list = malloc(size);
     if (list == NULL)
         return cli_fail("no memory");
-    snprintf(list, size, "%s%s%s", library, old != NULL && *old != '\0' ? ":" : "", old != NULL ? old : "");
+    snprintf(list, size, "%.*s%s%s%s%s", (int)first, old, first > 0 ? ":" : "", library, *rest != '\0' ? ":" : "",
+             rest);
     int code = setenv("LD_PRELOAD", list, 1) == 0 ? CLI_OK : cli_fail("LD_PRELOAD: %s", strerror(errno));
     free(list);
     return code;
@@ -222,6 +239,8 @@ int espi_cli_run(int argc, char **argv)
     int code = check_model();
     if (code == CLI_OK)
         code = preload();
+    if (code == CLI_OK)
+        code = cli_allow_any_order();
     if (code != CLI_OK)
         return code;
     execvp(program[0], program);

@@ -4,15 +4,14 @@
    Arguments, checked by the command: FILE (empty: none) and the number of pairs for each level. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/quiet.h"
 #include "commtree/modelfit.h"
 #include "mpi/real.h"
@@ -211,40 +210,54 @@ static void write_level(struct espi_buffer *out, enum espi_level level, const st
 
 /* ---- the file ---- */
 
-/* A file beside the wanted one, renamed in the end, so that it appears as a whole; a device is written to
-   directly. */
-static int open_output(const char *name, char *fresh, size_t room)
+/* Where the output goes beside standard output; on rank 0. */
+static struct espi_file_place place;
+static char fresh[PATH_MAX + 16]; /* a file beside that one, renamed in the end, so that it appears as a whole */
+
+/* Before anything is measured: NULL, or why nothing could be written there. Nothing is left behind meanwhile: people
+   end this program by hand. */
+static const char *check_output(const char *name)
 {
-    struct stat status;
-    bool exists = stat(name, &status) == 0;
-    fresh[0] = '\0';
-    if (exists && S_ISDIR(status.st_mode)) {
-        errno = EISDIR;
-        return -1;
-    }
-    if (exists && !S_ISREG(status.st_mode))
-        return open(name, O_WRONLY | O_CLOEXEC);
-    if (exists && access(name, W_OK) != 0)
-        return -1;
-    snprintf(fresh, room, "%s.%ld~", name, (long)getpid());
-    return open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    espi_file_find(name, &place);
+    if (place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR)
+        return NULL;
+    if (place.kind == ESPI_FILE_FOLDER)
+        return strerror(EISDIR);
+    if (place.kind == ESPI_FILE_REFUSED)
+        return place.error ? strerror(place.error) : place.why;
+    if (access(place.name, W_OK) != 0 && errno != ENOENT)
+        return strerror(errno);
+    int file = espi_file_new(place.name, 0666, fresh, sizeof fresh);
+    if (file < 0)
+        return strerror(errno);
+    close(file);
+    unlink(fresh);
+    return NULL;
 }
 
-static int finish(int file, const char *name, const char *fresh, const struct espi_buffer *text)
+static bool write_output(const struct espi_buffer *text)
+{
+    if (place.kind != ESPI_FILE_PLAIN)
+        return espi_file_append(&place, text->data, text->len);
+    int file = espi_file_new(place.name, 0666, fresh, sizeof fresh);
+    if (file < 0)
+        return false;
+    if (espi_file_fill(file, text->data, text->len) && rename(fresh, place.name) == 0)
+        return true;
+    int error = errno;
+    unlink(fresh);
+    errno = error;
+    return false;
+}
+
+static int finish(const char *name, const struct espi_buffer *text)
 {
     if (text->failed)
         return failed("no memory", "");
     if (!espi_write_quietly(STDOUT_FILENO, text->data, text->len))
         return failed("the output cannot be written", strerror(errno));
-    if (file < 0)
-        return 0;
-    if (!espi_write_quietly(file, text->data, text->len) || close(file) != 0 ||
-        (fresh[0] && rename(fresh, name) != 0)) {
-        int error = errno;
-        if (fresh[0])
-            unlink(fresh);
-        return failed(name, strerror(error));
-    }
+    if (name[0] && !write_output(text))
+        return failed(name, strerror(errno));
     return 0;
 }
 
@@ -253,21 +266,19 @@ static int calibrate(const char *name, const char *pairs_text)
     struct espi_places places;
     struct espi_buffer text = ESPI_BUFFER_INIT;
     struct espi_commtree_model model[ESPI_LEVELS];
-    char fresh[4200] = "";
-    int most = pairs_text ? atoi(pairs_text) : 4, on_node, ready = 1, all = 0, code = 0, file = -1, error = 0;
+    int most = pairs_text ? atoi(pairs_text) : 4, on_node, ready = 1, all = 0, code = 0;
+    const char *why = NULL;
     memset(model, 0, sizeof model);
     if (size < 2)
         return failed("expected two ranks or more; start it as: mpiexec -n 4 espalier calibrate", "");
-    if (rank == 0 && name[0]) {
-        file = open_output(name, fresh, sizeof fresh);
-        error = errno;
-    }
+    if (rank == 0 && name[0])
+        why = check_output(name);
     int *node = malloc((size_t)size * sizeof *node);
     char *memory = calloc(1, (size_t)effort.size[effort.sizes - 1]);
-    ready = node && memory && (rank != 0 || !name[0] || file >= 0);
+    ready = node && memory && why == NULL;
     MPI_Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!all) {
-        code = rank != 0 ? 1 : name[0] && file < 0 ? failed(name, strerror(error)) : failed("no memory", "");
+        code = rank != 0 ? 1 : why ? failed(name, why) : failed("no memory", "");
         goto out;
     }
     espi_places_of(MPI_COMM_WORLD, espi_node_of(MPI_COMM_WORLD, &on_node), node, &places);
@@ -281,17 +292,10 @@ static int calibrate(const char *name, const char *pairs_text)
         if (rank == 0)
             write_level(&text, (enum espi_level)l, &places, n, pair, &facts, share, &model[l]);
     }
-    if (rank == 0) {
-        code = finish(file, name, fresh, &text);
-        file = -1;
-        fresh[0] = '\0';
-    }
+    if (rank == 0)
+        code = finish(name, &text);
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
 out:
-    if (file >= 0) {
-        close(file);
-        unlink(fresh);
-    }
     espi_buffer_release(&text);
     free(memory);
     free(node);

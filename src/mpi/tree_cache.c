@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
-#include "base/quiet.h"
 #include "mpi/real.h"
 
 #define FILE_MOST 8192
@@ -61,6 +61,14 @@ static bool find_folder(char *folder, size_t size)
     return len > 0 && (size_t)len < size;
 }
 
+/* Nothing is there yet, or a folder; which may be a link, but not one that somebody else has planted. */
+static bool is_ours(const char *folder)
+{
+    struct espi_file_place place;
+    espi_file_find(folder, &place);
+    return place.kind == ESPI_FILE_PLAIN || place.kind == ESPI_FILE_FOLDER;
+}
+
 void espi_model_cache_open(struct espi_model_cache *cache, MPI_Comm own, int rank, const struct espi_places *places,
                            bool wanted)
 {
@@ -78,7 +86,7 @@ void espi_model_cache_open(struct espi_model_cache *cache, MPI_Comm own, int ran
         for (int k = 0; k < 2; k++)
             mine[k] = hash_text(UINT64_C(0xcbf29ce484222325) + (uint64_t)k, name);
     if (espi_real.Reduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, 0, own) != MPI_SUCCESS || rank != 0 ||
-        !find_folder(cache->folder, sizeof cache->folder))
+        !find_folder(cache->folder, sizeof cache->folder) || !is_ours(cache->folder))
         return;
     espi_real.Get_library_version(version, &len);
     for (int k = 0; k < 2; k++)
@@ -98,7 +106,7 @@ static size_t read_trusted(const char *name, char *text, size_t size)
     char check[64];
     ssize_t len = -1;
     time_t now = time(NULL);
-    int file = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int file = espi_file_open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (file < 0)
         return 0;
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
@@ -142,17 +150,18 @@ static bool make_folders(const char *folder)
 
 static bool write_whole(const struct espi_model_cache *cache, const char *text, size_t len)
 {
-    char fresh[700];
-    snprintf(fresh, sizeof fresh, "%s.%ld~", cache->file, (long)getpid());
+    char fresh[sizeof cache->file + 16];
     if (!make_folders(cache->folder))
         return false;
-    int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int file = espi_file_new(cache->file, 0600, fresh, sizeof fresh);
     if (file < 0)
         return false;
-    bool good = espi_write_quietly(file, text, len);
-    good = close(file) == 0 && good && rename(fresh, cache->file) == 0;
-    if (!good)
+    bool good = espi_file_fill(file, text, len) && rename(fresh, cache->file) == 0;
+    if (!good) {
+        int error = errno;
         unlink(fresh);
+        errno = error;
+    }
     return good;
 }
 

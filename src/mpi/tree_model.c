@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "commtree/modelfit.h"
 #include "mpi/real.h"
@@ -38,7 +39,7 @@ static void read_file(const char *path, struct espi_level_models *models)
 {
     struct espi_modelfile_error error;
     /* A pipe without a writer must not stop the run. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = espi_file_open(path, O_RDONLY | O_NONBLOCK, 0);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     char *text = file ? malloc(ESPI_MODELFILE_MOST) : NULL;
     size_t len = text ? fread(text, 1, ESPI_MODELFILE_MOST, file) : 0;

@@ -1,17 +1,15 @@
 /* Where the statistics go: file name, .partial during the run, the file and the summary at its end. Whatever goes
    wrong here is one warning and no statistics, never anything to the program. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/apart.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "base/quiet.h"
 #include "stats/path.h"
 #include "stats/report.h"
 
@@ -24,37 +22,10 @@ static _Atomic uint64_t next_due = UINT64_MAX;                  /* UINT64_MAX: n
 static bool is_open; /* a run is, of which something is to be told; the rest holds only then */
 static ESPI_APART struct espi_settings run_settings;
 static struct espi_stats_run run;
-static ESPI_APART char file_name[ESPI_SETTING_TEXT + 512]; /* empty: no file */
-static bool direct;                             /* a device (/dev/null, /dev/stderr): no .partial, no rename */
+static ESPI_APART char file_name[ESPI_SETTING_TEXT + 512]; /* as it was given; empty: no file */
+static ESPI_APART struct espi_file_place place;            /* where that leads */
+static bool direct; /* to a device or a descriptor (/dev/null, /dev/stderr): no .partial, no rename */
 static uint64_t interval;
-
-/* Creates `name` with these bytes; errno says why not. */
-static bool write_file(const char *name, const struct espi_buffer *bytes, int flags)
-{
-    int file = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, 0666);
-    if (file < 0)
-        return false;
-    bool good = espi_write_quietly(file, bytes->data, bytes->len);
-    int error = errno;
-    if (close(file) != 0 && good) { /* a full disk may show only here */
-        good = false;
-        error = errno;
-    }
-    errno = error;
-    return good;
-}
-
-/* Replaces `name` as a whole: a reader, or a run that dies half-way, finds the old or the new contents. */
-static bool replace_file(const char *name, const char *with, const struct espi_buffer *bytes)
-{
-    if (!write_file(with, bytes, O_CREAT | O_TRUNC)) {
-        int error = errno;
-        unlink(with);
-        errno = error;
-        return false;
-    }
-    return rename(with, name) == 0;
-}
 
 static void give_up(const char *what)
 {
@@ -64,27 +35,34 @@ static void give_up(const char *what)
     atomic_store(&next_due, UINT64_MAX);
 }
 
-/* Under the lock. */
+/* Under the lock. A reader, or a run that dies half-way, finds the old or the new contents as a whole. */
 static void write_report(const struct espi_report *report, bool final)
 {
-    char partial[sizeof file_name + 16], fresh[sizeof file_name + 16];
+    static ESPI_APART char partial[sizeof place.name + 16], fresh[sizeof partial + 16];
     struct espi_buffer bytes = ESPI_BUFFER_INIT;
 
     if (file_name[0] == '\0' || (direct && !final))
         return;
+    snprintf(partial, sizeof partial, "%s.partial", place.name);
+    fresh[0] = '\0';
     if (espi_report_json(report, &bytes) != ESPI_OK) {
         errno = ENOMEM;
         give_up("");
     } else if (direct) {
-        if (!write_file(file_name, &bytes, O_NONBLOCK | O_APPEND))
+        if (!espi_file_append(&place, bytes.data, bytes.len))
             give_up("");
     } else {
-        snprintf(partial, sizeof partial, "%s.partial", file_name);
-        snprintf(fresh, sizeof fresh, "%s.partial~", file_name);
-        if (!replace_file(partial, fresh, &bytes))
+        int file = espi_file_new(partial, 0666, fresh, sizeof fresh);
+        bool made = file >= 0, written = made && espi_file_fill(file, bytes.data, bytes.len);
+        if (!written || rename(fresh, partial) != 0) {
+            int error = errno;
+            if (made)
+                unlink(fresh);
+            errno = error;
             give_up("");
-        else if (final && rename(partial, file_name) != 0)
+        } else if (final && rename(partial, place.name) != 0) {
             give_up("its .partial cannot be renamed");
+        }
     }
     espi_buffer_release(&bytes);
 }
@@ -107,11 +85,11 @@ static void write_partial(void)
     espi_report_release(&report);
 }
 
+/* Finds the file, its kind included. A rank that works for itself has a file of its own, but for a device. */
 static bool name_file(void)
 {
     char number[32];
     const char *job = run.job != NULL ? run.job : espi_stats_job();
-    struct stat status;
 
     snprintf(number, sizeof number, "%ld", (long)getpid());
     espi_status named = espi_stats_path(run_settings.stats, job != NULL ? job : number, (long)getpid(), file_name,
@@ -123,16 +101,19 @@ static bool name_file(void)
         file_name[0] = '\0';
         return false;
     }
-    bool exists = stat(file_name, &status) == 0;
-    direct = exists && S_ISCHR(status.st_mode);
-    if (exists && !direct && !S_ISREG(status.st_mode)) {
-        espi_log(ESPI_LOG_WARN, "statistics cannot be written to %s: it is not a regular file", file_name);
-        file_name[0] = '\0';
-        return false;
-    }
-    if (!run.whole && run.ranks > 1 && !direct)
+    espi_file_find(file_name, &place);
+    direct = place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR;
+    if (!run.whole && run.ranks > 1 && !direct) {
         snprintf(file_name + strlen(file_name), 32, ".rank%d", run.rank);
-    return true;
+        espi_file_find(file_name, &place);
+        direct = place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR;
+    }
+    if (direct || place.kind == ESPI_FILE_PLAIN)
+        return true;
+    espi_log(ESPI_LOG_WARN, "statistics cannot be written to %s: %s", file_name,
+             place.kind == ESPI_FILE_FOLDER ? "it is a folder" : place.error ? strerror(place.error) : place.why);
+    file_name[0] = '\0';
+    return false;
 }
 
 ESPI_EVERY_RUN void espi_stats_open(const struct espi_stats_run *new_run)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "stats/collect.h"
 
 static void release_texts(struct espi_report_type *type)
@@ -90,7 +91,7 @@ static espi_status read_command(char **command, size_t *len)
     struct espi_buffer buffer = ESPI_BUFFER_INIT;
     char piece[4096];
     int saved_errno = errno;
-    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    int file = espi_file_open("/proc/self/cmdline", O_RDONLY, 0);
 
     while (file >= 0 && buffer.len < 65536) {
         ssize_t got = read(file, piece, sizeof piece);

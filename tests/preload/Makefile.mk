@@ -2,6 +2,14 @@
 EXTRA_DIST += scripts/check-api
 dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api %D%/run-launchers %D%/run-slurm
 TESTS += %D%/run-preload %D%/run-check-api %D%/grants %D%/run-launchers %D%/run-slurm
+# Odd surroundings, each natively and under three settings.
+EXTRA_DIST += %D%/alike.py
+dist_check_SCRIPTS += %D%/run-sanitized %D%/run-files
+TESTS += %D%/run-sanitized %D%/run-files
+check_PROGRAMS += %D%/ordinary
+%C%_ordinary_SOURCES = %D%/ordinary.c %D%/work.c
+%C%_ordinary_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+%C%_ordinary_LDADD = $(MPI_LIBS)
 noinst_HEADERS += %D%/work.h %D%/fake.h
 
 check_PROGRAMS += %D%/program %D%/inside %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/grants

@@ -14,9 +14,13 @@ ESPI_UNIT_TESTS = \
 	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
 	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
 	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-hydra \
-	%D%/test-launcher %D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats
+	%D%/test-launcher %D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
+
+%C%_test_file_SOURCES = %D%/test_file.c
+%C%_test_file_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_file_LDADD = $(ESPI_UNIT_LIBS)
 
 %C%_test_layout_SOURCES = %D%/test_layout.c
 %C%_test_layout_CFLAGS = $(ESPI_UNIT_CFLAGS)

@@ -1,4 +1,5 @@
 /* Statistics: their files, whatever happens to the run and the disk. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,8 +135,193 @@ START_TEST(file_size_limit_is_survived)
     ck_assert_int_eq(lines, 1);
     ck_assert_int_ne(access(name, F_OK), 0);
     ck_assert_int_ne(access(partial, F_OK), 0);
-    strcat(partial, "~");
+    DIR *all = opendir(folder);
+    ck_assert_ptr_nonnull(all);
+    for (struct dirent *one; (one = readdir(all)) != NULL;)
+        ck_assert_msg(strncmp(one->d_name, "limited", 7) != 0, "%s is left", one->d_name);
+    closedir(all);
+}
+END_TEST
+
+static bool is_complete(const char *name)
+{
+    json_error_t error;
+    json_t *root = json_load_file(name, 0, &error);
+    bool complete = root != NULL && json_is_true(json_object_get(root, "complete"));
+    json_decref(root);
+    return complete;
+}
+
+static char *in_folder(char *name, size_t size, const char *what)
+{
+    snprintf(name, size, "%s/%s", folder, what);
+    return name;
+}
+
+static void put_victim(const char *name)
+{
+    FILE *file = fopen(name, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("precious", file);
+    fclose(file);
+}
+
+static bool is_unharmed(const char *name)
+{
+    char found[32] = "";
+    FILE *file = fopen(name, "r");
+    bool same = file != NULL && fread(found, 1, sizeof found, file) == 8 && memcmp(found, "precious", 8) == 0;
+    if (file != NULL)
+        fclose(file);
+    return same;
+}
+
+/* Whoever may write to the folder puts links there under every name that can be known before. */
+START_TEST(planted_links_are_not_written_through)
+{
+    char name[128], victim[128], planted[160], other[160];
+    struct stat status;
+    in_folder(name, sizeof name, "planted");
+    in_folder(victim, sizeof victim, "victim");
+    put_victim(victim);
+    static const char *const tail[] = {".partial", ".partial~"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(planted, sizeof planted, "%s%s", name, tail[i]);
+        ck_assert_int_eq(symlink(victim, planted), 0);
+    }
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 0);
+    ck_assert(is_unharmed(victim));
+    ck_assert(is_complete(name));
+    ck_assert(lstat(name, &status) == 0 && S_ISREG(status.st_mode));
+    unlink(planted);
+    unlink(name);
+    /* A hard link is somebody's file, too. */
+    for (int i = 0; i < 2; i++) {
+        snprintf(planted, sizeof planted, "%s%s", name, tail[i]);
+        ck_assert_int_eq(link(victim, planted), 0);
+    }
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 0);
+    ck_assert(is_unharmed(victim));
+    ck_assert(is_complete(name));
+    unlink(planted);
+    unlink(name);
+    /* The file itself a link: one's own is followed, to the end of a chain; it stays. */
+    snprintf(other, sizeof other, "%s-target", name);
+    ck_assert_int_eq(symlink(other, name), 0);
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 0);
+    ck_assert(lstat(name, &status) == 0 && S_ISLNK(status.st_mode));
+    ck_assert(lstat(other, &status) == 0 && S_ISREG(status.st_mode));
+    ck_assert(is_complete(other));
+    unlink(other);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(lchown(name, 12345, 12345), 0);
+        ck_assert_int_eq(lines_on_stderr(whole_run, name), 1);
+        ck_assert_int_ne(access(other, F_OK), 0);
+    } else {
+        puts("a link of somebody else: only root can make one");
+    }
+    unlink(name);
+    unlink(victim);
+}
+END_TEST
+
+/* A pipe in the place of any file: nobody waits for its reader. */
+START_TEST(pipes_and_folders_are_not_waited_for)
+{
+    char name[128], partial[160];
+    in_folder(name, sizeof name, "pipe");
+    snprintf(partial, sizeof partial, "%s.partial", name);
+    ck_assert_int_eq(mkfifo(name, 0600), 0);
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 1);
+    unlink(name);
+    ck_assert_int_eq(mkfifo(partial, 0600), 0);
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 0);
+    ck_assert(is_complete(name));
+    unlink(name);
+    ck_assert_int_eq(mkdir(partial, 0700), 0);
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 1);
+    ck_assert_int_ne(access(name, F_OK), 0);
+    rmdir(partial);
+    ck_assert_int_eq(mkdir(name, 0700), 0);
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 1);
+    rmdir(name);
+}
+END_TEST
+
+/* What a run leaves that dies while it writes is in nobody's way. */
+START_TEST(files_of_dead_runs_do_not_block)
+{
+    char name[128], stale[160];
+    in_folder(name, sizeof name, "stale");
+    static const char *const tail[] = {".partial", ".partial~", ".partial~00000000"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(stale, sizeof stale, "%s%s", name, tail[i]);
+        put_victim(stale);
+    }
+    ck_assert_int_eq(lines_on_stderr(whole_run, name), 0);
+    ck_assert(is_complete(name));
+    for (int i = 0; i < 3; i++) {
+        snprintf(stale, sizeof stale, "%s%s", name, tail[i]);
+        ck_assert_int_eq(access(stale, F_OK) == 0, i > 0);
+        unlink(stale);
+    }
+    unlink(name);
+}
+END_TEST
+
+static void chdir_run(const char *stats)
+{
+    struct espi_report report;
+    ck_assert_int_eq(chdir(folder), 0);
+    espi_stats_start(stats_name, 3);
+    espi_settings_defaults(&stats_settings);
+    ck_assert_int_eq(espi_settings_set(&stats_settings, ESPI_SETTING_stats, stats), ESPI_OK);
+    struct espi_stats_run run = run_of(0, 2, true);
+    espi_stats_open(&run);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(espi_report_take(&report, &run), ESPI_OK);
+    espi_stats_close(&report);
+    espi_report_release(&report);
+}
+
+START_TEST(the_folder_is_that_of_the_start)
+{
+    char name[128], partial[160];
+    in_folder(name, sizeof name, "here");
+    snprintf(partial, sizeof partial, "%s.partial", name);
+    ck_assert_int_eq(lines_on_stderr(chdir_run, "here"), 0);
+    ck_assert(is_complete(name));
     ck_assert_int_ne(access(partial, F_OK), 0);
+    unlink(name);
+}
+END_TEST
+
+/* Standard output sent to a file: the statistics stand behind the program's output, not in its place. */
+START_TEST(standard_output_is_written_to)
+{
+    char name[128], link[128], buf[64] = "";
+    struct stat before, after;
+    in_folder(name, sizeof name, "output");
+    in_folder(link, sizeof link, "stdout"); /* as /dev/stdout, which is too dear for a test that fails */
+    ck_assert_int_eq(symlink("/proc/self/fd/1", link), 0);
+    int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600), saved = dup(1);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, "output\n", 7), 7);
+    ck_assert_int_eq(fstat(file, &before), 0);
+    fflush(stdout);
+    dup2(file, 1);
+    int lines = lines_on_stderr(whole_run, link);
+    dup2(saved, 1);
+    close(saved);
+    ck_assert_int_eq(lines, 0);
+    ck_assert_int_eq(stat(name, &after), 0);
+    ck_assert(before.st_ino == after.st_ino && after.st_size > 1000);
+    ck_assert_int_gt(pread(file, buf, sizeof buf - 1, 0), 0);
+    ck_assert_msg(strncmp(buf, "output\n{", 8) == 0, "%s", buf);
+    ck_assert(lstat(link, &after) == 0 && S_ISLNK(after.st_mode));
+    close(file);
+    unlink(link);
+    unlink(name);
 }
 END_TEST
 
@@ -184,6 +370,11 @@ bool add_files(TCase *all)
     tcase_add_test(all, bad_places_give_one_warning);
     tcase_add_test(all, file_size_limit_is_survived);
     tcase_add_test(all, partial_is_rewritten_when_it_is_due);
+    tcase_add_test(all, planted_links_are_not_written_through);
+    tcase_add_test(all, pipes_and_folders_are_not_waited_for);
+    tcase_add_test(all, files_of_dead_runs_do_not_block);
+    tcase_add_test(all, the_folder_is_that_of_the_start);
+    tcase_add_test(all, standard_output_is_written_to);
     return true;
 }
 
