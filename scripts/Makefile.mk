@@ -4,5 +4,5 @@ EXTRA_DIST += %D%/run-scalapack %D%/without-times %D%/fresh-root %D%/bench %D%/b
 EXTRA_DIST += %D%/bench-instructions
 EXTRA_DIST += %D%/lint %D%/stress-types %D%/fuzz %D%/sanitize %D%/make-layout
 EXTRA_DIST += %D%/packages-testbed %D%/testbed-trees %D%/testbed-sim %D%/testbed-hosts
-EXTRA_DIST += %D%/testbed-shell %D%/testbed-rank %D%/testbed-summary %D%/stress-trees
+EXTRA_DIST += %D%/testbed-shell %D%/testbed-rank %D%/testbed-summary %D%/stress-trees %D%/stress-harmless
 EXTRA_DIST += %D%/packages-slurm %D%/testbed-slurm

@@ -62,6 +62,14 @@ void hl_at(const char *text, long number)
     steps++;
 }
 
+void hl_fortran_(const int *rank, const int *number)
+{
+    if (hl_rank < 0)
+        hl_watch();
+    hl_rank = *rank;
+    hl_at("a round of a Fortran program", *number);
+}
+
 /* ---- start and end ---- */
 
 void hl_start(int *argc, char ***argv, int threads)

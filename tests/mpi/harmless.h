@@ -26,6 +26,8 @@ void hl_start(int *argc, char ***argv, int threads);
 void hl_watch(void);
 /* Says that this rank goes on: what it does now. `where` must live on. */
 void hl_at(const char *where, long number);
+/* The same for Fortran programs, the watchdog included: call hl_fortran(rank, number). */
+void hl_fortran_(const int *rank, const int *number);
 /* Counts; prints the first few that are not good. Any thread may call it. */
 void hl_check(int good, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Sums over all ranks, the last line, MPI_Finalize. Returns the exit status. */

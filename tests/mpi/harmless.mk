@@ -34,7 +34,7 @@ check_PROGRAMS += %D%/harmless_leave %D%/harmless_threads %D%/harmless_calls %D%
 %C%_harmless_mpmd_SOURCES = %D%/harmless_mpmd.c $(ESPI_HARMLESS_COMMON)
 %C%_harmless_mpmd_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_harmless_mpmd_LDADD = $(MPI_LIBS)
-TESTS += %D%/run-harmless
+TESTS += %D%/run-harmless-gathers %D%/run-harmless-others
 endif
 EXTRA_DIST += %D%/harmless_throw.cc
-dist_check_SCRIPTS += %D%/run-harmless
+dist_check_SCRIPTS += %D%/run-harmless %D%/run-harmless-gathers %D%/run-harmless-others
