@@ -2,5 +2,5 @@
 dist_man_MANS += %D%/espalier.1
 dist_doc_DATA += %D%/statistics.md
 dist_doc_DATA += %D%/transpacking.md
-dist_doc_DATA += %D%/gather-trees.md %D%/gather-calls.md
+dist_doc_DATA += %D%/gather-trees.md %D%/gather-calls.md %D%/gather-trees-monotone.svg
 dist_doc_DATA += %D%/reconstruction.md

@@ -4,7 +4,7 @@
  * and some have a tree. A *round* fills the outermost row with the lower bounds, which gives a lower bound of the
  * whole (Lemma 9), and makes a tree along its best path; the blocks on that path that have no tree, or have got a
  * higher bound since, are treated likewise, so their bounds rise. A *ladder* raises the bounds of all blocks: rows
- * over windows of 1, 2, 4, ... times the shortest, each of which bounds every block inside (Lemma 13).
+ * over windows of 1, 2, 4, ... times the shortest, each of which bounds every block inside (Lemma 15).
  *
  * What is done next never depends on the bound of work, which only says when to stop; the best tree and the highest
  * bound so far are kept. So more work never gives a worse answer.
@@ -230,7 +230,7 @@ static int64_t least_root(const struct search *x, uint32_t v, uint32_t q, int64_
     return best;
 }
 
-/* Lemma 13: what the row over [u, u + len) says of the block (v, q) inside. */
+/* Lemma 15: what the row over [u, u + len) says of the block (v, q) inside. */
 static void bound_block(struct search *x, uint32_t u, uint32_t v, uint32_t q, uint32_t family)
 {
     int64_t parts = x->s.costs.struc + x->path[v + q - u] - x->path[v - u];

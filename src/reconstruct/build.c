@@ -2,7 +2,7 @@
  * From the tables of the dense solver to a tree. The tables hold costs only: how a cost came about is found again
  * here, which takes O(n d(n)) time per repetition node (d: number of divisors) and O(n) per part of a struc.
  *
- * A sequence that starts at x != 0 (Lemma 5). A tree with only vec and bucket nodes on the way down from the root to
+ * A sequence that starts at x != 0 (Lemma 7). A tree with only vec and bucket nodes on the way down from the root to
  * an item starts at 0; any other can be moved by x at no cost, in the displacements of the first idx, idxbuc or
  * struc on that way. So the least cost is the minimum over trees that have such a node: A(n) with
  *   A(l) = min(least idx, idxbuc or struc over [0, l) with children of cost C, idx of one copy included,
@@ -217,7 +217,7 @@ static espi_status build(struct builder *b, size_t i, size_t e, int64_t shift, c
     return build_edge(b, i, e, out);
 }
 
-/* Lemma 5: the best root of the prefix [0, l) that can be displaced, for every divisor l of n. */
+/* Lemma 7: the best root of the prefix [0, l) that can be displaced, for every divisor l of n. */
 static espi_status build_displaced(struct builder *b, const struct espi_node **out, int64_t *cost)
 {
     const struct espi_dense *dense = b->dense;

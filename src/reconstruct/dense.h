@@ -48,7 +48,7 @@ int64_t espi_dense_edge(const struct espi_dense *dense, size_t i, size_t e);
 void espi_dense_paths(const struct espi_dense *dense, size_t i, size_t e, int64_t *path);
 size_t espi_dense_last_edge(const struct espi_dense *dense, size_t i, size_t e, const int64_t *path);
 
-/* Builds a least-cost tree of the whole sequence, displaced by disp[0] (Lemma 5). `item` holds a tree per symbol. */
+/* Builds a least-cost tree of the whole sequence, displaced by disp[0] (Lemma 7). `item` holds a tree per symbol. */
 espi_status espi_dense_build(const struct espi_dense *dense, struct espi_arena *arena,
                              const struct espi_node *const *item, const struct espi_node **out, int64_t *cost);
 

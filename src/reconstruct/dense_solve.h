@@ -3,7 +3,7 @@
  *
  * Let C(i, e) be the least cost of a tree whose type map is the segment [i, e) moved so that it starts at 0, and
  * R(i, e) the same over trees whose root is not a struc. Every subtree may be taken to start at 0 (a shift moves up
- * into the displacements of the next idx, idxbuc or struc above; see Lemma 5 and build.c for the root), so both are
+ * into the displacements of the next idx, idxbuc or struc above; see Lemma 7 and build.c for the root), so both are
  * defined by shorter segments:
  *   - R(i, i+1) is the item's own cost: any other tree contains it.
  *   - A repetition root has c >= 2 equal blocks of length q with the child C(i, i+q). It is a vec when all strides
@@ -28,7 +28,7 @@
  *     stand in its place in any path. Then it is a *candidate*, and is kept in the list of its column for the rows to
  *     come.
  * What is known of equal segments is taken over, for costs depend on contents only: if row i goes on like a row m of
- * an earlier tile for x(i, m) entries, its values up to column i + x(i, m) are those of row m (Lemma 16). As x(i + 1,
+ * an earlier tile for x(i, m) entries, its values up to column i + x(i, m) are those of row m (Lemma 14). As x(i + 1,
  * m + 1) >= x(i, m) - 1, that column does not fall from one row of a tile to the row after it; so a tile's lowest row
  * says how far all its rows are *known*.
  */

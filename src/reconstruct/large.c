@@ -118,7 +118,7 @@ static int64_t bound(int64_t kinds, bool single, const struct espi_reconstruct_o
 }
 
 /*
- * Lemma 15 of doc/reconstruction.md: a map in which `steps` distances between neighbours of one pair of base
+ * Lemma 16 of doc/reconstruction.md: a map in which `steps` distances between neighbours of one pair of base
  * types differ costs at least leaf + a + r steps.
  */
 static int64_t bound_of_steps(uint64_t steps, const struct espi_reconstruct_options *options)

@@ -28,7 +28,7 @@ espi_status espi_into_set(struct espi_normalizer *z, const struct espi_node *nod
    by *d. */
 espi_status espi_settle(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out,
                         int64_t *d);
-/* A normal tree moved by d (Lemma 5): into the displacements of the first list or struc below vec nodes, or as one
+/* A normal tree moved by d (Lemma 7): into the displacements of the first list or struc below vec nodes, or as one
    bucket, or under a list of one. */
 espi_status espi_displace(struct espi_normalizer *z, const struct espi_node *node, int64_t d,
                           const struct espi_node **out);

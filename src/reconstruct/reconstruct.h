@@ -31,8 +31,8 @@ struct espi_reconstruction {
  * the sparse method stays within its bound), else one that is never worse than `input` (may be NULL) nor than the
  * plain index list, nor for the extended set than what the sparse method finds for the MPI set within that bound;
  * `exact` and `lower_bound` tell. A larger budget never gives a dearer tree nor a lower bound. flatten(tree) equals
- * the map always. Source: the constructions of Ganian et al.; Lemma 5 for type maps that do not start at displacement
- * 0.
+ * the map always. Source: the constructions of Ganian et al.; Lemma 7 of doc/reconstruction.md for type maps that do
+ * not start at displacement 0.
  */
 espi_status espi_reconstruct(struct espi_arena *arena, const struct espi_typemap *map, const struct espi_node *input,
                              const struct espi_reconstruct_options *options, struct espi_reconstruction *out);

@@ -277,7 +277,7 @@ static espi_status by_numbers(struct espi_arena *arena, const struct espi_typema
         }
     }
     if (status == ESPI_OK) {
-        /* A tree that starts elsewhere costs no less than one that starts at 0 (Lemma 5). */
+        /* A tree that starts elsewhere costs no less than one that starts at 0 (Lemma 7). */
         out->cost = result.cost + (moved ? options->costs.idx + options->costs.idx_each : 0);
         out->lower_bound = result.lower_bound;
         out->exact = out->cost == out->lower_bound;

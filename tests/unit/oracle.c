@@ -2,7 +2,7 @@
  * Shares nothing with the product but the data types, and no cleverness: for every segment, every repetition length,
  * every stride that a bucket can have, and every way to split into the children of a struc (a path over all cut
  * positions per segment, children of any kind). A tree may start anywhere: a segment has one least cost for each of a
- * few start displacements, so that what the product takes from Lemma 5 is tested, not assumed.
+ * few start displacements, so that what the product takes from Lemma 7 is tested, not assumed.
  */
 #include "oracle.h"
 

@@ -184,9 +184,10 @@ START_TEST(known_layouts)
     known("vec(30,160,vec(20,8,leaf(MPI_DOUBLE)))", 6, "vec(600,8,leaf(MPI_DOUBLE))");
     known("vec(2000,0,leaf(MPI_INT))", 6, "vec(2000,0,leaf(MPI_INT))");
     known("vec(1500,-4,leaf(MPI_INT))", 6, "vec(1500,-4,leaf(MPI_INT))");
-    /* Lemma 5: a bucket list takes the shift, or a list below the vec does. */
+    /* Lemma 7: a bucket list takes the shift, or a list below the vec does. */
     known("idx(1,<64>,vec(9,8,leaf(MPI_INT)))", 8, "idxbuc(1,8,<64>,<9>,leaf(MPI_INT))");
     known("vec(5,1000,idx(4,<3,8,100,70>,leaf(MPI_INT)))", 13, "vec(5,1000,idx(4,<3,8,100,70>,leaf(MPI_INT)))");
+    known("vec(5,100,idx(3,<4,9,12>,leaf(MPI_INT)))", 12, "vec(5,100,idx(3,<4,9,12>,leaf(MPI_INT)))");
 }
 END_TEST
 
