@@ -1,5 +1,5 @@
-/* Gathers blocks of different sizes to the last rank, with a barrier after each, and on half the ranks to their first,
-   then with the even ranks first; prints checksums. */
+/* Gathers blocks of different sizes to the last rank, with a barrier after each, and on half the ranks to their
+   first, then with the even ranks first; prints checksums. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
