@@ -302,7 +302,7 @@ static espi_word call_by_library(struct espi_thread *thread, enum espi_fn fn, es
 }
 
 /* A root that does not exist, or a communicator: perhaps the ones that this rank has named in such calls before. */
-static void refuse_unknown(struct call *c, struct espi_gather_comm *state, bool is_sure)
+static void refuse_unknown(struct call *c, struct espi_gather_comm *state)
 {
     struct espi_gather_lease *latest = NULL;
     for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
@@ -310,8 +310,8 @@ static void refuse_unknown(struct call *c, struct espi_gather_comm *state, bool 
             latest = entry;
     if (!latest || latest->lease.now == ESPI_METHOD_LIBRARY)
         return;
-    /* Saying that this rank is gone is right in any case; nothing else is. */
-    if (!is_sure && (latest->lease.plan.children > 0 || !espi_family_gathers(c->family)))
+    /* What a root does, and to say that this rank is gone, is right in any case; to wait for children is not. */
+    if (latest->key.root != c->rank && (latest->lease.plan.children > 0 || !espi_family_gathers(c->family)))
         return;
     c->root = latest->key.root;
     c->own_comm = latest->comm.own;
@@ -334,14 +334,14 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
         if (c.comm == MPI_COMM_NULL && before && mine->gather_comm.epoch == now) {
             c.rank = before->rank;
             c.size = before->size;
-            refuse_unknown(&c, before, false);
+            refuse_unknown(&c, before);
         }
         return library(thread, fn, args, next);
     }
     c.rank = state->rank;
     c.size = state->size;
     if (c.root < 0 || c.root >= c.size) {
-        refuse_unknown(&c, state, true);
+        refuse_unknown(&c, state);
         return library(thread, fn, args, next);
     }
     struct espi_gather_lease *entry = c.rank == c.root ? espi_gather_lease_of(state, c.family, c.root)

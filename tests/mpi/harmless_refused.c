@@ -63,6 +63,8 @@ static int valid(enum hl_op op, enum who who, enum what what, enum repair repair
     /* That cannot be told from a call that is left out, see doc/gather-calls.md. */
     if (what == BAD_COMM && repair == GOES_ON)
         return who == ALL;
+    if (what == BAD_ROOT && repair == GOES_ON && who == INNER)
+        return 0;
     /* MPICH does not look for a block given twice in MPI_Scatter. */
     if (what == TWICE && op == HL_SCATTER)
         return 0;
