@@ -90,6 +90,7 @@ struct espi_treeplan {
     struct espi_subtree *child; /* in the order of a gather */
     enum espi_debt debt;
     struct espi_kept_part *kept; /* the oldest first */
+    bool repeats;                /* the last call of a scatter was refused, so that the next may be the same */
     bool gone;                   /* this rank, as said above */
     bool released;               /* a scatter goes from the root to each rank */
 };
