@@ -53,6 +53,7 @@ static void blocks(MPI_Comm comm, int root, int round)
         wrong += mine[i] != me * 1000 + i + round + 1;
     take(mine, counts[me]);
     MPI_Gather(&round, 1, MPI_INT, both, 1, MPI_INT, root, comm);
+    MPI_Barrier(comm); /* where a tree can be agreed on */
     for (int r = 0; me == root && r < all; r++)
         wrong += both[r] != round;
     free(mine);
