@@ -4,8 +4,8 @@ dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api %D%/run-launchers %D%/ru
 TESTS += %D%/run-preload %D%/run-check-api %D%/grants %D%/run-launchers %D%/run-slurm
 # Odd surroundings, each natively and under three settings.
 EXTRA_DIST += %D%/alike.py
-dist_check_SCRIPTS += %D%/run-sanitized %D%/run-files
-TESTS += %D%/run-sanitized %D%/run-files
+dist_check_SCRIPTS += %D%/run-sanitized %D%/run-files %D%/run-surroundings
+TESTS += %D%/run-sanitized %D%/run-files %D%/run-surroundings
 check_PROGRAMS += %D%/ordinary
 %C%_ordinary_SOURCES = %D%/ordinary.c %D%/work.c
 %C%_ordinary_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)

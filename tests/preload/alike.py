@@ -76,8 +76,9 @@ def job(count, command, before=(), stub=False, **settings):
 def alike(command, count=3, before=(), prepare=None, look=None, settings=None, what="", lives=True, only=SETTINGS,
           **more):
     """Natively, then in each of SETTINGS (or those in `only`), with those of a dictionary in addition. `prepare()`
-    goes before each run; `look(name, result)` is for more than exit code and output. Unless `lives`, the job may end otherwise natively: then
-    it must end under Espalier, too, and no more is asked. Returns what stderr held by name of setting."""
+    goes before each run; `look(name, result)` is for more than exit code and output. Unless `lives`, the job may end
+    otherwise natively: then it must end under Espalier, too, and no more is asked. Returns what stderr held by name
+    of setting."""
     said = {}
     if prepare:
         prepare()

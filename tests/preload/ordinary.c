@@ -6,6 +6,8 @@
        noise          each round writes a line to descriptor 1, whether that is open or not
        fsize=N        no file may be larger than N bytes, from MPI_Init on
        nofile         no more files may be opened, from MPI_Init on
+       environ=none   the environment is empty before MPI_Init, as a null pointer;
+       environ=odd    entries without a value, without a name, twice
 */
 #include <fcntl.h>
 #include <mpi.h>
@@ -64,6 +66,19 @@ static void blocks(MPI_Comm comm, int root, int round)
 static const char *output;
 static bool noise;
 
+extern char **environ;
+
+static void spoil_environment(bool none)
+{
+    static char *odd[10000] = {"ESPALIER", "ESPALIER_STATS", "=", "", "ESPALIER_=x", "=ESPALIER", "ESPALIER_LOG",
+                               "ESPALIER_LOG=debugger", "ESPALIER_LOG=error", "HOME", "XDG_CACHE_HOME",
+                               "ESPALIER_RUN_OPTIONS", "ESPALIER_RUN_OPTIONS=: :::x ", "PMI_RANK"};
+    size_t n = 14;
+    for (char **entry = environ; entry != NULL && *entry != NULL && n + 1 < sizeof odd / sizeof *odd; entry++)
+        odd[n++] = *entry;
+    environ = none ? NULL : odd;
+}
+
 /* What the arguments say, before MPI and then within it. */
 static void obey(int argc, char **argv, bool begun)
 {
@@ -72,6 +87,8 @@ static void obey(int argc, char **argv, bool begun)
         if (strncmp(argv[i], "output=", 7) == 0)
             output = argv[i] + 7;
         noise = noise || strcmp(argv[i], "noise") == 0;
+        if (!begun && strncmp(argv[i], "environ=", 8) == 0)
+            spoil_environment(strcmp(argv[i] + 8, "none") == 0);
         if (begun && strncmp(argv[i], "fsize=", 6) == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0) {
             limit.rlim_cur = (rlim_t)atol(argv[i] + 6);
             setrlimit(RLIMIT_FSIZE, &limit);
