@@ -175,7 +175,7 @@ static void print_changes(const json_t *root, int64_t top)
            stat_number(root, "counters", "types_registered", "sum"),
            stat_number(root, "counters", "types_planned", "sum"),
            stat_number(root, "counters", "types_improved", "sum"));
-    printf("  calls: %" PRId64 " with derived types, %" PRId64 " ran with a better type (%s)\n",
+    printf("  calls: %" PRId64 " uses of derived types, %" PRId64 " with a better type (%s)\n",
            stat_number(root, "counters", "calls_examined", "sum"),
            stat_number(root, "counters", "calls_substituted", "sum"),
            cli_bytes(text, sizeof text, (double)stat_number(root, "counters", "bytes_substituted", "sum")));

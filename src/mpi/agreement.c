@@ -215,7 +215,7 @@ static void agree(struct espi_gather_comm *state)
 static void synchronized(struct espi_thread *thread, MPI_Comm comm)
 {
     struct espi_mine *mine = espi_mine(thread);
-    if (!mine || !espi_comm_look(&mine->comm, comm) || mine->comm.inter || mine->comm.peers < 3)
+    if (!mine || !espi_comm_look_taken(&mine->comm, comm) || mine->comm.inter || mine->comm.peers < 3)
         return;
     unsigned now = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
     if (mine->gather_comm.comm != comm || mine->gather_comm.epoch != now || !mine->gather_comm.state) {
@@ -232,6 +232,17 @@ static void synchronized(struct espi_thread *thread, MPI_Comm comm)
         agree(state);
 }
 
+/* Before this rank waits for others that may wait for it. */
+static void catch_up(const struct espi_mine *mine, MPI_Comm comm)
+{
+    struct espi_gather_comm *state = mine->gather_comm.state;
+    if (mine->gather_comm.comm != comm || !state ||
+        mine->gather_comm.epoch != atomic_load_explicit(&espi_gather_epoch, memory_order_acquire))
+        return;
+    for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
+        espi_tree_catch_up(&entry->lease.plan, entry->comm.own, espi_family_gathers(entry->lease.family));
+}
+
 static bool is_on(void)
 {
     return atomic_load_explicit(&espi_running, memory_order_acquire) && espi_world.trees;
@@ -243,6 +254,8 @@ espi_word espi_agreement_barrier(struct espi_thread *thread, enum espi_fn fn, es
     if (mine)
         espi_count_call(mine->stats, fn);
     MPI_Comm comm = (MPI_Comm)args[0];
+    if (mine && is_on())
+        catch_up(mine, comm);
     espi_word rc = ESPI_CALL(next, 1, args);
     if (is_on() && !espi_is_refusal((int)rc))
         synchronized(thread, comm);
@@ -257,6 +270,9 @@ espi_word espi_agreement_allreduce(struct espi_thread *thread, enum espi_fn fn, 
     MPI_Datatype type = (MPI_Datatype)args[TYPE];
     MPI_Comm comm = (MPI_Comm)args[COMM];
     MPI_Count size = 0;
+    struct espi_mine *mine = is_on() ? espi_mine(thread) : NULL;
+    if (mine)
+        catch_up(mine, comm);
     espi_word rc = espi_reduce_call(thread, fn, args, next);
     /* Where no byte is reduced nobody waits. */
     if (is_on() && count > 0 && !espi_is_refusal((int)rc) &&

@@ -17,6 +17,7 @@
 #include "mpi/onto.h"
 #include "mpi/real.h"
 #include "mpi/reduce.h"
+#include "mpi/self.h"
 #include "mpi/types.h"
 #include "mpi/world.h"
 
@@ -130,7 +131,7 @@ static int64_t count_arg(const struct call *c, int position)
 static bool given_twice(const struct call *c)
 {
     int64_t count = espi_blocks_count(&c->blocks, c->root), from = c->blocks.each * c->root;
-    if (!c->own.buf || getenv("MPIR_CVAR_COLL_ALIAS_CHECK") || getenv("MPICH_COLL_ALIAS_CHECK"))
+    if (!c->own.buf)
         return false;
     if (c->own.type != c->blocks.type || c->own.count == 0 || count == 0)
         return false;
@@ -138,7 +139,8 @@ static bool given_twice(const struct call *c)
         return false;
     if (c->blocks.displs)
         from = espi_blocks_displ(&c->blocks, c->root);
-    return (uintptr_t)c->own.buf == (uintptr_t)c->blocks.buf + (uintptr_t)from * (uintptr_t)c->blocks.size;
+    return (uintptr_t)c->own.buf == (uintptr_t)c->blocks.buf + (uintptr_t)from * (uintptr_t)c->blocks.size &&
+           espi_self_refuses_alias();
 }
 
 static bool has_lists(const struct call *c)
@@ -301,7 +303,8 @@ static espi_word call_by_library(struct espi_thread *thread, enum espi_fn fn, es
     return rc;
 }
 
-/* A root that does not exist, or a communicator: perhaps the ones that this rank has named in such calls before. */
+/* A root that does not exist, or a communicator: perhaps the ones that this rank has named in such calls before. What
+   a refused call does is right in any case. */
 static void refuse_unknown(struct call *c, struct espi_gather_comm *state)
 {
     struct espi_gather_lease *latest = NULL;
@@ -309,9 +312,6 @@ static void refuse_unknown(struct call *c, struct espi_gather_comm *state)
         if (entry->lease.family == c->family && (!latest || entry->latest > latest->latest))
             latest = entry;
     if (!latest || latest->lease.now == ESPI_METHOD_LIBRARY)
-        return;
-    /* What a root does, and to say that this rank is gone, is right in any case; to wait for children is not. */
-    if (latest->key.root != c->rank && (latest->lease.plan.children > 0 || !espi_family_gathers(c->family)))
         return;
     c->root = latest->key.root;
     c->own_comm = latest->comm.own;
@@ -336,7 +336,12 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
             c.size = before->size;
             refuse_unknown(&c, before);
         }
-        return library(thread, fn, args, next);
+        espi_word rc = library(thread, fn, args, next);
+        /* Known only now, perhaps on this rank alone: counted as on the others. */
+        if (!espi_is_refusal((int)rc) && espi_comm_look_taken(&mine->comm, c.comm) &&
+            (state = state_of_call(mine, c.comm)) != NULL)
+            state->made[c.family]++;
+        return rc;
     }
     c.rank = state->rank;
     c.size = state->size;

@@ -2,6 +2,8 @@
  * Known communicators. A handle may be garbage or freed: MPI would then report an error in the name of the function
  * that was asked, through an error handler that may end the program. So a handle is asked about once, with the error
  * handlers that MPI uses for bad handles set to return, and remembered until the communicator's delete callback.
+ * Under MPI_THREAD_MULTIPLE another thread may set these handlers meanwhile, or have an error for them: there a
+ * handle is asked about when MPI has taken it in a call of the program.
  */
 #include "mpi/comms.h"
 
@@ -126,22 +128,16 @@ static bool ask_quietly(struct espi_comm_facts *facts)
     return good;
 }
 
-/* MPI is called without `lock`: delete callbacks take it, and MPI may hold locks of its own around those. */
-static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key)
+/* MPI is called without `lock`: delete callbacks take it, and MPI may hold locks of its own around those. `taken`: no
+   error is to be expected. */
+static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool taken)
 {
-    static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the swap of error handlers */
-    struct known *known = calloc(1, sizeof *known), *old;
-    if (!known)
+    struct known *known, *old;
+    taken = taken || comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || !atomic_load(&have_world);
+    if ((!taken && !atomic_load(&attributes)) || !(known = calloc(1, sizeof *known)))
         return false;
     known->facts.comm = comm;
-    bool good;
-    if (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || !atomic_load(&have_world)) {
-        good = ask(&known->facts); /* the predefined ones live */
-    } else {
-        pthread_mutex_lock(&handlers_lock);
-        good = ask_quietly(&known->facts);
-        pthread_mutex_unlock(&handlers_lock);
-    }
+    bool good = taken ? ask(&known->facts) : ask_quietly(&known->facts);
     if (!good || (atomic_load(&attributes) && espi_real.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS)) {
         free(known);
         return false;
@@ -162,7 +158,7 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key)
     return true;
 }
 
-bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
+static bool look(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
 {
     unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
     if (facts->comm == comm && facts->epoch == now)
@@ -177,10 +173,25 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
     if (known)
         *facts = known->facts;
     pthread_mutex_unlock(&lock);
-    if (!known && (key == MPI_KEYVAL_INVALID || !learn(facts, comm, key)))
+    if (!known && (key == MPI_KEYVAL_INVALID || !learn(facts, comm, key, taken)))
         return false;
     facts->epoch = now;
     return true;
+}
+
+bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return look(facts, comm, false);
+}
+
+bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return look(facts, comm, true);
+}
+
+bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return look(facts, comm, !atomic_load(&attributes));
 }
 
 ESPI_EVERY_RUN void espi_comms_start(bool world)

@@ -16,9 +16,13 @@ struct espi_comm_facts {
 };
 
 /* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not
-   that of a living communicator, or memory is short. Sets an attribute on the communicator, whose delete callback
-   ends what is known of it. Thread-safe. */
+   that of a living communicator, or memory is short, or under MPI_THREAD_MULTIPLE when it is not known yet. Sets an
+   attribute on the communicator, whose delete callback ends what is known of it. Thread-safe. */
 bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
+/* The same for a communicator that MPI has just taken in a call of the program, so that it lives. */
+bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm);
+/* The same where it must be known before the call. Under MPI_THREAD_MULTIPLE MPI reports a bad handle twice. */
+bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm);
 
 /* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in
    the name of the function that asks about it. */

@@ -336,6 +336,7 @@ static espi_status decode_type(struct espi_decoding *d, MPI_Datatype type, int d
     espi_status status;
     espi_base base;
     int64_t i;
+    size_t place = (uint32_t)type % (sizeof d->recent / sizeof *d->recent);
 
     if (espi_handle_predefined(type)) {
         base = espi_base_of_handle(type);
@@ -343,6 +344,10 @@ static espi_status decode_type(struct espi_decoding *d, MPI_Datatype type, int d
     }
     if (depth > DEPTH)
         return ESPI_ERR_UNSUPPORTED;
+    if (d->recent[place].node != NULL && d->recent[place].type == type) {
+        *out = d->recent[place].node;
+        return ESPI_OK;
+    }
     status = read_contents(d, type, &c);
     if (status != ESPI_OK)
         return status;
@@ -350,13 +355,17 @@ static espi_status decode_type(struct espi_decoding *d, MPI_Datatype type, int d
     for (i = 0; i < c.n_types; i++)
         if (!espi_handle_predefined(c.types[i]))
             espi_real.Type_free(&c.types[i]);
+    if (status == ESPI_OK) {
+        d->recent[place].type = type;
+        d->recent[place].node = *out;
+    }
     return status;
 }
 
 espi_status espi_decode(struct espi_arena *arena, MPI_Datatype type, size_t limit, struct espi_decoded *out)
 {
     struct espi_arena scratch = ESPI_ARENA_INIT;
-    struct espi_decoding d = {arena, &scratch, limit, 0};
+    struct espi_decoding d = {.arena = arena, .scratch = &scratch, .limit = limit};
     MPI_Count lb, extent, size;
     espi_status status;
 

@@ -7,6 +7,12 @@
 struct espi_decoding {
     struct espi_arena *arena, *scratch; /* nodes and their arrays; what MPI returned */
     size_t limit, elements;
+    /* Types that were decoded a short while ago: a type within a type may occur many times, and in those again. Each
+       handle is that of the same type until the end, as the whole lives. */
+    struct {
+        MPI_Datatype type;
+        const struct espi_node *node; /* NULL: none */
+    } recent[64];
 };
 
 /* MPI_Type_get_contents_c. Types made by a large-count constructor keep all their numbers but a few ints in `counts`,

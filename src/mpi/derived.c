@@ -102,7 +102,7 @@ static void one_type(struct espi_derived *d, const struct espi_typed *typed, int
     MPI_Datatype better = espi_types_better(d->thread, type, count, goes_whole(d, side));
     if (better != type) {
         d->changed[(int)typed->type] = better;
-        d->substituted = true;
+        d->substituted++;
     }
 }
 
@@ -112,6 +112,7 @@ static void array_of_types(struct espi_derived *d, const struct espi_typed *type
     if (!types || !d->args[(int)typed->count])
         return;
     MPI_Datatype *copy = NULL;
+    int changed = 0;
     for (int i = 0; i < n; i++) {
         int64_t count = count_in(d->row, d->args, typed->count, i);
         if (count <= 0 || espi_type_is_predefined(types[i]))
@@ -127,6 +128,7 @@ static void array_of_types(struct espi_derived *d, const struct espi_typed *type
             memcpy(copy, types, (size_t)n * sizeof *copy);
         }
         copy[i] = better;
+        changed++;
     }
     if (!copy)
         return;
@@ -141,13 +143,13 @@ static void array_of_types(struct espi_derived *d, const struct espi_typed *type
         d->arrays[side] = copy;
     }
     d->changed[(int)typed->type] = (espi_word)use;
-    d->substituted = true;
+    d->substituted += changed;
 }
 
 static void forget(struct espi_derived *d)
 {
     memcpy(d->changed, d->args, d->row->args * sizeof *d->changed);
-    d->substituted = false;
+    d->substituted = 0;
 }
 
 /* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a
@@ -279,17 +281,18 @@ void espi_derived_begin(struct espi_derived *d)
     if (d->row->comm >= 0) {
         if (!espi_comm_look(&d->mine->comm, (MPI_Comm)d->args[d->row->comm])) {
             espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, 1);
+            d->asks = true;
             return;
         }
         facts = &d->mine->comm;
     }
     if (!handles_are_good(d->row, d->args) || !examine(d, facts) ||
         (d->substituted && (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
-        espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, 1);
+        espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, d->substituted ? (uint64_t)d->substituted : 1);
         forget(d);
     }
     if (d->substituted)
-        espi_count(d->mine->stats, ESPI_COUNT_calls_substituted, 1);
+        espi_count(d->mine->stats, ESPI_COUNT_calls_substituted, (uint64_t)d->substituted);
 }
 
 /* Whether errors of this call are returned to the program: with another handler it has already been called. */
@@ -339,8 +342,10 @@ bool espi_derived_repeat(struct espi_derived *d, int error)
     return true;
 }
 
-void espi_derived_end(struct espi_derived *d)
+void espi_derived_end(struct espi_derived *d, int result)
 {
+    if (d->asks && result == MPI_SUCCESS)
+        espi_comm_look_taken(&d->mine->comm, (MPI_Comm)d->args[d->row->comm]);
     for (int side = 0; side < 2; side++)
         free(d->arrays[side]);
 }

@@ -16,13 +16,15 @@ struct espi_derived {
     const espi_word *args; /* as the program gave them */
     espi_word *changed;    /* a copy, in which begin puts better types */
     MPI_Datatype *arrays[2]; /* arrays of types that end frees */
-    bool substituted;
+    int substituted; /* uses of types */
+    bool asks; /* the communicator is not known, and may be if MPI takes it */
 };
 
 void espi_derived_begin(struct espi_derived *derived);
 /* Whether the call shall be made again with the program's own arguments: it failed with a better type in it, nothing
    was communicated, and the program reads the error (so that code and text must be the native ones). */
 bool espi_derived_repeat(struct espi_derived *derived, int error);
-void espi_derived_end(struct espi_derived *derived);
+/* `result`: of the call. */
+void espi_derived_end(struct espi_derived *derived, int result);
 
 #endif

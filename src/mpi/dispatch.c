@@ -126,12 +126,12 @@ nothing_to_do(struct espi_mine *mine, const struct espi_typed *typed, bool large
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
-        struct espi_derived derived = {thread, mine, row, args, changed, {0}, false};                                \
+        struct espi_derived derived = {thread, mine, row, args, changed, {0}, 0, false};                             \
         espi_derived_begin(&derived);                                                                                \
         espi_word result = ESPI_CALL(next, n, changed);                                                              \
         if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_derived_repeat(&derived, (int)result))           \
             result = ESPI_CALL(next, n, args);                                                                       \
-        espi_derived_end(&derived);                                                                                  \
+        espi_derived_end(&derived, (int)result);                                                                     \
         return result;                                                                                               \
     }
 

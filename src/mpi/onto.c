@@ -312,7 +312,10 @@ const struct espi_onto_plan *espi_onto_plan(struct espi_thread *thread, const st
     if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
         return slow(place, now, &key, 1, from, onto);
     if (place->wait == 0)
-        return place->plan;
+        return place->plan && (espi_type_is_predefined(from->type) || espi_types_is_tied(from->type)) &&
+                       (espi_type_is_predefined(onto->type) || espi_types_is_tied(onto->type))
+                   ? place->plan
+                   : NULL;
     return (place->waited += weight) < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
 }
 

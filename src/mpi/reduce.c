@@ -129,7 +129,7 @@ static bool read_call(struct reduction *r)
     bool asks = r->kind == ESPI_RED_BLOCK || r->kind == ESPI_RED_SCATTER || r->kind == ESPI_RED_EXSCAN ||
                 r->kind == ESPI_RED_REDUCE;
     if (asks) {
-        if (!espi_comm_look(&r->mine->comm, r->comm) || espi_real.Comm_size(r->comm, &r->size) != MPI_SUCCESS)
+        if (!espi_comm_look_now(&r->mine->comm, r->comm) || espi_real.Comm_size(r->comm, &r->size) != MPI_SUCCESS)
             return false;
         r->rank = r->mine->comm.rank;
         r->inter = r->mine->comm.inter;
@@ -310,7 +310,7 @@ static int refused_buffers(const struct reduction *r)
     if (r->gives && !is_in_place(r)) {
         rc = refusal_of(r, r->args[SENDBUF], r->copies);
         if (!rc && r->gets && r->args[SENDBUF] == r->args[RECVBUF] && r->args[SENDBUF] && r->copies > 0 &&
-            !getenv("MPIR_CVAR_COLL_ALIAS_CHECK") && !getenv("MPICH_COLL_ALIAS_CHECK"))
+            espi_self_refuses_alias())
             rc = MPI_ERR_BUFFER;
     }
     return rc || !r->gets ? rc : refusal_of(r, r->args[RECVBUF], r->copies_out);
@@ -323,7 +323,7 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
     bool done;
     int rc;
     if (r->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) || r->kind == ESPI_RED_LOCAL ||
-        r->copies * r->view->each * r->view->unit <= piece_limit() || !espi_comm_look(&r->mine->comm, r->comm) ||
+        r->copies * r->view->each * r->view->unit <= piece_limit() || !espi_comm_look_now(&r->mine->comm, r->comm) ||
         r->mine->comm.inter || !espi_world_covers(r->comm))
         return false;
     struct espi_large large = {.fn = plain_form(r->fn),

@@ -32,6 +32,24 @@ ESPI_EVERY_RUN void espi_self_stop(void)
         espi_real.Comm_free(&comm);
 }
 
+bool espi_self_refuses_alias(void)
+{
+    static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* one collective call on it at a time */
+    MPI_Comm comm = espi_self_comm();
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int data[3] = {0}, rc;
+    if (comm == MPI_COMM_NULL || espi_real.Type_vector(2, 1, 2, MPI_INT, &type) != MPI_SUCCESS)
+        return true;
+    rc = espi_real.Type_commit(&type);
+    if (!rc) {
+        pthread_mutex_lock(&calling);
+        rc = espi_real.Gather(data, 1, type, data, 1, type, 0, comm);
+        pthread_mutex_unlock(&calling);
+    }
+    espi_real.Type_free(&type);
+    return rc != MPI_SUCCESS;
+}
+
 int espi_self_copy(const void *from, MPI_Count from_count, MPI_Datatype from_type, void *to, MPI_Count to_count,
                    MPI_Datatype to_type)
 {

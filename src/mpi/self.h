@@ -3,6 +3,7 @@
 #define ESPI_MPI_SELF_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 /* A private communicator of this process alone whose errors return; MPI_COMM_NULL when it can not be made, and
    without MPI_COMM_SELF (sessions only). Made by the first call: MPICH has eight communicators ready, and one more
@@ -12,6 +13,10 @@
 MPI_Comm espi_self_comm(void);
 /* Frees it, while MPI still works. */
 void espi_self_stop(void);
+
+/* Whether MPI refuses a collective call that gives one buffer twice, in the place of MPI_IN_PLACE: it may have been
+   told not to by its environment, or by MPI_T at any time, so it is asked each time. */
+bool espi_self_refuses_alias(void);
 
 /* Copies typed data within the process: `from_count` x `from_type` at `from` (which may be MPI_BOTTOM) to `to`, of
    equal signature. Returns an MPI error code. Thread-safe. */

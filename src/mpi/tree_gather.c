@@ -24,16 +24,16 @@ static int position(const struct espi_treeplan *plan, int rank)
 /* Bytes that any MPI sends without waiting for the receiver, by far. */
 enum { SENT_AT_ONCE = 1024 };
 
-/* Sends `bytes` to the parent, announced where they may not fit. */
+/* Sends `bytes` to the parent, announced where they may not fit. `away`: without waiting for it. */
 static int send_up(const struct espi_treeplan *plan, MPI_Comm comm, const void *buf, int64_t count, MPI_Datatype type,
-                   bool dense, int64_t bytes, int tag)
+                   bool dense, int64_t bytes, int tag, bool away)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int rc = MPI_SUCCESS, last;
     if (bytes > espi_treeplan_room(plan, plan->parent, plan->n, plan->bytes) ||
         (tag == ESPI_TAG_SIZED && plan->parent == plan->root))
         rc = espi_tree_isend(NULL, 0, MPI_BYTE, plan->parent, ESPI_TAG_ANNOUNCE, comm, &request[0]);
-    if (!rc && plan->children == 0 && plan->parent != plan->root && bytes > SENT_AT_ONCE)
+    if (!rc && away && bytes > SENT_AT_ONCE)
         rc = espi_tree_send_away(buf, count, type, dense, bytes, plan->parent, tag, comm);
     else if (!rc)
         rc = espi_tree_isend(buf, count, type, plan->parent, tag, comm, &request[1]);
@@ -158,7 +158,7 @@ static bool inner_make(const struct espi_treeplan *plan, const struct espi_block
     }
     in->pieces[in->own_place].room = in->pieces[in->own_place].bytes = own->bytes;
     memcpy(in->sizes, plan->size + plan->first, (size_t)table);
-    in->sizes[mine - plan->first] = own->refused ? ESPI_SIZE_MISSING : own->bytes;
+    in->sizes[mine - plan->first] = own->refused ? ESPI_SIZE_GONE : own->bytes;
     for (int i = 0; i < n; i++)
         room += in->pieces[i].room;
     in->memory = espi_scratch_get((size_t)room);
@@ -218,7 +218,7 @@ static int gather_inner(const struct espi_treeplan *plan, MPI_Comm comm, const s
         rc = MPI_ERR_NO_MEM;
         if (message)
             rc = send_up(plan, comm, message, bytes, MPI_PACKED, true, bytes,
-                         planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED);
+                         planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED, own->refused);
         else
             espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
     } else {
@@ -229,8 +229,6 @@ static int gather_inner(const struct espi_treeplan *plan, MPI_Comm comm, const s
     return rc;
 }
 
-/* ---- a rank ---- */
-
 /* A block straight to the root. */
 static int send_to_root(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own, int tag)
 {
@@ -239,40 +237,46 @@ static int send_to_root(const struct espi_treeplan *plan, MPI_Comm comm, const s
     return rc ? rc : espi_real.Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Whether something of a child has come. */
-static bool is_awaited(const struct espi_treeplan *plan, MPI_Comm comm)
+/* ---- a rank with children that was refused: see treeplan.h ---- */
+
+/* The children's pieces of one call, without an own one. */
+static int pass_set_on(struct espi_treeplan *plan, MPI_Comm comm)
 {
-    int flag = 0;
-    for (int k = 0; k < plan->children && !flag; k++)
-        if (!plan->child[k].gone &&
-            espi_real.Iprobe(plan->child[k].rank, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            flag = 1;
-    return flag;
+    const struct espi_block none = {.type = MPI_BYTE, .dense = true, .refused = true};
+    plan->ahead++;
+    return gather_inner(plan, comm, &none);
 }
 
-/* Whether the call, after a refused one, is the one that this rank still owes to the root. It has said that it owes
-   something, and the root answers when it has come to that call. Where nothing was expected and nothing is to be
-   sent, this may be that call once more, or the next one: the next one if a child is there already. */
-static bool is_owed(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+static bool are_here(struct espi_treeplan *plan, MPI_Comm comm)
 {
-    MPI_Status status;
-    if (plan->debt != ESPI_DEBT_ASKED)
-        return plan->debt == ESPI_DEBT_DATA;
-    if (espi_tree_recv(NULL, 0, MPI_BYTE, plan->root, MPI_ANY_TAG, comm, &status) != MPI_SUCCESS)
-        return false;
-    plan->debt = status.MPI_TAG == ESPI_TAG_EXPECTED ? ESPI_DEBT_DATA : ESPI_DEBT_NONE;
-    if (plan->debt == ESPI_DEBT_DATA || own->bytes > 0)
-        return plan->debt == ESPI_DEBT_DATA;
-    return !is_awaited(plan, comm);
+    bool here = true;
+    for (int k = 0; k < plan->children && here; k++)
+        here = plan->child[k].gone || espi_tree_has_come(plan, plan->child[k].rank, comm);
+    return here;
 }
 
-static int gather_owed(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+int espi_tree_gather_spare(struct espi_treeplan *plan, MPI_Comm comm)
 {
-    if (own->refused || own->bytes == 0)
-        return MPI_SUCCESS; /* nothing is sent natively */
-    plan->debt = ESPI_DEBT_NONE;
-    return send_to_root(plan, comm, own, ESPI_TAG_DIRECT);
+    int rc = MPI_SUCCESS;
+    while (!rc && plan->ahead < plan->spare && are_here(plan, comm))
+        rc = pass_set_on(plan, comm);
+    return rc;
 }
+
+static int gather_directly(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+{
+    int rc = MPI_SUCCESS, last;
+    for (plan->ahead--; !rc && plan->ahead < 0;)
+        rc = pass_set_on(plan, comm);
+    last = espi_tree_gather_spare(plan, comm);
+    /* The root may still wait for a set that is not there yet. */
+    if (!rc && own->bytes > 0)
+        rc = espi_tree_send_away(own->buf, own->count, own->type, own->dense, own->bytes, plan->root,
+                                 ESPI_TAG_DIRECT, comm);
+    return rc ? rc : last;
+}
+
+/* ---- a rank ---- */
 
 int espi_tree_gather(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                      const struct espi_blocks *blocks)
@@ -280,18 +284,20 @@ int espi_tree_gather(struct espi_treeplan *plan, MPI_Comm comm, const struct esp
     int rc;
     if (plan->rank == plan->root)
         return own->refused ? MPI_SUCCESS : espi_tree_gather_root(plan, comm, own, blocks);
-    if (plan->gone || (plan->member && plan->children == 0 && own->refused)) {
+    if (plan->children > 0 && own->refused) {
+        plan->gone = true;
+        plan->spare++;
+        return espi_tree_gather_spare(plan, comm);
+    }
+    if (plan->children > 0)
+        return plan->gone ? gather_directly(plan, comm, own) : gather_inner(plan, comm, own);
+    if (plan->gone || (plan->member && own->refused)) {
         rc = plan->gone ? MPI_SUCCESS : espi_tree_signal(plan->parent, ESPI_TAG_GONE, comm);
         plan->gone = true;
         return rc || own->refused || own->bytes == 0 ? rc : send_to_root(plan, comm, own, ESPI_TAG_DIRECT);
     }
-    if (is_owed(plan, comm, own))
-        return gather_owed(plan, comm, own);
-    if (plan->member && own->refused)
-        plan->debt = ESPI_DEBT_ASKED;
-    if (plan->children > 0)
-        return gather_inner(plan, comm, own);
     if (plan->member)
-        return send_up(plan, comm, own->buf, own->count, own->type, own->dense, own->bytes, ESPI_TAG_DATA);
+        return send_up(plan, comm, own->buf, own->count, own->type, own->dense, own->bytes, ESPI_TAG_DATA,
+                       plan->parent != plan->root);
     return own->bytes == 0 ? MPI_SUCCESS : send_to_root(plan, comm, own, ESPI_TAG_DATA);
 }

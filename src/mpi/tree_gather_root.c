@@ -55,13 +55,9 @@ static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank,
 }
 
 /* Natively the root waits for the next call of a rank that was refused if it expects data of it, else not. */
-static int take_owed(MPI_Comm comm, const struct espi_blocks *blocks, int rank, int64_t size)
+static int take_direct(MPI_Comm comm, const struct espi_blocks *blocks, int rank)
 {
-    bool expected = espi_blocks_bytes(blocks, rank) > 0;
-    int rc = MPI_SUCCESS;
-    if (size == ESPI_SIZE_MISSING)
-        rc = espi_tree_signal(rank, expected ? ESPI_TAG_EXPECTED : ESPI_TAG_UNEXPECTED, comm);
-    return rc || !expected ? rc : take_block(comm, blocks, rank, ESPI_TAG_DIRECT);
+    return espi_blocks_bytes(blocks, rank) > 0 ? take_block(comm, blocks, rank, ESPI_TAG_DIRECT) : MPI_SUCCESS;
 }
 
 /* The blocks of a subtree of several ranks from a piece. Those behind one that is too long are filled as well. */
@@ -71,7 +67,7 @@ static int fill_all(const struct espi_treeplan *plan, MPI_Comm comm, const struc
     int rc = MPI_SUCCESS;
     for (int i = 0; i < sub->n; i++) {
         int rank = plan->ranks[sub->first + i];
-        int bad = sizes[i] < 0 ? take_owed(comm, blocks, rank, sizes[i])
+        int bad = sizes[i] < 0 ? take_direct(comm, blocks, rank)
                                : fill(plan, comm, blocks, rank, from, sizes[i]);
         from += sizes[i] < 0 ? 0 : sizes[i];
         rc = rc ? rc : bad;
@@ -96,13 +92,19 @@ static bool is_of_other_call(const struct espi_treeplan *plan, const struct espi
     return expects;
 }
 
-/* Nothing was expected in that call. */
-static void refuse_owed(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_subtree *sub,
-                        const int64_t *sizes)
+/* The next piece of a child that sends its own block directly: always announced, where it does not fail. */
+static int take_piece(const struct espi_treeplan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                      struct espi_subtree *sub)
 {
-    for (int i = 0; i < sub->n; i++)
-        if (sizes[i] == ESPI_SIZE_MISSING)
-            espi_tree_signal(plan->ranks[sub->first + i], ESPI_TAG_UNEXPECTED, comm);
+    static const int tags[2] = {ESPI_TAG_ANNOUNCE, ESPI_TAG_FAILED};
+    struct arrival a = {sub, NULL};
+    MPI_Status status;
+    int flag = 0, rc = MPI_SUCCESS;
+    for (int i = 0; !flag && !rc; i = !i)
+        rc = espi_real.Iprobe(sub->rank, tags[i], comm, &flag, &status);
+    if (!rc)
+        rc = espi_tree_recv(NULL, 0, MPI_BYTE, sub->rank, status.MPI_TAG, comm, &status);
+    return rc ? rc : finish_arrival(plan, comm, blocks, &a, &status);
 }
 
 /* The next piece of the same child. */
@@ -112,6 +114,8 @@ static int take_next(const struct espi_treeplan *plan, MPI_Comm comm, const stru
     struct arrival a = {sub, NULL};
     MPI_Request request;
     MPI_Status status;
+    if (sub->direct)
+        return take_piece(plan, comm, blocks, sub);
     int rc = start_arrival(plan, comm, blocks, &a, &request);
     if (!rc)
         rc = espi_real.Wait(&request, &status);
@@ -131,7 +135,7 @@ static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const
         return MPI_ERR_OTHER;
     if (status->MPI_TAG == ESPI_TAG_GONE) {
         sub->gone = true;
-        return take_owed(comm, blocks, sub->rank, ESPI_SIZE_GONE);
+        return take_direct(comm, blocks, sub->rank);
     }
     if (status->MPI_TAG == ESPI_TAG_DATA) {
         if (sub->n == 1 && espi_tree_received(status) == 0 && espi_blocks_bytes(blocks, sub->rank) > 0)
@@ -145,8 +149,9 @@ static int finish_arrival(const struct espi_treeplan *plan, MPI_Comm comm, const
     if (sub->n == 1)
         return take_block(comm, blocks, sub->rank, ESPI_TAG_DATA);
     int rc = espi_tree_receive_late(sub, comm, &late, &bytes);
+    for (int i = 0; !rc && i < sub->n; i++)
+        sub->direct = sub->direct || (((int64_t *)late)[i] < 0 && plan->ranks[sub->first + i] == sub->rank);
     if (!rc && is_of_other_call(plan, blocks, sub, late)) {
-        refuse_owed(plan, comm, sub, late);
         free(late);
         return take_next(plan, comm, blocks, sub);
     }
@@ -204,8 +209,8 @@ static int take_others(const struct espi_treeplan *plan, MPI_Comm comm, const st
     return rc;
 }
 
-/* Whether a child was still waited for in this call. */
-static bool has_said_so_now(const struct arrival *arrivals, int n, const struct espi_subtree *sub)
+/* Whether a child was still waited for in this call, without knowing of any refused one. */
+static bool was_started(const struct arrival *arrivals, int n, const struct espi_subtree *sub)
 {
     for (int i = 0; i < n; i++)
         if (arrivals[i].sub == sub)
@@ -226,7 +231,7 @@ int espi_tree_gather_root(struct espi_treeplan *plan, MPI_Comm comm, const struc
         rc = MPI_ERR_NO_MEM;
     for (; k < n && !rc; k += !rc) {
         arrivals[started] = (struct arrival){&plan->child[k], NULL};
-        if (plan->child[k].gone)
+        if (plan->child[k].gone || plan->child[k].direct)
             continue;
         rc = start_arrival(plan, comm, blocks, &arrivals[started], &requests[started]);
         unpack = unpack || arrivals[started].memory;
@@ -243,12 +248,14 @@ int espi_tree_gather_root(struct espi_treeplan *plan, MPI_Comm comm, const struc
                       : await_all(plan, comm, blocks, arrivals, requests, statuses, started);
     rc = rc ? rc : last;
     for (int i = 0; i < k; i++)
-        if (plan->child[i].gone && !has_said_so_now(arrivals, started, &plan->child[i])) {
-            last = take_owed(comm, blocks, plan->child[i].rank, ESPI_SIZE_GONE);
+        if ((plan->child[i].gone || plan->child[i].direct) && !was_started(arrivals, started, &plan->child[i])) {
+            last = plan->child[i].gone ? take_direct(comm, blocks, plan->child[i].rank)
+                                       : take_piece(plan, comm, blocks, &plan->child[i]);
             rc = rc ? rc : last;
         }
     for (; k < n; k++)
-        if (!plan->child[k].gone && espi_tree_drop(plan->child[k].rank, comm) == ESPI_TAG_ANNOUNCE)
+        if (!plan->child[k].gone && !plan->child[k].direct &&
+            espi_tree_drop(plan->child[k].rank, comm) == ESPI_TAG_ANNOUNCE)
             espi_tree_drop(plan->child[k].rank, comm);
     last = take_others(plan, comm, blocks);
     rc = rc ? rc : last;

@@ -1,11 +1,13 @@
 /* Messages and local copies of a gather or scatter along a tree. */
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi/real.h"
 #include "mpi/treeplan.h"
+#include "stats/stats.h"
 
 int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Request *request)
@@ -107,6 +109,17 @@ int espi_tree_send_away(const void *buf, int64_t count, MPI_Datatype type, bool 
     else
         keep_away(away);
     return rc;
+}
+
+bool espi_tree_has_come(struct espi_treeplan *plan, int peer, MPI_Comm comm)
+{
+    uint64_t begun = espi_stats_now(), waited = 0;
+    int flag = 0;
+    while (espi_real.Iprobe(peer, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag &&
+           (waited = espi_stats_now() - begun) < plan->patience)
+        sched_yield();
+    plan->patience -= waited < plan->patience ? waited : plan->patience;
+    return flag;
 }
 
 int espi_tree_signal(int peer, int tag, MPI_Comm comm)

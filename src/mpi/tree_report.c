@@ -8,7 +8,7 @@ static int64_t nanoseconds(double seconds)
 }
 
 /* What the state at the root says of it. */
-static const char *reason(const struct espi_lease *lease, const struct espi_settings *settings)
+static const char *reason(const struct espi_lease *lease, bool modelled, const struct espi_settings *settings)
 {
     int trees = 0, tried = 0;
     double library = lease->measured[0], mine = lease->measured[1 + lease->method];
@@ -18,7 +18,8 @@ static const char *reason(const struct espi_lease *lease, const struct espi_sett
     if (!lease->planned)
         return "no call made all ranks wait for each other, so nothing could be agreed";
     if (lease->state == ESPI_LEASE_WAITS)
-        return "no tree is clearly faster in the model";
+        return modelled ? "no tree is clearly faster in the model"
+                        : "no tree is clearly faster even where messages are slow, so no model was asked for";
     if (settings->tree != 0)
         return "named by ESPALIER_TREE";
     for (int i = 0; i < lease->methods; i++)
@@ -55,14 +56,15 @@ void espi_lease_report(struct espi_lease_report *report, const struct espi_lease
     struct espi_collective_facts facts = {.call = (enum espi_stats_call)lease->family, .ranks = places->size,
                                           .nodes = places->nodes, .root = lease->root, .method = 1 + lease->method};
     int64_t before = lease->calls - report->counted;
+    bool modelled = places->nodes > 0; /* till then times are those of slow messages, see agreement.c */
     for (int i = 0; i < places->size; i++)
         if (__builtin_add_overflow(facts.bytes, sizes[i], &facts.bytes))
             facts.bytes = INT64_MAX;
     for (int m = 0; m < ESPI_METHODS; m++) {
-        facts.predicted_ns[m] = lease->planned ? nanoseconds(lease->predicted[m]) : -1;
+        facts.predicted_ns[m] = lease->planned && modelled ? nanoseconds(lease->predicted[m]) : -1;
         facts.measured_ns[m] = lease->planned ? nanoseconds(lease->measured[m]) : -1;
     }
-    snprintf(facts.why, sizeof facts.why, "%s", reason(lease, settings));
+    snprintf(facts.why, sizeof facts.why, "%s", reason(lease, modelled, settings));
     struct espi_stats_collective *record = espi_stats_collective(&facts);
     count_calls(report, report->record ? report->record : record, lease, before);
     espi_stats_collective_count(record, 0, 0, lease->state == ESPI_LEASE_HOLDS);

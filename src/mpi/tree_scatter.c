@@ -253,6 +253,14 @@ static int receive_directly(const struct espi_treeplan *plan, MPI_Comm comm, con
     return espi_tree_recv(own->buf, own->count, own->type, plan->root, ESPI_TAG_DIRECT, comm, MPI_STATUS_IGNORE);
 }
 
+/* A refused call waits for nobody. */
+static int pass_on(struct sending *s, const struct espi_block *own, const void *buf, int64_t bytes, int peer, int tag,
+                   MPI_Comm comm)
+{
+    return own->refused ? espi_tree_send_away(buf, bytes, MPI_BYTE, true, bytes, peer, tag, comm)
+                        : send(s, buf, bytes, MPI_PACKED, peer, tag, comm);
+}
+
 static int scatter_inner(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
 {
     struct sending s;
@@ -284,18 +292,16 @@ static int scatter_inner(struct espi_treeplan *plan, MPI_Comm comm, const struct
         if (!is_sent_to(sub, below))
             continue;
         if (sub->n > 1 && !as_planned(plan, sub, below))
-            rc = send(&s, below, (int64_t)sub->n * (int64_t)sizeof *below, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE,
-                      comm);
+            rc = pass_on(&s, own, below, (int64_t)sub->n * (int64_t)sizeof *below, sub->rank, ESPI_TAG_ANNOUNCE,
+                         comm);
         if (!rc)
-            rc = send(&s, memory + offsets[sub->first - plan->first], bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA,
-                      comm);
-        if (!rc)
+            rc = pass_on(&s, own, memory + offsets[sub->first - plan->first], bytes, sub->rank, ESPI_TAG_DATA, comm);
+        if (!rc && !own->refused)
             rc = sent(&s, sub, bytes);
     }
-    plan->repeats = own->refused && !plan->released;
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)
-            rc = own->refused || own->bytes == 0 ? keep_part(plan, memory + offsets[i], sizes[i])
+            rc = own->refused ? keep_part(plan, memory + offsets[i], sizes[i])
                               : espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type,
                                                own->dense, own->bytes, plan->rank, comm);
     for (; k >= 0; k--)
@@ -306,19 +312,37 @@ static int scatter_inner(struct espi_treeplan *plan, MPI_Comm comm, const struct
     return rc ? rc : last;
 }
 
-/* After a refused call in which there was nothing for this rank, a call in which there is nothing, or that is refused
-   again, may be that one once more, which natively does nothing, or the next one: the next one if its data are there
-   already. */
-static bool is_same_call(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+/* ---- a rank with children that was refused: see treeplan.h ---- */
+
+/* What is the children's of one call; the own part is kept. */
+static int pass_set_on(struct espi_treeplan *plan, MPI_Comm comm)
 {
-    int flag = 1;
-    bool may_be = plan->repeats && (own->refused || own->bytes == 0);
-    plan->repeats = false;
-    if (may_be)
-        espi_real.Iprobe(plan->parent, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
-    plan->repeats = may_be && own->refused && !flag;
-    return may_be && !flag;
+    const struct espi_block none = {.type = MPI_BYTE, .dense = true, .refused = true};
+    plan->ahead++;
+    return scatter_inner(plan, comm, &none);
 }
+
+static int scatter_spare(struct espi_treeplan *plan, MPI_Comm comm)
+{
+    int rc = MPI_SUCCESS;
+    while (!rc && !plan->released && plan->ahead < plan->spare && espi_tree_has_come(plan, plan->parent, comm))
+        rc = pass_set_on(plan, comm);
+    return rc;
+}
+
+static int scatter_kept(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own)
+{
+    int rc = MPI_SUCCESS, last;
+    plan->ahead--;
+    while (!rc && !plan->released && (plan->ahead < 0 || (own->bytes > 0 && !plan->kept)))
+        rc = pass_set_on(plan, comm);
+    if (!rc && own->bytes > 0)
+        rc = plan->kept ? take_kept_part(plan, comm, own) : receive_directly(plan, comm, own);
+    last = scatter_spare(plan, comm);
+    return rc ? rc : last;
+}
+
+/* ---- a rank ---- */
 
 int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks)
@@ -328,12 +352,15 @@ int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct es
         return own->refused     ? release_children(plan, comm)
                : plan->released ? scatter_directly(plan, comm, own, blocks)
                                 : scatter_root(plan, comm, own, blocks);
-    if (plan->kept && (own->refused || own->bytes > 0))
-        return own->refused ? MPI_SUCCESS : take_kept_part(plan, comm, own);
+    if (plan->children > 0 && own->refused) {
+        plan->gone = true;
+        plan->spare++;
+        return scatter_spare(plan, comm);
+    }
+    if (plan->gone)
+        return scatter_kept(plan, comm, own);
     if (plan->released)
         return receive_directly(plan, comm, own);
-    if (plan->children > 0 && is_same_call(plan, comm, own))
-        return MPI_SUCCESS;
     if (plan->children > 0)
         return scatter_inner(plan, comm, own);
     if (own->refused || own->bytes == 0)
@@ -345,4 +372,11 @@ int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct es
         return receive_directly(plan, comm, own);
     }
     return rc || status.MPI_TAG == ESPI_TAG_DATA || status.MPI_TAG == ESPI_TAG_DIRECT ? rc : MPI_ERR_OTHER;
+}
+
+int espi_tree_catch_up(struct espi_treeplan *plan, MPI_Comm comm, bool gathers)
+{
+    if (!plan->gone || plan->children == 0)
+        return MPI_SUCCESS;
+    return gathers ? espi_tree_gather_spare(plan, comm) : scatter_spare(plan, comm);
 }

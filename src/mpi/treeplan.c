@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Nanoseconds: long for messages that are on their way, short for a person. */
+enum { PATIENCE = 500000000 };
+
 /* Number of ranks and least rank of every subtree. Parents may have any number, so children are counted off: a rank
    is done when all its children are. */
 static bool measure(const struct espi_commtree *tree, int *count, int *least, int *largest)
@@ -45,6 +48,7 @@ espi_status espi_treeplan_make(const struct espi_commtree *tree, const int64_t *
     plan->parent = tree->parent[rank];
     plan->member = plan->parent != ESPI_COMMTREE_ABSENT;
     plan->slack_percent = slack_percent;
+    plan->patience = PATIENCE;
     count = malloc((size_t)p * 3 * sizeof *count);
     index = malloc((size_t)p * sizeof *index);
     plan->ranks = malloc((size_t)p * sizeof *plan->ranks);

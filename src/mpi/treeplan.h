@@ -19,10 +19,13 @@
  * - A rank whose arguments MPI refuses has sent and received nothing natively, and its next call pairs with what the
  *   others are at then. Gather: a rank without children says that it is gone (ESPI_TAG_GONE, or that size); its data,
  *   of this call if there are any yet and of all others, go straight to the root (ESPI_TAG_DIRECT), who waits for
- *   them where it expects some: just as natively. A rank with children passes on what is theirs, and says that its
- *   own part is missing (ESPI_SIZE_MISSING); the root, who alone knows whether there was to be any, tells it
- *   (ESPI_TAG_EXPECTED, ESPI_TAG_UNEXPECTED); where there was, its next call sends it straight to the root. Scatter:
- *   its part is kept for its next call; a rank without children does nothing at all.
+ *   them where it expects some: just as natively.
+ *   A rank with children passes their data on without its own, which from then on also go between it and the root
+ *   directly (gather: ESPI_SIZE_GONE in its place), or are kept until a call of its own takes them (scatter). Whether
+ *   the others have made the call that was refused here, or make only the next one, it does not know: of r refused
+ *   calls between 0 and r. So after g good calls it has passed on at least g sets of its children's data, for which
+ *   it waits, and at most g + r, those beyond g (`spare`) only when they are there: in its calls, before it
+ *   synchronizes, or, as long as it has patience, a little later.
  * - A refused root. Gather: it does nothing; pieces without any data that it finds later where it expects some are of
  *   the refused call, in which natively there was no message. Scatter: nobody waits for it natively but those who are
  *   to have data. It says down the tree that it is used no more (ESPI_TAG_RELEASE), and from then on sends to each
@@ -45,15 +48,13 @@ enum espi_tag {
     ESPI_TAG_ANNOUNCE,
     ESPI_TAG_SIZED,
     ESPI_TAG_FAILED,
-    ESPI_TAG_EXPECTED,
-    ESPI_TAG_UNEXPECTED,
     ESPI_TAG_GONE,
     ESPI_TAG_DIRECT,
     ESPI_TAG_RELEASE
 };
 
 /* In the place of the size of a block. */
-enum { ESPI_SIZE_MISSING = -1, ESPI_SIZE_GONE = -2 };
+enum { ESPI_SIZE_GONE = -1 };
 
 /* ---- treeplan.c: pure bookkeeping ---- */
 
@@ -62,11 +63,8 @@ struct espi_subtree {
     int first, n;    /* its ranks are ranks[first] .. ranks[first + n - 1] of the plan */
     int64_t bytes;   /* planned */
     bool gone;       /* its one rank */
+    bool direct;     /* at the root: the rank that leads it is gone, so that its own block may come before a piece */
 };
-
-/* What a rank with children owes after a refused call of a gather: perhaps its data, if the root says so; its
-   data. */
-enum espi_debt { ESPI_DEBT_NONE, ESPI_DEBT_ASKED, ESPI_DEBT_DATA };
 
 /* The part of an inner rank that came in a refused call of a scatter. */
 struct espi_kept_part {
@@ -88,10 +86,10 @@ struct espi_treeplan {
     int members;      /* length of both */
     int children;
     struct espi_subtree *child; /* in the order of a gather */
-    enum espi_debt debt;
     struct espi_kept_part *kept; /* the oldest first */
-    bool repeats;                /* the last call of a scatter was refused, so that the next may be the same */
-    bool gone;                   /* this rank, as said above */
+    bool gone;                   /* this rank was refused; then, if it has children: */
+    int64_t ahead, spare;        /* sets passed on beyond its own calls, and how many there may be, as said above */
+    uint64_t patience;           /* ns that refused calls, all together, may still wait for others */
     bool released;               /* a scatter goes from the root to each rank */
 };
 
@@ -139,10 +137,15 @@ int espi_tree_gather(struct espi_treeplan *plan, MPI_Comm comm, const struct esp
 int espi_tree_scatter(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks);
 
+/* To be called before a rank waits for others: passes on what is there and may be waited for. */
+int espi_tree_catch_up(struct espi_treeplan *plan, MPI_Comm comm, bool gathers);
+
 /* ---- parts of a gather ---- */
 
 /* The message that a child of n ranks has announced, in new memory. It is taken in any case. */
 int espi_tree_receive_late(const struct espi_subtree *sub, MPI_Comm comm, void **memory, int64_t *bytes);
+/* espi_tree_catch_up of a gather. */
+int espi_tree_gather_spare(struct espi_treeplan *plan, MPI_Comm comm);
 /* The root's (tree_gather_root.c). */
 int espi_tree_gather_root(struct espi_treeplan *plan, MPI_Comm comm, const struct espi_block *own,
                           const struct espi_blocks *blocks);
@@ -161,6 +164,8 @@ int espi_tree_send_away(const void *buf, int64_t count, MPI_Datatype type, bool 
                         int tag, MPI_Comm comm);
 /* Gives back what has arrived; `end`: and forgets the rest, as MPI ends. */
 void espi_tree_sweep(bool end);
+/* Whether a message of the peer is there, or comes as long as the plan has patience. */
+bool espi_tree_has_come(struct espi_treeplan *plan, int peer, MPI_Comm comm);
 /* An empty message of that tag, and its completion. */
 int espi_tree_signal(int peer, int tag, MPI_Comm comm);
 /* Takes the next message of a peer, of any tag and length, and forgets it; returns its tag, -1 if there was an

@@ -10,7 +10,9 @@
  * MPI_THREAD_MULTIPLE:
  * MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a request pending ends
  * inside the progress engine, another thread then enters UCX a second time and the process dies. There lives end
- * before MPI_Type_free alone, and a commit always begins a new one.
+ * before MPI_Type_free alone, and a commit always begins a new one; the attribute has no callback, and each use of
+ * what is tied asks whether it is still there (the program may free and commit types in a library that calls MPI past
+ * the preload).
  *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback.
  */
@@ -115,7 +117,7 @@ static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
 /* From here on what the slot holds ends with the datatype, if not before. */
 static bool tie(struct espi_type_slot *s, MPI_Datatype type)
 {
-    if (!attributes || s->tied)
+    if (s->tied)
         return true;
     /* Most processes tie no type. Without MPI_THREAD_MULTIPLE nobody else comes here meanwhile. */
     if (key == MPI_KEYVAL_INVALID &&
@@ -123,6 +125,16 @@ static bool tie(struct espi_type_slot *s, MPI_Datatype type)
         return false;
     s->tied = espi_real.Type_set_attr(type, key, (void *)(uintptr_t)atomic_load(&s->life)) == MPI_SUCCESS;
     return s->tied;
+}
+
+/* Whether the handle still is the type that was tied. */
+static bool is_tied(const struct espi_type_slot *s, MPI_Datatype type)
+{
+    void *value = NULL;
+    int flag = 0;
+
+    return attributes || (espi_real.Type_get_attr(type, key, &value, &flag) == MPI_SUCCESS && flag &&
+                          (unsigned)(uintptr_t)value == atomic_load(&s->life));
 }
 
 ESPI_EVERY_RUN bool espi_types_fresh(void)
@@ -144,6 +156,9 @@ ESPI_EVERY_RUN espi_status espi_types_start(const struct espi_settings *settings
         atomic_store_explicit(&espi_hot->bytes[at], 1, memory_order_relaxed);
     started_before = true;
     check = settings->check;
+    if (!attributes && key == MPI_KEYVAL_INVALID &&
+        espi_real.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL) != MPI_SUCCESS)
+        return ESPI_ERR_MPI;
     espi_budget_start(settings->budget_ms);
     espi_kinds_reset();
     espi_measure_start();
@@ -233,6 +248,8 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = espi_slot_of(type)) == NULL)
         return NULL;
     view = atomic_load_explicit(&s->elements, memory_order_acquire);
+    if (view != NULL && !is_tied(s, type))
+        return NULL;
     if (view == NULL) {
         view = calloc(1, sizeof *view);
         if (view == NULL)
@@ -427,6 +444,10 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return type;
     }
+    if (__builtin_expect(!is_tied(s, type), 0)) {
+        espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
+        return type;
+    }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
     return better;
 }
@@ -442,4 +463,11 @@ bool espi_types_tie(MPI_Datatype type)
     struct espi_type_slot *s = espi_slot_of(type);
 
     return s != NULL && tie(s, type);
+}
+
+bool espi_types_is_tied(MPI_Datatype type)
+{
+    struct espi_type_slot *s = attributes ? NULL : espi_slot_of(type);
+
+    return s == NULL || is_tied(s, type);
 }

@@ -41,6 +41,8 @@ bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 /* To be called before something is remembered of a type by the life of its slot: from then on that life ends with the
    type, however it is freed. False: nothing may be remembered. */
 bool espi_types_tie(MPI_Datatype type);
+/* Before that is used. False: the handle is another type's by now. */
+bool espi_types_is_tied(MPI_Datatype type);
 
 /* The short way for a use that needs no look at anything: the type is known and is, for now, used as it is. */
 static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_quiet(MPI_Datatype type)

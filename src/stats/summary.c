@@ -78,7 +78,7 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     espi_buffer_format(out, "espalier:   types: %" PRIu64 " seen, %" PRIu64 " layouts planned, %" PRIu64
                        " improved\n", c[ESPI_COUNT_types_registered].sum, c[ESPI_COUNT_types_planned].sum,
                        c[ESPI_COUNT_types_improved].sum);
-    espi_buffer_format(out, "espalier:   calls: %" PRIu64 " with derived types, %" PRIu64 " ran with a better type (%"
+    espi_buffer_format(out, "espalier:   calls: %" PRIu64 " uses of derived types, %" PRIu64 " with a better type (%"
                        PRIu64 " bytes)\n", c[ESPI_COUNT_calls_examined].sum, c[ESPI_COUNT_calls_substituted].sum,
                        c[ESPI_COUNT_bytes_substituted].sum);
     if (c[ESPI_COUNT_reduce_dense].sum + c[ESPI_COUNT_reduce_packed].sum > 0)

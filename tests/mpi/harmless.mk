@@ -12,7 +12,13 @@ check_PROGRAMS += %D%/harmless_refused %D%/harmless_jump %D%/harmless_token
 %C%_harmless_token_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_harmless_token_LDADD = $(MPI_LIBS)
 check_PROGRAMS += %D%/harmless_leave %D%/harmless_threads %D%/harmless_calls %D%/harmless_comms %D%/harmless_sessions \
-	%D%/harmless_signals %D%/harmless_mpmd
+	%D%/harmless_signals %D%/harmless_mpmd %D%/harmless_handlers %D%/harmless_past
+%C%_harmless_handlers_SOURCES = %D%/harmless_handlers.c $(ESPI_HARMLESS_COMMON)
+%C%_harmless_handlers_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_harmless_handlers_LDADD = $(MPI_LIBS) -lpthread
+%C%_harmless_past_SOURCES = %D%/harmless_past.c $(ESPI_HARMLESS_COMMON)
+%C%_harmless_past_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
+%C%_harmless_past_LDADD = $(MPI_LIBS)
 %C%_harmless_leave_SOURCES = %D%/harmless_leave.c $(ESPI_HARMLESS_COMMON)
 %C%_harmless_leave_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_harmless_leave_LDADD = $(MPI_LIBS) -lpthread

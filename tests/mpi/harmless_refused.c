@@ -1,9 +1,9 @@
 /*
  * Refused calls: sixty gathers or scatters on a communicator, in some of which a rank (or each in turn, or all
  * together) first gives an argument that MPI refuses. It gets the error and calls again with the right one; or, where
- * that lives natively, goes on without: since nothing is expected of it in that call, or since all are refused. All
- * bytes of all calls are right, and a refused call has touched nothing. (MPI_IN_PLACE on a rank that is not the root
- * is not refused by MPICH 4.0.2.)
+ * that lives natively, goes on without: since nothing is expected of it in that call, or since all are refused; or it
+ * is alone with its call, and the others come to theirs only when it has gone on. All bytes of all calls are right,
+ * and a refused call has touched nothing. (MPI_IN_PLACE on a rank that is not the root is not refused by MPICH 4.0.2.)
  *
  *   harmless_refused [FROM [STEP [MOST]]] [shared]     the scenarios FROM, FROM + STEP, ..., MOST of them;
  *                                                      `shared`: all on one communicator
@@ -28,8 +28,8 @@ static const char *const what_name[WHAT] = {
     "negative count", "no type", "uncommitted type", "no buffer", "root out of range",
     "no communicator", "own block twice", "negative count of a block", "no type of blocks",
     "uncommitted type of blocks", "no buffer of blocks", "MPI_IN_PLACE for blocks"};
-enum repair { AGAIN, AGAIN_TWICE, GOES_ON, REPAIRS };
-static const char *const repair_name[REPAIRS] = {"again", "again at the third try", "goes on"};
+enum repair { AGAIN, AGAIN_TWICE, GOES_ON, ALONE, REPAIRS };
+static const char *const repair_name[REPAIRS] = {"again", "again at the third try", "goes on", "alone"};
 enum sync { NONE, BARRIER, ALLREDUCE, BARRIER_5, ALLREDUCE_5, EMPTY_ALLREDUCE, OTHER_BARRIER, BARRIER_ONCE, BCAST,
             REFUSED_ALLREDUCE, SYNCS };
 static const char *const sync_name[SYNCS] = {
@@ -222,7 +222,7 @@ static void disturb(const struct scenario *s, struct hl_call *call)
 {
     enum what what = s->what;
     int class, got;
-    for (int n = 0; n < (s->repair == AGAIN_TWICE ? 2 : 1); n++) {
+    for (int n = 0; n < (s->repair == AGAIN_TWICE ? 2 : s->repair == ALONE ? 1 + s->at % 2 : 1); n++) {
         hl_prepare(call);
         class = spoil(s, what, call);
         got = hl_class(hl_issue(call));
@@ -290,6 +290,8 @@ static void run(struct scenario *s)
         int disturbed = is_disturbed(s, k) && hl_rank == victim(s, k);
         if (disturbed)
             disturb(s, &call);
+        if (s->repair == ALONE && is_disturbed(s, k))
+            MPI_Barrier(other);
         if (!disturbed || s->repair != GOES_ON) {
             hl_prepare(&call);
             int rc = hl_issue(&call);

@@ -380,13 +380,13 @@ static MPI_Datatype substituted(enum espi_fn fn, const espi_word *args, int send
 {
     const struct espi_row *row = &espi_rows[fn];
     espi_word changed[ESPI_MAX_ARGS];
-    struct espi_derived d = {&own_thread, espi_mine(&own_thread), row, args, changed, {0}, false};
+    struct espi_derived d = {&own_thread, espi_mine(&own_thread), row, args, changed, {0}, 0, false};
     MPI_Datatype type;
 
     memcpy(changed, args, row->args * sizeof *args);
     espi_derived_begin(&d);
     type = row->typed[0].shape == ESPI_SHAPE_W ? *(const MPI_Datatype *)changed[send] : (MPI_Datatype)changed[send];
-    espi_derived_end(&d);
+    espi_derived_end(&d, MPI_SUCCESS);
     return type;
 }
 
