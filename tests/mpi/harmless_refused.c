@@ -3,7 +3,7 @@
  * together) first gives an argument that MPI refuses. It gets the error and calls again with the right one; or, where
  * that lives natively, goes on without: since nothing is expected of it in that call, or since all are refused; or it
  * is alone with its call, and the others come to theirs only when it has gone on. All bytes of all calls are right,
- * and a refused call has touched nothing. (MPI_IN_PLACE on a rank that is not the root is not refused by MPICH 4.0.2.)
+ * and a refused call has touched nothing. (MPICH 4.0.2 does not refuse MPI_IN_PLACE on a rank that is not the root.)
  *
  *   harmless_refused [FROM [STEP [MOST]]] [shared]     the scenarios FROM, FROM + STEP, ..., MOST of them;
  *                                                      `shared`: all on one communicator
