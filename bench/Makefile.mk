@@ -56,13 +56,10 @@ noinst_PROGRAMS += %D%/items
 
 # Gathers and scatters by the library, along trees, and as Espalier chooses. scripts/testbed-sim builds it for SMPI too.
 noinst_PROGRAMS += %D%/trees
-%C%_trees_SOURCES = %D%/trees.c %D%/trees.h %D%/trees_methods.c %D%/trees_clock.c %D%/bench.c \
-	src/mpi/real.c src/mpi/lease.c \
-	src/mpi/treejudge.c src/mpi/treeplan.c src/mpi/tree_gather.c src/mpi/tree_gather_root.c src/mpi/tree_scatter.c src/mpi/tree_io.c src/mpi/tree_model.c \
-	src/mpi/tree_places.c src/mpi/tree_measure.c src/mpi/tree_cache.c
+%C%_trees_SOURCES = %D%/trees.c %D%/trees.h %D%/trees_methods.c %D%/trees_clock.c %D%/bench.c
 %C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
-%C%_trees_LDADD = libespi-pure.la $(MPI_LIBS) -lm
-EXTRA_DIST += %D%/trees-sim-512.tsv %D%/trees-hosts.tsv %D%/smpi/real.c %D%/smpi/mpi/real.h %D%/smpi/mpi/smpi.def
+%C%_trees_LDADD = libespi-mpi.la libespi-pure.la $(MPI_LIBS) -lm
+EXTRA_DIST += %D%/trees-sim-512.tsv %D%/trees-hosts.tsv %D%/smpi/pmpi.c %D%/smpi/mpi/core/pmpi.h %D%/smpi/mpi/core/smpi.def
 
 # Ten thousand types; scripts/bench-pairs compares whole runs.
 noinst_PROGRAMS += %D%/manytypes

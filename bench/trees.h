@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/settings.h"
-#include "mpi/lease.h"
+#include "mpi/gather/lease.h"
 
 enum { TREES_LIBRARY, TREES_LINEAR, TREES_BINOMIAL, TREES_ADAPTIVE, TREES_OPTIMAL, TREES_AUTO, TREES_CONTROL,
        TREES_METHODS };
@@ -21,7 +21,7 @@ struct trees_cell {
     MPI_Comm comm, seen; /* for the engine, and for the program's call */
     int *counts, *displs;
     char *all, *own;     /* `all` at the root only */
-    struct espi_treeplan plan[TREES_AUTO];
+    struct espi_subtree_plan plan[TREES_AUTO];
     struct espi_lease lease;
     struct espi_lease_comm lease_comm;
     int64_t syncs; /* calls begun by TREES_AUTO */

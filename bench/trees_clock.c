@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "mpi/real.h"
+#include "mpi/core/pmpi.h"
 
 /* Ranks under one kernel have one clock, whatever their network: then a call begins on all ranks at an agreed moment,
    and ends when it has ended on the last. Without that it begins when a rank has left a barrier, which with several
@@ -34,9 +34,9 @@ bool trees_clock_start(MPI_Comm comm, double pause)
         fclose(f);
     }
     memcpy(id[1], id[0], sizeof id[0]);
-    espi_real.Bcast(id[1], sizeof id[1], MPI_CHAR, 0, comm);
+    espi_pmpi.Bcast(id[1], sizeof id[1], MPI_CHAR, 0, comm);
     same = id[0][0] && !strcmp(id[0], id[1]);
-    espi_real.Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, comm);
+    espi_pmpi.Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, comm);
     shared = all;
     pause_s = least_pause = pause;
     return shared;
@@ -45,7 +45,7 @@ bool trees_clock_start(MPI_Comm comm, double pause)
 double trees_clock_begin(MPI_Comm comm)
 {
     if (!shared) {
-        espi_real.Barrier(comm);
+        espi_pmpi.Barrier(comm);
         return now();
     }
     late = now() > begins;
@@ -57,7 +57,7 @@ double trees_clock_begin(MPI_Comm comm)
 double trees_clock_took(MPI_Comm comm, double begin)
 {
     double end = now(), mine[2] = {shared ? end : end - begin, late}, most[2];
-    espi_real.Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, comm);
+    espi_pmpi.Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, comm);
     if (!shared)
         return most[0];
     /* Long enough for nearly all ranks to hear of it in time; what one rank began late does not count. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/real.h"
-#include "mpi/tree_model.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/netmodel/netmodel.h"
 
 #ifdef TREES_SMPI
 #include <time.h>
@@ -51,7 +51,7 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
 #ifndef TREES_SMPI
     /* The library's own handle: whatever is preloaded is not asked. */
     void *library = dlopen(ESPALIER_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library || espi_real_load(library))
+    if (!library || espi_pmpi_load(library))
         stop("cannot look into the MPI library");
     seen = bench_intercepted();
     listen_to_log();
@@ -64,7 +64,7 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
     MPI_Comm_dup(world, &own);
 #ifdef TREES_SMPI
     /* Every rank is a host of its own; to find that out takes the simulation minutes. */
-    struct espi_places places = {.ranges = true};
+    struct espi_topology places = {.ranges = true};
     struct espi_model models;
     MPI_Comm_size(own, &places.size);
     places.nodes = places.size;
@@ -120,7 +120,7 @@ static bool make_plans(struct trees_cell *c)
     if (!make_trees(c))
         return false;
     for (int m = TREES_LINEAR; m < TREES_AUTO; m++)
-        if (espi_treeplan_make(&made[m], c->size, c->rank, 0, &c->plan[m]))
+        if (espi_subtree_plan_make(&made[m], c->size, c->rank, 0, &c->plan[m]))
             return false;
     return true;
 }
@@ -164,7 +164,7 @@ struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const 
 void trees_cell_free(struct trees_cell *c)
 {
     for (int m = TREES_LINEAR; m < TREES_AUTO; m++)
-        espi_treeplan_release(&c->plan[m]);
+        espi_subtree_plan_release(&c->plan[m]);
     espi_lease_release(&c->lease);
     MPI_Comm_free(&c->comm);
     MPI_Comm_free(&c->seen);
@@ -223,10 +223,10 @@ double trees_clock_took(MPI_Comm comm, double begin)
 static void library(const struct trees_cell *c)
 {
     if (c->op == 0)
-        espi_real.Gatherv(c->own, c->counts[c->rank], MPI_BYTE, c->all, c->counts, c->displs, MPI_BYTE, c->root,
+        espi_pmpi.Gatherv(c->own, c->counts[c->rank], MPI_BYTE, c->all, c->counts, c->displs, MPI_BYTE, c->root,
                           c->comm);
     else
-        espi_real.Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root,
+        espi_pmpi.Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root,
                            c->comm);
 }
 
@@ -238,7 +238,7 @@ static void program(const struct trees_cell *c)
         MPI_Scatterv(c->all, c->counts, c->displs, MPI_BYTE, c->own, c->counts[c->rank], MPI_BYTE, c->root, c->seen);
 }
 
-static void along(const struct trees_cell *c, struct espi_treeplan *plan)
+static void along(const struct trees_cell *c, struct espi_subtree_plan *plan)
 {
     struct espi_block own = {.buf = c->own, .count = c->size[c->rank], .bytes = c->size[c->rank], .type = MPI_BYTE,
                              .dense = true};
@@ -262,10 +262,10 @@ static void agree(struct trees_cell *c)
 
 static void engine(struct trees_cell *c)
 {
-    double begin = espi_real.Wtime();
+    double begin = espi_pmpi.Wtime();
     c->lease.calls++;
     c->lease.now == ESPI_METHOD_LIBRARY ? library(c) : along(c, &c->lease.plan);
-    espi_lease_took(&c->lease, espi_real.Wtime() - begin);
+    espi_lease_took(&c->lease, espi_pmpi.Wtime() - begin);
 }
 
 /* What must arrive is spoilt before the call and looked at after it, in a few places. */
@@ -329,13 +329,13 @@ double trees_time(struct trees_cell *c, int method)
 
 double trees_now(void)
 {
-    return espi_real.Wtime();
+    return espi_pmpi.Wtime();
 }
 
 double trees_agreed(const struct trees_cell *c, double number)
 {
 #ifndef TREES_SMPI /* time that passes there is simulated, and equal */
-    espi_real.Bcast(&number, 1, MPI_DOUBLE, 0, c->comm);
+    espi_pmpi.Bcast(&number, 1, MPI_DOUBLE, 0, c->comm);
 #endif
     (void)c;
     return number;
@@ -343,7 +343,7 @@ double trees_agreed(const struct trees_cell *c, double number)
 
 bool trees_settled(const struct trees_cell *c)
 {
-    int settled = espi_treejudge_settled(&c->lease.judge);
+    int settled = espi_method_select_settled(&c->lease.judge);
     if (seen)
         return false;
 #ifdef TREES_SMPI
@@ -355,7 +355,7 @@ bool trees_settled(const struct trees_cell *c)
     next_second();
     return word;
 #else
-    espi_real.Bcast(&settled, 1, MPI_INT, c->root, c->comm);
+    espi_pmpi.Bcast(&settled, 1, MPI_INT, c->root, c->comm);
     return settled;
 #endif
 }
@@ -403,7 +403,7 @@ const char *trees_method(const struct trees_cell *c)
 #ifndef TREES_SMPI
     if (c->rank == c->root && said >= 0)
         last_said(name, sizeof name);
-    espi_real.Bcast(name, sizeof name, MPI_CHAR, c->root, c->comm);
+    espi_pmpi.Bcast(name, sizeof name, MPI_CHAR, c->root, c->comm);
 #endif
     return name;
 }

@@ -203,7 +203,7 @@ static inline struct espi_entry *espi_entry_of(struct espi_hot *hot, bool profil
     return &hot->entries[profiling][fn];
 }
 
-static inline uint32_t espi_pending_at(uint32_t comm, int rank)
+static inline uint32_t espi_self_sends_at(uint32_t comm, int rank)
 {
     uint32_t h = (comm * 0x9e3779b1u ^ (uint32_t)rank) * 0x85ebca6bu;
     return h >> (32 - ESPI_PENDING_BITS);

@@ -180,7 +180,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
         (void)blocks;                                                                                                \
         __VA_ARGS__                                                                                                  \
         (void)sent;                                                                                                  \
-        uint32_t at = espi_pending_at((uint32_t)args[(comm) < 0 ? 0 : (comm)], to);                                  \
+        uint32_t at = espi_self_sends_at((uint32_t)args[(comm) < 0 ? 0 : (comm)], to);                               \
         atomic_store_explicit(&espi_hot.pending[at], 1, memory_order_relaxed);                                       \
     }
 #include "api.def"

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/quiet.h"
+#include "base/write_all.h"
 
 enum { FIRST = 3, MOST_LINKS = 20, TRIES = 64, PATIENCE_MS = 1000 };
 
@@ -194,7 +194,7 @@ int espi_file_new(const char *name, mode_t mode, char *fresh, size_t size)
 
 bool espi_file_fill(int file, const void *data, size_t len)
 {
-    bool good = espi_write_quietly(file, data, len);
+    bool good = espi_write_all(file, data, len);
     int error = errno;
     if (close(file) != 0 && good) { /* a full disk may show only here */
         good = false;
@@ -238,7 +238,7 @@ static bool write_patiently(int file, const struct stat *status, const char *dat
             if (sent <= 0)
                 return false;
             piece = (size_t)sent;
-        } else if (!espi_write_quietly(file, data, piece)) {
+        } else if (!espi_write_all(file, data, piece)) {
             return false;
         }
         data += piece;

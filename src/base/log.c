@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/apart.h"
-#include "base/quiet.h"
+#include "base/write_all.h"
 
 static _Atomic int log_level = ESPI_LOG_WARN;
 
@@ -25,7 +25,7 @@ bool espi_log_enabled(enum espi_log_level level)
 void espi_log_text(const char *text, size_t len)
 {
     int saved_errno = errno;
-    espi_write_quietly(STDERR_FILENO, text, len); /* nobody could be told of a failure */
+    espi_write_all(STDERR_FILENO, text, len); /* nobody could be told of a failure */
     errno = saved_errno;
 }
 

@@ -193,7 +193,7 @@ void espi_settings_load(struct espi_settings *settings, espi_settings_get get, v
 }
 
 /* Edit distance, for "did you mean"; names longer than the row give up with a large value. */
-static size_t distance(const char *a, size_t a_len, const char *b)
+static size_t edit_distance(const char *a, size_t a_len, const char *b)
 {
     size_t row[64];
     size_t b_len = strlen(b);
@@ -223,7 +223,7 @@ const char *espi_settings_nearest(const char *name, size_t len)
     size_t prefix = strlen("ESPALIER");
     size_t least = (len > prefix ? len - prefix : 0) / 3 + 1; /* further away is no help */
     for (int i = 0; i < ESPI_SETTING_COUNT; i++) {
-        size_t d = distance(name, len, espi_setting_table[i].variable);
+        size_t d = edit_distance(name, len, espi_setting_table[i].variable);
         if (d < least) {
             least = d;
             near = espi_setting_table[i].variable;

@@ -31,8 +31,8 @@ struct drawing {
 };
 
 /* Appends. The longest text there is has some 200 bytes: six numbers and words. */
-static void format(char text[CLI_DRAW_TEXT], const char *pattern, ...) __attribute__((format(printf, 2, 3)));
-static void format(char text[CLI_DRAW_TEXT], const char *pattern, ...)
+static void add_text(char text[CLI_DRAW_TEXT], const char *pattern, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(char text[CLI_DRAW_TEXT], const char *pattern, ...)
 {
     size_t len = strlen(text);
     va_list args;
@@ -46,19 +46,19 @@ static void format_array(char text[CLI_DRAW_TEXT], int64_t n, const int64_t *val
 {
     for (int64_t i = 0; i < n; i++) {
         if (n > VALUES + 1 && i == VALUES - 1) {
-            format(text, ", …");
+            add_text(text, ", …");
             i = n - 1;
         }
-        format(text, "%s%" PRId64, i > 0 ? ", " : " ", values[i]);
+        add_text(text, "%s%" PRId64, i > 0 ? ", " : " ", values[i]);
     }
 }
 
 /* A stride, or with `onto` that of either side. */
 static void format_stride(char text[CLI_DRAW_TEXT], int64_t stride, const int64_t *onto)
 {
-    format(text, " × stride %" PRId64, stride);
+    add_text(text, " × stride %" PRId64, stride);
     if (onto != NULL) {
-        format(text, " → %" PRId64, *onto);
+        add_text(text, " → %" PRId64, *onto);
     }
 }
 
@@ -66,52 +66,52 @@ static void format_stride(char text[CLI_DRAW_TEXT], int64_t stride, const int64_
 static void describe_onto(struct cli_box *box, int *line, const struct espi_node *onto)
 {
     if (onto != NULL) {
-        format(box->text[*line], "→");
+        add_text(box->text[*line], "→");
         format_array(box->text[(*line)++], onto->count, onto->disp);
     }
 }
 
 /* `onto`: the node's other side in a picture of a shared tree, or NULL. */
-static void describe(struct cli_box *box, const struct espi_node *node, const struct espi_node *onto)
+static void describe_node(struct cli_box *box, const struct espi_node *node, const struct espi_node *onto)
 {
     int line = 1;
     const int64_t *stride = onto != NULL ? &onto->stride : NULL, *stride2 = onto != NULL ? &onto->stride2 : NULL;
     switch (node->kind) {
     case ESPI_LEAF:
-        format(box->text[0], "leaf");
-        format(box->text[line++], "%s", espi_base_info(node->base)->name);
+        add_text(box->text[0], "leaf");
+        add_text(box->text[line++], "%s", espi_base_info(node->base)->name);
         break;
     case ESPI_VEC:
-        format(box->text[0], "vec");
-        format(box->text[line], "%" PRId64, node->count);
+        add_text(box->text[0], "vec");
+        add_text(box->text[line], "%" PRId64, node->count);
         format_stride(box->text[line++], node->stride, stride);
         break;
     case ESPI_IDX:
-        format(box->text[0], "idx");
-        format(box->text[line], "%" PRId64 " × at", node->count);
+        add_text(box->text[0], "idx");
+        add_text(box->text[line], "%" PRId64 " × at", node->count);
         format_array(box->text[line++], node->count, node->disp);
         describe_onto(box, &line, onto);
         break;
     case ESPI_IDXBUC:
-        format(box->text[0], "idxbuc");
-        format(box->text[line], "%" PRId64 " bucket%s at", node->count, node->count == 1 ? "" : "s");
+        add_text(box->text[0], "idxbuc");
+        add_text(box->text[line], "%" PRId64 " bucket%s at", node->count, node->count == 1 ? "" : "s");
         format_array(box->text[line++], node->count, node->disp);
         describe_onto(box, &line, onto);
-        format(box->text[line], "of");
+        add_text(box->text[line], "of");
         format_array(box->text[line], node->count, node->len);
         format_stride(box->text[line++], node->stride, stride);
         break;
     case ESPI_BUCKET:
-        format(box->text[0], "bucket");
-        format(box->text[line], "%" PRId64 " bucket%s", node->count, node->count == 1 ? "" : "s");
+        add_text(box->text[0], "bucket");
+        add_text(box->text[line], "%" PRId64 " bucket%s", node->count, node->count == 1 ? "" : "s");
         format_stride(box->text[line++], node->stride, stride);
-        format(box->text[line], "of");
+        add_text(box->text[line], "of");
         format_array(box->text[line], node->count, node->len);
         format_stride(box->text[line++], node->stride2, stride2);
         break;
     case ESPI_STRUC:
-        format(box->text[0], "struc");
-        format(box->text[line++], "%" PRId64 " part%s", node->count, node->count == 1 ? "" : "s");
+        add_text(box->text[0], "struc");
+        add_text(box->text[line++], "%" PRId64 " part%s", node->count, node->count == 1 ? "" : "s");
         break;
     case ESPI_KIND_COUNT:
         break;
@@ -154,11 +154,11 @@ static espi_status add_more(struct drawing *d, int box, int previous, int64_t pa
     struct cli_box *b = &d->picture->box[more];
     b->use = CLI_BOX_MORE;
     if (parts > 0) {
-        format(b->text[0], "… %" PRId64 " more part%s", parts, parts == 1 ? "" : "s");
+        add_text(b->text[0], "… %" PRId64 " more part%s", parts, parts == 1 ? "" : "s");
     } else {
-        format(b->text[0], "… more levels");
+        add_text(b->text[0], "… more levels");
     }
-    format(b->text[1], "cost %" PRId64, cost);
+    add_text(b->text[1], "cost %" PRId64, cost);
     b->lines = 2;
     return ESPI_OK;
 }
@@ -184,10 +184,10 @@ static espi_status add_parts(struct drawing *d, const struct espi_node *node, co
             return status;
         }
         struct cli_box *b = &d->picture->box[previous];
-        format(b->edge, "at");
+        add_text(b->edge, "at");
         format_array(b->edge, end - j, node->disp + j);
         if (onto != NULL) {
-            format(b->edge, " →");
+            add_text(b->edge, " →");
             format_array(b->edge, end - j, onto->disp + j);
         }
         shown++;
@@ -226,12 +226,12 @@ static espi_status add_node(struct drawing *d, const struct espi_node *node, con
         }
     }
     box->kind = node->kind;
-    describe(box, node, onto);
+    describe_node(box, node, onto);
     int64_t own = espi_cost_own(node, d->costs), whole = espi_cost(node, d->costs);
     if (own == whole) {
-        format(box->text[box->lines++], "cost %" PRId64, own);
+        add_text(box->text[box->lines++], "cost %" PRId64, own);
     } else {
-        format(box->text[box->lines++], "cost %" PRId64 ", with all below %" PRId64, own, whole);
+        add_text(box->text[box->lines++], "cost %" PRId64 ", with all below %" PRId64, own, whole);
     }
     if (node->kind == ESPI_STRUC) {
         return add_parts(d, node, onto, at);
@@ -263,19 +263,19 @@ espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node
     }
     if (status == ESPI_OK) {
         int64_t cost = espi_cost(tree, costs);
-        format(picture->caption, "%" PRId64 " entr%s, cost %" PRId64, tree->entries,
-               tree->entries == 1 ? "y" : "ies", cost);
+        add_text(picture->caption, "%" PRId64 " entr%s, cost %" PRId64, tree->entries,
+                 tree->entries == 1 ? "y" : "ies", cost);
         if (folded.dag_cost != cost) {
-            format(picture->caption, ", folded %" PRId64, folded.dag_cost);
+            add_text(picture->caption, ", folded %" PRId64, folded.dag_cost);
         }
     }
     for (int i = 0; status == ESPI_OK && i < picture->n; i++) {
         struct cli_box *box = &picture->box[i];
         if (box->number != 0) {
             box->number = ++number;
-            format(box->text[0], " #%d", number);
+            add_text(box->text[0], " #%d", number);
         } else if (box->use == CLI_BOX_AGAIN) { /* its node stands before it and has its number */
-            format(box->text[0], "%s again", picture->box[box->same].text[0]);
+            add_text(box->text[0], "%s again", picture->box[box->same].text[0]);
             box->lines = 1;
         }
     }

@@ -30,19 +30,19 @@ static double text_width(const char *text)
     return n * GLYPH;
 }
 
-static double larger(double a, double b)
+static double larger_of(double a, double b)
 {
     return a > b ? a : b;
 }
 
 /* Sizes from the last box to the first: children stand behind their parents. */
-static void measure(const struct cli_picture *picture, struct place *place)
+static void measure_boxes(const struct cli_picture *picture, struct place *place)
 {
     for (int i = picture->n - 1; i >= 0; i--) {
         const struct cli_box *box = &picture->box[i];
         double below = 0;
         for (int line = 0; line < box->lines; line++) {
-            place[i].width = larger(place[i].width, text_width(box->text[line]) + 2 * PAD);
+            place[i].width = larger_of(place[i].width, text_width(box->text[line]) + 2 * PAD);
         }
         place[i].height = box->lines * LINE + PAD;
         for (int child = box->first; child != CLI_DRAW_NONE; child = picture->box[child].next) {
@@ -50,12 +50,12 @@ static void measure(const struct cli_picture *picture, struct place *place)
         }
         /* The text at the line down to the box stands right of its middle. */
         double edge = box->edge[0] != '\0' ? 2 * (text_width(box->edge) + PAD) : 0;
-        place[i].room = larger(larger(place[i].width, edge), below);
+        place[i].room = larger_of(larger_of(place[i].width, edge), below);
     }
 }
 
 /* Places from the first box to the last; returns the height of it all. */
-static double arrange(const struct cli_picture *picture, struct place *place, double *row)
+static double arrange_boxes(const struct cli_picture *picture, struct place *place, double *row)
 {
     double total = 0;
     int levels = 0;
@@ -63,7 +63,7 @@ static double arrange(const struct cli_picture *picture, struct place *place, do
         int parent = picture->box[i].parent;
         place[i].level = parent != CLI_DRAW_NONE ? place[parent].level + 1 : 0;
         levels = place[i].level + 1 > levels ? place[i].level + 1 : levels;
-        row[place[i].level] = larger(row[place[i].level], place[i].height);
+        row[place[i].level] = larger_of(row[place[i].level], place[i].height);
     }
     for (int level = 0; level < levels; level++) {
         double height = row[level];
@@ -87,7 +87,7 @@ static double arrange(const struct cli_picture *picture, struct place *place, do
     return total;
 }
 
-static const char *fill(const struct cli_box *box)
+static const char *fill_color(const struct cli_box *box)
 {
     static const char *const by_kind[ESPI_KIND_COUNT] = {
         [ESPI_LEAF] = "#e8f5e3", [ESPI_VEC] = "#e3eefb",    [ESPI_IDX] = "#fdf1d8",
@@ -114,7 +114,7 @@ static void draw_box(FILE *out, const struct cli_box *box, const struct place *p
     fprintf(out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"4\" fill=\"%s\" "
             "stroke=\"#444444\"%s/>\n",
-            place->x - place->width / 2, place->y, place->width, place->height, fill(box),
+            place->x - place->width / 2, place->y, place->width, place->height, fill_color(box),
             box->use == CLI_BOX_NODE ? "" : " stroke-dasharray=\"4 3\"");
     for (int line = 0; line < box->lines; line++) {
         bool title = line == 0 && box->use == CLI_BOX_NODE;
@@ -139,10 +139,10 @@ espi_status cli_draw_svg(FILE *out, const struct espi_node *tree, const struct e
         status = ESPI_ERR_MEMORY;
         goto done;
     }
-    measure(&picture, place);
-    double wide = larger(place[0].room, text_width(picture.caption)) + 2 * MARGIN;
+    measure_boxes(&picture, place);
+    double wide = larger_of(place[0].room, text_width(picture.caption)) + 2 * MARGIN;
     place[0].from = (wide - place[0].room) / 2;
-    double high = arrange(&picture, place, row) + CAPTION + 2 * MARGIN;
+    double high = arrange_boxes(&picture, place, row) + CAPTION + 2 * MARGIN;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"%.0f\">\n<title>%s</title>\n"

@@ -8,12 +8,12 @@
 #include "cli/cli.h"
 
 /* A piece of the file, or NULL when it does not lie inside. */
-static const void *piece(const struct cli_text *file, size_t at, size_t len)
+static const void *file_piece(const struct cli_text *file, size_t at, size_t len)
 {
     return at <= file->len && len <= file->len - at ? file->data + at : NULL;
 }
 
-static bool header(const struct cli_text *file, size_t index, ElfW(Phdr) *out)
+static bool read_header(const struct cli_text *file, size_t index, ElfW(Phdr) *out)
 {
     ElfW(Ehdr) elf;
     memcpy(&elf, file->data, sizeof elf);
@@ -22,7 +22,7 @@ static bool header(const struct cli_text *file, size_t index, ElfW(Phdr) *out)
         __builtin_mul_overflow(index, elf.e_phentsize, &offset) ||
         __builtin_add_overflow(offset, elf.e_phoff, &offset))
         return false;
-    const void *at = piece(file, offset, sizeof *out);
+    const void *at = file_piece(file, offset, sizeof *out);
     if (at == NULL)
         return false;
     memcpy(out, at, sizeof *out);
@@ -33,7 +33,7 @@ static bool header(const struct cli_text *file, size_t index, ElfW(Phdr) *out)
 static bool file_place(const struct cli_text *file, size_t address, size_t *place)
 {
     ElfW(Phdr) segment;
-    for (size_t i = 0; header(file, i, &segment); i++)
+    for (size_t i = 0; read_header(file, i, &segment); i++)
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
             *place = segment.p_offset + (address - segment.p_vaddr);
             return true;
@@ -56,7 +56,7 @@ static bool read_needed(const struct cli_text *file, const ElfW(Phdr) *dynamic, 
 {
     size_t count = dynamic->p_filesz / sizeof(ElfW(Dyn)), strings = 0;
     bool have_strings = false;
-    const char *table = piece(file, dynamic->p_offset, dynamic->p_filesz);
+    const char *table = file_piece(file, dynamic->p_offset, dynamic->p_filesz);
 
     if (table == NULL)
         return false;
@@ -89,7 +89,7 @@ static bool read_segments(const struct cli_text *file, struct cli_elf *elf)
 {
     ElfW(Phdr) segment;
     elf->kind = CLI_PROGRAM_STATIC;
-    for (size_t i = 0; header(file, i, &segment); i++) {
+    for (size_t i = 0; read_header(file, i, &segment); i++) {
         if (segment.p_type == PT_INTERP) {
             elf->kind = CLI_PROGRAM_DYNAMIC;
             if (!copy_text(file, segment.p_offset, elf->interpreter, sizeof elf->interpreter))

@@ -258,7 +258,7 @@ static int carry_out(const struct request *request, const struct gather_work *wo
 }
 
 /* Blocks or messages, links, root; then what was asked for. */
-static int prepare(const struct request *request)
+static int run_request(const struct request *request)
 {
     bool blocks = request->op == OP_GATHER || request->op == OP_SCATTER;
     bool upwards = request->op == OP_GATHER || request->op == OP_REDUCE;
@@ -331,5 +331,5 @@ int espi_cli_gather(int argc, char **argv)
     int code = cli_take_all(&spec, argc, argv, &request);
     if (code == CLI_OK)
         code = check_request(&request);
-    return code == CLI_OK ? prepare(&request) : code;
+    return code == CLI_OK ? run_request(&request) : code;
 }

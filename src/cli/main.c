@@ -15,7 +15,7 @@ static const struct {
 #undef ESPI_COMMAND
 };
 
-static void help(void)
+static void print_help(void)
 {
     printf("Usage: espalier COMMAND [OPTION...] [OPERAND...]\n\n"
            "Makes unmodified MPI programs describe their data better. Commands:\n\n");
@@ -28,7 +28,7 @@ static void help(void)
 }
 
 /* Output that could not be written (a full disk, say) is a failure even when all else went well. */
-static int finish(int code)
+static int finish_output(int code)
 {
     if (code == CLI_DONE)
         code = CLI_OK;
@@ -44,17 +44,17 @@ int main(int argc, char **argv)
     if (argc < 2)
         return cli_usage("expected a command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        help();
-        return finish(CLI_OK);
+        print_help();
+        return finish_output(CLI_OK);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("espalier %s for MPICH %s\n", PACKAGE_VERSION, ESPALIER_MPICH_VERSION);
-        return finish(CLI_OK);
+        return finish_output(CLI_OK);
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0) {
             cli_command = commands[i].name;
-            return finish(commands[i].run(argc - 1, argv + 1));
+            return finish_output(commands[i].run(argc - 1, argv + 1));
         }
     return cli_usage("unknown %s '%s'", argv[1][0] == '-' ? "option" : "command", argv[1]);
 }

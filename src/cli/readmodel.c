@@ -11,13 +11,13 @@ int cli_read_model(const char *file, const char *level, struct espi_commtree_mod
 {
     const char *shown = strcmp(file, "-") == 0 ? "standard input" : file;
     struct espi_level_models models;
-    struct espi_modelfile_error error;
+    struct espi_model_file_error error;
     struct cli_text text;
     enum espi_level wanted;
 
     if (!cli_read_text(file, &text))
         return CLI_FAILURE;
-    espi_status status = espi_modelfile_parse(text.data, text.len, &models, &error);
+    espi_status status = espi_model_file_parse(text.data, text.len, &models, &error);
     free(text.data);
     if (status != ESPI_OK)
         return error.line > 0 ? cli_fail("%s:%d: %s", shown, error.line, error.what)
@@ -35,7 +35,7 @@ int cli_read_model(const char *file, const char *level, struct espi_commtree_mod
 int cli_check_model(const char *file)
 {
     struct espi_level_models models;
-    struct espi_modelfile_error error;
+    struct espi_model_file_error error;
     struct cli_text text;
     struct stat status;
 
@@ -49,7 +49,7 @@ int cli_check_model(const char *file)
         return cli_fail("ESPALIER_MODEL: %s: expected a file of less than %d KiB", file, ESPI_MODELFILE_MOST / 1024);
     if (!cli_read_text(strcmp(file, "-") == 0 ? "./-" : file, &text))
         return CLI_FAILURE;
-    espi_status parsed = espi_modelfile_parse(text.data, text.len, &models, &error);
+    espi_status parsed = espi_model_file_parse(text.data, text.len, &models, &error);
     free(text.data);
     if (parsed == ESPI_OK)
         return CLI_OK;

@@ -2,7 +2,7 @@
 #ifndef ESPI_CLI_READMODEL_H
 #define ESPI_CLI_READMODEL_H
 
-#include "commtree/modelfile.h"
+#include "commtree/model_file.h"
 
 /* The constants of `level` ("node", "net"; NULL: those of the network where the file has them, else of the node) in a
    model file. Returns an exit code; the error was printed. */

@@ -141,7 +141,7 @@ static void print_type(size_t index, const json_t *type)
     }
 }
 
-static int64_t counted(const json_t *root, const char *counter)
+static int64_t counter_sum(const json_t *root, const char *counter)
 {
     return stat_number(root, "counters", counter, "sum");
 }
@@ -149,17 +149,17 @@ static int64_t counted(const json_t *root, const char *counter)
 /* Lines that most runs have no use for: only where there was something to count. */
 static void print_other_changes(const json_t *root)
 {
-    int64_t along = counted(root, "tree_calls"), library = counted(root, "tree_library");
-    int64_t dense = counted(root, "reduce_dense"), packed = counted(root, "reduce_packed");
-    int64_t passed = counted(root, "checks_passed"), failed = counted(root, "checks_failed");
+    int64_t along = counter_sum(root, "tree_calls"), library = counter_sum(root, "tree_library");
+    int64_t dense = counter_sum(root, "reduce_dense"), packed = counter_sum(root, "reduce_packed");
+    int64_t passed = counter_sum(root, "checks_passed"), failed = counter_sum(root, "checks_failed");
     if (dense + packed > 0)
         printf("  reductions: %" PRId64 " calls with a predefined operation on a derived type (%" PRId64
                " with gaps, %" PRId64 " in pieces);\n              erroneous MPI, these fail without Espalier\n",
-               dense + packed, packed, counted(root, "reduce_pieces"));
+               dense + packed, packed, counter_sum(root, "reduce_pieces"));
     if (along + library > 0)
         printf("  gathers and scatters: %" PRId64 " calls along a tree, %" PRId64 " left to the library, by %" PRId64
                " leases\n",
-               along, library, counted(root, "tree_leases"));
+               along, library, counter_sum(root, "tree_leases"));
     if (passed + failed > 0)
         printf("  checks: %" PRId64 " substitutes verified, %" PRId64 " refused\n", passed, failed);
 }
@@ -224,7 +224,7 @@ struct member {
     int64_t sum;
 };
 
-static int larger(const void *a, const void *b)
+static int by_sum(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
     if (x->sum != y->sum)
@@ -245,7 +245,7 @@ static size_t sorted_members(json_t *object, struct member **out)
                 list[n++] = (struct member){name, value, sum};
         }
     if (n > 1)
-        qsort(list, n, sizeof *list, larger);
+        qsort(list, n, sizeof *list, by_sum);
     *out = list;
     return n;
 }

@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 #include "cli/report_text.h"
 #include "cli/statfile.h"
-#include "commtree/modelfile.h"
+#include "commtree/model_file.h"
 
-static double real(const json_t *object, const char *key)
+static double real_at(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
@@ -34,10 +34,10 @@ static void print_models(const json_t *root, const char *indent)
         if (!json_is_object(model))
             continue;
         printf("%smodel %-4s  %s", indent, espi_level_name((enum espi_level)l),
-               cli_time(alpha, sizeof alpha, real(model, "alpha") * 1e9));
+               cli_time(alpha, sizeof alpha, real_at(model, "alpha") * 1e9));
         printf(" and a latency of %s per message, %.4g ns per byte, %.4g ns per byte copied (",
-               cli_time(latency, sizeof latency, real(model, "latency") * 1e9), real(model, "beta") * 1e9,
-               real(model, "gamma") * 1e9);
+               cli_time(latency, sizeof latency, real_at(model, "latency") * 1e9), real_at(model, "beta") * 1e9,
+               real_at(model, "gamma") * 1e9);
         report_print_text(stat_text(model, "source", "?"), 20);
         printf(")\n");
     }

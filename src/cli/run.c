@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hydra.h"
+#include "job/hydra.h"
 #include "base/settings.h"
 #include "cli/cli.h"
 #include "cli/readmodel.h"

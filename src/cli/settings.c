@@ -32,19 +32,19 @@ static const struct cli_spec spec = {
     .operand = refuse_operand,
 };
 
-static const char *get(void *context, const char *name)
+static const char *get_variable(void *context, const char *name)
 {
     (void)context;
     return getenv(name);
 }
 
-static void warn(void *context, const char *message)
+static void warn_user(void *context, const char *message)
 {
     (void)context;
     cli_fail("%s", message);
 }
 
-static void print(const struct espi_settings *settings, enum espi_setting which)
+static void print_setting(const struct espi_settings *settings, enum espi_setting which)
 {
     const struct espi_setting_info *info = &espi_setting_table[which];
     char value[ESPI_SETTING_TEXT];
@@ -68,13 +68,13 @@ int espi_cli_settings(int argc, char **argv)
     if (code != CLI_OK)
         return code;
     if (!request.names) {
-        espi_settings_load(&settings, get, NULL, warn, NULL);
-        espi_settings_unknown(environ, warn, NULL);
+        espi_settings_load(&settings, get_variable, NULL, warn_user, NULL);
+        espi_settings_unknown(environ, warn_user, NULL);
     }
     for (int i = 0; i < ESPI_SETTING_COUNT; i++)
         if (request.names)
             printf("%s\n", espi_setting_table[i].variable);
         else
-            print(&settings, (enum espi_setting)i);
+            print_setting(&settings, (enum espi_setting)i);
     return CLI_OK;
 }

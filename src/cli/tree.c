@@ -11,7 +11,7 @@
 #include "layout/layout.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
-#include "reconstruct/transpack.h"
+#include "transpack/transpack.h"
 #include "stats/json.h"
 
 enum { FLATTEN_LIMIT = 10000000 }; /* entries of --from-tree with --onto */

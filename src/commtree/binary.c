@@ -24,7 +24,7 @@ struct binary {
 
 enum shape { INSIDE, FIRST, LAST, SHAPES };
 
-static double cost(const struct binary *b, int i, int j)
+static double send_cost(const struct binary *b, int i, int j)
 {
     int64_t bytes = i > j ? 0 : b->sum[j + 1] - b->sum[i];
     return bytes ? b->alpha + b->beta * (double)bytes : 0;
@@ -40,11 +40,11 @@ static double first_part(const struct binary *b, const struct espi_triangle *tri
 {
     switch (shape) {
     case INSIDE:
-        return best_of(tri, i, k - 1) + cost(b, i, k - 1) + b->own[k];
+        return best_of(tri, i, k - 1) + send_cost(b, i, k - 1) + b->own[k];
     case FIRST:
-        return espi_max(b->own[i], best_of(tri, i + 1, k)) + cost(b, i + 1, k);
+        return espi_max(b->own[i], best_of(tri, i + 1, k)) + send_cost(b, i + 1, k);
     default:
-        return best_of(tri, i, k) + cost(b, i, k);
+        return best_of(tri, i, k) + send_cost(b, i, k);
     }
 }
 
@@ -81,7 +81,7 @@ static double family_best(const struct binary *b, const struct espi_triangle *tr
     const double *u = espi_column(tri, e) - lo;
     if (b->plain) {
         for (int k = start; k < e; k++)
-            best = espi_min(best, espi_max(f->first[k - lo], u[k + 1]) + cost(b, k + 1, e));
+            best = espi_min(best, espi_max(f->first[k - lo], u[k + 1]) + send_cost(b, k + 1, e));
         return best;
     }
     while (f->cross < e - 1 && f->first[f->cross - lo] < u[f->cross + 1])
@@ -98,7 +98,7 @@ static double family_best(const struct binary *b, const struct espi_triangle *tr
     while (f->front <= f->back && f->least_k[f->front] < f->cross)
         f->front++;
     if (f->cross > start)
-        best = u[f->cross] + cost(b, f->cross, e);
+        best = u[f->cross] + send_cost(b, f->cross, e);
     if (f->front <= f->back)
         best = espi_min(best, f->least[f->front] + b->alpha + b->beta * (double)b->sum[e + 1]);
     /* The crossing is not behind it: from there on the second part's time is 0. */
@@ -110,11 +110,11 @@ static double family_best(const struct binary *b, const struct espi_triangle *tr
 
 static double one_child(const struct binary *b, const struct espi_triangle *tri, int i, int j, bool root_first)
 {
-    return root_first ? espi_max(b->own[i], best_of(tri, i + 1, j)) + cost(b, i + 1, j)
-                      : best_of(tri, i, j - 1) + cost(b, i, j - 1) + b->own[j];
+    return root_first ? espi_max(b->own[i], best_of(tri, i + 1, j)) + send_cost(b, i + 1, j)
+                      : best_of(tri, i, j - 1) + send_cost(b, i, j - 1) + b->own[j];
 }
 
-static espi_status fill(const struct binary *b, int lo, int hi, struct espi_triangle *tri)
+static espi_status fill_triangle(const struct binary *b, int lo, int hi, struct espi_triangle *tri)
 {
     size_t n = (size_t)(hi > lo ? hi - lo : 0);
     struct family family[SHAPES] = {{0}};
@@ -169,7 +169,7 @@ struct choice {
     int root, from[2], to[2];
 };
 
-static void offer(struct choice *best, double value, int root, int from0, int to0, int from1, int to1)
+static void offer_tree(struct choice *best, double value, int root, int from0, int to0, int from1, int to1)
 {
     if (value < best->cost)
         *best = (struct choice){value, root, {from0, from1}, {to0, to1}};
@@ -179,18 +179,19 @@ static void choose_ends(const struct binary *b, const struct espi_triangle *tri,
                         struct choice *best)
 {
     if (first) {
-        offer(best, one_child(b, tri, i, j, true), i, i + 1, j, 1, 0);
+        offer_tree(best, one_child(b, tri, i, j, true), i, i + 1, j, 1, 0);
         for (int k = i + 1; k < j; k++)
-            offer(best, espi_max(first_part(b, tri, FIRST, i, k), best_of(tri, k + 1, j)) + cost(b, k + 1, j), i,
-                  i + 1, k, k + 1, j);
+            offer_tree(best,
+                       espi_max(first_part(b, tri, FIRST, i, k), best_of(tri, k + 1, j)) + send_cost(b, k + 1, j),
+                       i, i + 1, k, k + 1, j);
     }
     if (last) {
-        offer(best, one_child(b, tri, i, j, false), j, i, j - 1, 1, 0);
+        offer_tree(best, one_child(b, tri, i, j, false), j, i, j - 1, 1, 0);
         for (int k = i; k < j - 1; k++)
-            offer(best,
-                  espi_max(first_part(b, tri, LAST, i, k), best_of(tri, k + 1, j - 1)) + cost(b, k + 1, j - 1) +
-                      b->own[j],
-                  j, i, k, k + 1, j - 1);
+            offer_tree(best,
+                       espi_max(first_part(b, tri, LAST, i, k), best_of(tri, k + 1, j - 1)) +
+                           send_cost(b, k + 1, j - 1) + b->own[j],
+                       j, i, k, k + 1, j - 1);
     }
 }
 
@@ -223,13 +224,14 @@ static espi_status walk_back(const struct binary *b, const struct espi_triangle 
             else if (fixed == r.j && fixed > r.i)
                 choose_ends(b, left, r.i, r.j, false, true, &best);
             else if (r.i < r.j)
-                offer(&best, 0, fixed, r.i, fixed - 1, fixed + 1, r.j);
+                offer_tree(&best, 0, fixed, r.i, fixed - 1, fixed + 1, r.j);
         } else if (r.i < r.j) {
             choose_ends(b, tri, r.i, r.j, true, true, &best);
             for (int k = r.i + 1; k < r.j; k++)
-                offer(&best,
-                      espi_max(first_part(b, tri, INSIDE, r.i, k), best_of(tri, k + 1, r.j)) + cost(b, k + 1, r.j), k,
-                      r.i, k - 1, k + 1, r.j);
+                offer_tree(&best,
+                           espi_max(first_part(b, tri, INSIDE, r.i, k), best_of(tri, k + 1, r.j)) +
+                               send_cost(b, k + 1, r.j),
+                           k, r.i, k - 1, k + 1, r.j);
         }
         if (r.parent >= 0)
             espi_join(&joins, best.root, r.parent);
@@ -266,11 +268,11 @@ espi_status espi_build_binary(const struct espi_commtree_problem *problem, const
     }
     struct binary b = {c->n, m->alpha + m->latency, m->beta, c->prefix, own, last, m->gamma > m->beta};
     if (c->root == ESPI_COMMTREE_BEST) {
-        status = fill(&b, 0, c->n, &left);
+        status = fill_triangle(&b, 0, c->n, &left);
     } else {
-        status = fill(&b, 0, c->root, &left);
+        status = fill_triangle(&b, 0, c->root, &left);
         if (status == ESPI_OK)
-            status = fill(&b, c->root + 1, c->n, &right);
+            status = fill_triangle(&b, c->root + 1, c->n, &right);
     }
     if (status == ESPI_OK)
         status = walk_back(&b, &left, &right, c->root, c, problem->p, tree);

@@ -5,7 +5,7 @@
 
 #include "commtree/internal.h"
 
-static espi_status greedy(int p, int root, double busy, double latency, struct espi_commtree *tree)
+static espi_status greedy_tree(int p, int root, double busy, double latency, struct espi_commtree *tree)
 {
     size_t n = (size_t)p, heads[2] = {0, 0}, tails[2] = {0, 0};
     /* Two sorted queues of possible sends: next sends of ranks that have sent, first sends of ranks just reached. */
@@ -115,5 +115,5 @@ espi_status espi_commtree_broadcast(int p, int root, const struct espi_commtree_
         busy += model->gamma * (double)traffic->bytes;
     if (p < 1 || root < 0 || root >= p || traffic->bytes < 0 || !isfinite(busy) || busy < 0 || !(model->latency >= 0))
         return ESPI_ERR_ARGUMENT;
-    return in_order ? in_rank_order(p, root, tree) : greedy(p, root, busy, model->latency, tree);
+    return in_order ? in_rank_order(p, root, tree) : greedy_tree(p, root, busy, model->latency, tree);
 }

@@ -7,8 +7,8 @@
 
    Times are doubles in the unit of the model's constants; as long as all constants are integers and every time
    is below 2^53 they are exact. Sizes are bytes. */
-#ifndef ESPI_COMMTREE_H
-#define ESPI_COMMTREE_H
+#ifndef ESPI_COMMTREE_COMMTREE_H
+#define ESPI_COMMTREE_COMMTREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

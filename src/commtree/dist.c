@@ -25,7 +25,7 @@ bool espi_commtree_dist_parse(const char *name, enum espi_commtree_dist *dist)
 }
 
 /* splitmix64: the same sizes from a seed on every machine. */
-static uint64_t next(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -40,10 +40,10 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Uniform in lo..hi. */
-static __int128 uniform(uint64_t *state, __int128 lo, __int128 hi)
+static __int128 uniform_in(uint64_t *state, __int128 lo, __int128 hi)
 {
     unsigned __int128 range = (unsigned __int128)(hi - lo) + 1;
-    return hi <= lo ? lo : lo + (__int128)(((unsigned __int128)next(state) * range) >> 64);
+    return hi <= lo ? lo : lo + (__int128)(((unsigned __int128)next_random(state) * range) >> 64);
 }
 
 espi_status espi_commtree_dist_fill(enum espi_commtree_dist dist, int p, int64_t b, int64_t rho, uint64_t seed,
@@ -62,15 +62,15 @@ espi_status espi_commtree_dist_fill(enum espi_commtree_dist dist, int p, int64_t
         case ESPI_DIST_RANDOM:
         case ESPI_DIST_RANDOM_DECREASING:
         case ESPI_DIST_RANDOM_INCREASING:
-            m = uniform(&seed, wide ? 1 : 0, 2 * wide - (wide > 0));
+            m = uniform_in(&seed, wide ? 1 : 0, 2 * wide - (wide > 0));
             break;
         case ESPI_DIST_BUCKET:
-            m = uniform(&seed, wide - wide / rho, wide + wide / rho);
+            m = uniform_in(&seed, wide - wide / rho, wide + wide / rho);
             break;
         case ESPI_DIST_SPIKES:
             /* p/rho spikes in all, at places drawn without replacement. */
             m = 1;
-            if (uniform(&seed, 0, p - i - 1) < spikes) {
+            if (uniform_in(&seed, 0, p - i - 1) < spikes) {
                 m = wide * rho;
                 spikes--;
             }

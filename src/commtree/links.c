@@ -16,18 +16,18 @@ struct links_table {
     double *t; /* [(i*n + j)*n + r] */
 };
 
-static double *times(const struct links_table *w, int i, int j)
+static double *range_times(const struct links_table *w, int i, int j)
 {
     return w->t + ((size_t)i * (size_t)w->c->n + (size_t)j) * (size_t)w->c->n;
 }
 
 /* Parts i..k and k+1..j; `to_left`: r is in the left one, s in the right. */
-static double joined(const struct links_table *w, int i, int k, int j, bool to_left, int r, int s)
+static double joined_time(const struct links_table *w, int i, int k, int j, bool to_left, int r, int s)
 {
     const int64_t *sum = w->c->prefix;
     size_t at = (size_t)s * (size_t)w->c->n + (size_t)r;
-    double a = to_left ? times(w, i, k)[r] : times(w, k + 1, j)[r];
-    double b = to_left ? times(w, k + 1, j)[s] : times(w, i, k)[s];
+    double a = to_left ? range_times(w, i, k)[r] : range_times(w, k + 1, j)[r];
+    double b = to_left ? range_times(w, k + 1, j)[s] : range_times(w, i, k)[s];
     int64_t bytes = to_left ? sum[j + 1] - sum[k + 1] : sum[k + 1] - sum[i];
     double sent = bytes ? w->alpha[at] + w->beta[at] * (double)bytes : 0;
     if (to_left)
@@ -47,7 +47,7 @@ static struct links_choice best_join(const struct links_table *w, int i, int j, 
         bool to_left = r <= k;
         int from = to_left ? k + 1 : i, to = to_left ? j : k;
         for (int s = from; s <= to; s++) {
-            double t = joined(w, i, k, j, to_left, r, s);
+            double t = joined_time(w, i, k, j, to_left, r, s);
             if (t < best.cost)
                 best = (struct links_choice){t, k, s};
         }
@@ -132,12 +132,12 @@ espi_status espi_commtree_optimal_links(const struct espi_commtree_links *links,
     for (int length = 2; length <= c.n; length++) {
         for (int i = 0; i + length <= c.n; i++) {
             for (int r = i; r < i + length; r++)
-                times(&w, i, i + length - 1)[r] = best_join(&w, i, i + length - 1, r).cost;
+                range_times(&w, i, i + length - 1)[r] = best_join(&w, i, i + length - 1, r).cost;
         }
     }
     int best = c.root == ESPI_COMMTREE_BEST ? 0 : c.root;
     for (int r = 0; c.root == ESPI_COMMTREE_BEST && r < c.n; r++) {
-        if (times(&w, 0, c.n - 1)[r] < times(&w, 0, c.n - 1)[best])
+        if (range_times(&w, 0, c.n - 1)[r] < range_times(&w, 0, c.n - 1)[best])
             best = r;
     }
     status = walk_back(&w, best, links->p, tree);

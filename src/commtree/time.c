@@ -16,7 +16,7 @@ struct link_costs {
     double *start, *finish; /* when not NULL: of each rank's message to or from its parent */
 };
 
-static double message(const struct link_costs *cost, int from, int to, int64_t size)
+static double message_time(const struct link_costs *cost, int from, int to, int64_t size)
 {
     if (cost->equal)
         return cost->model->alpha + cost->model->beta * (double)*cost->equal;
@@ -33,7 +33,7 @@ static double message(const struct link_costs *cost, int from, int to, int64_t s
     return m->alpha + m->beta * (double)size;
 }
 
-static double delay(const struct link_costs *cost, int from, int to)
+static double message_delay(const struct link_costs *cost, int from, int to)
 {
     if (cost->model)
         return cost->model->latency;
@@ -59,8 +59,8 @@ static int copy_after(const struct espi_commtree *tree, bool early, int v)
     return next + 1;
 }
 
-static espi_status evaluate(const struct espi_commtree *tree, const int64_t *size, const struct link_costs *cost,
-                            enum espi_commtree_op op, double *time)
+static espi_status evaluate_tree(const struct espi_commtree *tree, const int64_t *size, const struct link_costs *cost,
+                                 enum espi_commtree_op op, double *time)
 {
     espi_status status = ESPI_OK;
     size_t p = (size_t)tree->p;
@@ -93,10 +93,10 @@ static espi_status evaluate(const struct espi_commtree *tree, const int64_t *siz
             for (int e = tree->first[v]; e < tree->first[v + 1]; e++) {
                 int c = tree->child[e];
                 bool sent = held[c] || cost->equal;
-                t = espi_max(t, at[c] + (sent ? delay(cost, c, v) : 0));
+                t = espi_max(t, at[c] + (sent ? message_delay(cost, c, v) : 0));
                 if (cost->start)
                     cost->start[c] = t;
-                t += message(cost, c, v, held[c]) + cost->combine;
+                t += message_time(cost, c, v, held[c]) + cost->combine;
                 if (cost->finish)
                     cost->finish[c] = t;
                 if (e - tree->first[v] + 1 == copy)
@@ -117,8 +117,8 @@ static espi_status evaluate(const struct espi_commtree *tree, const int64_t *siz
                     t += own;
                 if (cost->start)
                     cost->start[c] = t;
-                t += message(cost, v, c, held[c]) + cost->combine;
-                at[c] = t + (sent ? delay(cost, c, v) : 0);
+                t += message_time(cost, v, c, held[c]) + cost->combine;
+                at[c] = t + (sent ? message_delay(cost, c, v) : 0);
                 if (cost->finish)
                     cost->finish[c] = t;
             }
@@ -138,7 +138,7 @@ espi_status espi_commtree_time(const struct espi_commtree *tree, const int64_t *
 {
     struct link_costs cost = {.model = model, .gamma = model->gamma,
                               .early = model->early_copy};
-    return evaluate(tree, size, &cost, op, time);
+    return evaluate_tree(tree, size, &cost, op, time);
 }
 
 espi_status espi_commtree_schedule(const struct espi_commtree *tree, const struct espi_commtree_traffic *traffic,
@@ -158,7 +158,7 @@ espi_status espi_commtree_schedule(const struct espi_commtree *tree, const struc
         cost.equal = &traffic->bytes;
         cost.combine = traffic->op == ESPI_COMMTREE_GATHER ? cost.gamma * (double)traffic->bytes : 0;
     }
-    return evaluate(tree, traffic->size, &cost, traffic->op, time);
+    return evaluate_tree(tree, traffic->size, &cost, traffic->op, time);
 }
 
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
@@ -167,7 +167,7 @@ espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const in
 {
     struct link_costs cost = {.levels = levels, .gamma = levels->within.gamma,
                               .early = levels->within.early_copy};
-    return evaluate(tree, size, &cost, op, time);
+    return evaluate_tree(tree, size, &cost, op, time);
 }
 
 /* Least time in which n ranks can exchange empty messages with one of them, by the greedy broadcast: every rank that

@@ -207,8 +207,8 @@ void espi_compact_release(struct espi_compact *c)
     c->size = c->prefix = NULL;
 }
 
-static espi_status build(enum espi_commtree_kind kind, const struct espi_commtree_problem *problem, bool keep_empty,
-                         struct espi_commtree *tree)
+static espi_status build_kind(enum espi_commtree_kind kind, const struct espi_commtree_problem *problem,
+                              bool keep_empty, struct espi_commtree *tree)
 {
     static espi_status (*const builders[ESPI_COMMTREE_KINDS])(
         const struct espi_commtree_problem *, const struct espi_compact *, struct espi_commtree *) = {
@@ -232,11 +232,11 @@ espi_status espi_commtree_build(enum espi_commtree_kind kind, const struct espi_
                                 struct espi_commtree *tree)
 {
     bool keep = kind == ESPI_COMMTREE_BINARY || kind == ESPI_COMMTREE_BINOMIAL || kind == ESPI_COMMTREE_ADAPTIVE;
-    return build(kind, problem, keep, tree);
+    return build_kind(kind, problem, keep, tree);
 }
 
 espi_status espi_commtree_build_compact(enum espi_commtree_kind kind, const struct espi_commtree_problem *problem,
                                         struct espi_commtree *tree)
 {
-    return build(kind, problem, false, tree);
+    return build_kind(kind, problem, false, tree);
 }

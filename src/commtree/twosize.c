@@ -18,7 +18,7 @@ struct items {
 
 /* Joins in rounds items of start .. start+n-1 (step 1) or start, start-1, ... (step -1); the lighter side sends, but
    the root's receives. Uses up head and bytes. */
-static int rounds(int start, int step, int n, int root, int *head, int64_t *bytes, struct espi_joins *joins)
+static int join_rounds(int start, int step, int n, int root, int *head, int64_t *bytes, struct espi_joins *joins)
 {
     for (int width = 1; width < n; width *= 2) {
         for (int x = 0; x < n - width; x += 2 * width) {
@@ -49,15 +49,15 @@ static void make_items(const struct espi_compact *c, int root, struct items *ite
         }
         if (v == root)
             items->root = items->n;
-        items->head[items->n] = rounds(v, 1, end - v, -1, head, bytes, joins);
+        items->head[items->n] = join_rounds(v, 1, end - v, -1, head, bytes, joins);
         items->bytes[items->n++] = c->prefix[end] - c->prefix[v];
     }
 }
 
 enum way { EACH_BY_ITSELF, FROM_THE_FIRST, FROM_THE_LAST, WAYS };
 
-static espi_status build(const struct espi_commtree_problem *problem, const struct espi_compact *c, int root,
-                         enum way way, struct espi_commtree *tree)
+static espi_status build_tree(const struct espi_commtree_problem *problem, const struct espi_compact *c, int root,
+                              enum way way, struct espi_commtree *tree)
 {
     size_t n = (size_t)c->n;
     int *head = malloc(2 * n * sizeof *head);
@@ -77,7 +77,7 @@ static espi_status build(const struct espi_commtree_problem *problem, const stru
             espi_join(&joins, items.head[x], root);
     } else {
         bool first = way == FROM_THE_FIRST;
-        rounds(first ? 0 : items.n - 1, first ? 1 : -1, items.n, root, items.head, items.bytes, &joins);
+        join_rounds(first ? 0 : items.n - 1, first ? 1 : -1, items.n, root, items.head, items.bytes, &joins);
     }
     status = espi_joins_tree(&joins, c, problem->p, root, true, tree);
 out:
@@ -100,7 +100,7 @@ espi_status espi_build_twosize(const struct espi_commtree_problem *problem, cons
     for (int way = 0; way < WAYS && status == ESPI_OK; way++) {
         struct espi_commtree next;
         double time;
-        status = build(problem, c, root, (enum way)way, &next);
+        status = build_tree(problem, c, root, (enum way)way, &next);
         if (status != ESPI_OK)
             break;
         status = espi_commtree_time(&next, problem->size, &problem->model, ESPI_COMMTREE_GATHER, &time);

@@ -19,7 +19,7 @@ struct subsets {
 };
 
 /* Receiver set a, sender set b. */
-static double joined(const struct subsets *s, const double *time, uint32_t a, uint32_t b)
+static double joined_time(const struct subsets *s, const double *time, uint32_t a, uint32_t b)
 {
     double ready = (a & (a - 1)) ? time[a] : s->own[__builtin_ctz(a)];
     return espi_max(ready, s->best[b] + s->model->latency) + s->model->alpha + s->bytes[b];
@@ -34,7 +34,7 @@ static uint32_t best_receiver(const struct subsets *s, uint32_t all, bool fixed,
     for (uint32_t a = (all - 1) & all; a; a = (a - 1) & all) {
         if (fixed && !(a & s->root_bit))
             continue;
-        double t = joined(s, time, a, all ^ a);
+        double t = joined_time(s, time, a, all ^ a);
         if (t < *least) {
             *least = t;
             chosen = a;
@@ -49,8 +49,8 @@ struct part {
     bool receiver;
 };
 
-static espi_status exact(const struct espi_commtree_problem *problem, const struct espi_compact *c,
-                         struct espi_commtree *tree)
+static espi_status exact_tree(const struct espi_commtree_problem *problem, const struct espi_compact *c,
+                              struct espi_commtree *tree)
 {
     int n = c->n, nodes = 0, depth = 0, root = 0, scratch[EXACT_RANKS];
     size_t sets = (size_t)1 << n;
@@ -117,8 +117,8 @@ static int by_size(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static espi_status sorted(const struct espi_commtree_problem *problem, const struct espi_compact *c,
-                          struct espi_commtree *tree)
+static espi_status sorted_tree(const struct espi_commtree_problem *problem, const struct espi_compact *c,
+                               struct espi_commtree *tree)
 {
     size_t n = (size_t)c->n;
     struct keyed *keyed = malloc(n * sizeof *keyed);
@@ -176,5 +176,5 @@ out:
 espi_status espi_build_unordered(const struct espi_commtree_problem *problem, const struct espi_compact *c,
                                  struct espi_commtree *tree)
 {
-    return c->n <= EXACT_RANKS ? exact(problem, c, tree) : sorted(problem, c, tree);
+    return c->n <= EXACT_RANKS ? exact_tree(problem, c, tree) : sorted_tree(problem, c, tree);
 }

@@ -58,17 +58,17 @@ size_t espi_base_count(void)
     return atomic_load_explicit(&published, memory_order_acquire);
 }
 
-static const struct espi_base_info *row(size_t base)
+static const struct espi_base_info *base_row(size_t base)
 {
     return base < PREDEFINED ? &known[base] : &added[base - PREDEFINED];
 }
 
 const struct espi_base_info *espi_base_info(espi_base base)
 {
-    return base < espi_base_count() ? row(base) : NULL;
+    return base < espi_base_count() ? base_row(base) : NULL;
 }
 
-static bool same(const char *a, const char *name, size_t len)
+static bool is_named(const char *a, const char *name, size_t len)
 {
     return strncmp(a, name, len) == 0 && a[len] == '\0';
 }
@@ -80,12 +80,12 @@ espi_base espi_base_find(const char *name, size_t len)
         return ESPI_BASE_NONE;
     }
     for (size_t i = 0; i < n; i++) {
-        if (same(row(i)->name, name, len)) {
+        if (is_named(base_row(i)->name, name, len)) {
             return (espi_base)i;
         }
     }
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
-        if (same(synonyms[i].name, name, len)) {
+        if (is_named(synonyms[i].name, name, len)) {
             return synonyms[i].base;
         }
     }
@@ -110,7 +110,7 @@ espi_base espi_base_add(const char *name, uint32_t size, uint32_t extent)
     espi_base same_name = espi_base_find(name, strlen(name));
     size_t n = espi_base_count();
     if (same_name != ESPI_BASE_NONE) {
-        if (row(same_name)->size == size && row(same_name)->extent == extent) {
+        if (base_row(same_name)->size == size && base_row(same_name)->extent == extent) {
             result = same_name;
         }
     } else if (n < TABLE_SIZE) {

@@ -13,7 +13,7 @@ struct table {
     size_t size, used; /* size is a power of two */
 };
 
-static struct pair *find(const struct table *table, const struct espi_node *from)
+static struct pair *find_pair(const struct table *table, const struct espi_node *from)
 {
     size_t at = (size_t)(((uintptr_t)from >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (table->size - 1);
     while (table->slot[at].from != NULL && table->slot[at].from != from) {
@@ -22,7 +22,7 @@ static struct pair *find(const struct table *table, const struct espi_node *from
     return &table->slot[at];
 }
 
-static espi_status remember(struct table *table, const struct espi_node *from, const struct espi_node *to)
+static espi_status remember_pair(struct table *table, const struct espi_node *from, const struct espi_node *to)
 {
     if (table->used * 2 >= table->size) {
         struct table larger = {NULL, table->size == 0 ? 64 : table->size * 2, table->used};
@@ -32,13 +32,13 @@ static espi_status remember(struct table *table, const struct espi_node *from, c
         }
         for (size_t i = 0; i < table->size; i++) {
             if (table->slot[i].from != NULL) {
-                *find(&larger, table->slot[i].from) = table->slot[i];
+                *find_pair(&larger, table->slot[i].from) = table->slot[i];
             }
         }
         free(table->slot);
         *table = larger;
     }
-    *find(table, from) = (struct pair){from, to};
+    *find_pair(table, from) = (struct pair){from, to};
     table->used++;
     return ESPI_OK;
 }
@@ -52,10 +52,10 @@ static const int64_t *copy_array(struct espi_arena *arena, int64_t n, const int6
     return to;
 }
 
-static espi_status copy(struct espi_arena *arena, struct table *table, const struct espi_node *node,
-                        const struct espi_node **out)
+static espi_status copy_node(struct espi_arena *arena, struct table *table, const struct espi_node *node,
+                             const struct espi_node **out)
 {
-    struct pair *known = table->size > 0 ? find(table, node) : NULL;
+    struct pair *known = table->size > 0 ? find_pair(table, node) : NULL;
     if (known != NULL && known->from != NULL) {
         *out = known->to;
         return ESPI_OK;
@@ -71,7 +71,7 @@ static espi_status copy(struct espi_arena *arena, struct table *table, const str
         return ESPI_ERR_MEMORY;
     }
     if (node->child != NULL) {
-        status = copy(arena, table, node->child, &to->child);
+        status = copy_node(arena, table, node->child, &to->child);
     }
     if (node->sub != NULL) {
         const struct espi_node **sub = espi_arena_calloc(arena, (size_t)node->count, sizeof *sub);
@@ -79,18 +79,18 @@ static espi_status copy(struct espi_arena *arena, struct table *table, const str
             return ESPI_ERR_MEMORY;
         }
         for (int64_t j = 0; j < node->count && status == ESPI_OK; j++) {
-            status = copy(arena, table, node->sub[j], &sub[j]);
+            status = copy_node(arena, table, node->sub[j], &sub[j]);
         }
         to->sub = sub;
     }
     *out = to;
-    return status == ESPI_OK ? remember(table, node, to) : status;
+    return status == ESPI_OK ? remember_pair(table, node, to) : status;
 }
 
 espi_status espi_node_copy(struct espi_arena *arena, const struct espi_node *node, const struct espi_node **out)
 {
     struct table table = {NULL, 0, 0};
-    espi_status status = copy(arena, &table, node, out);
+    espi_status status = copy_node(arena, &table, node, out);
     free(table.slot);
     return status;
 }

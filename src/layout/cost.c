@@ -49,7 +49,7 @@ int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *cos
     return 0;
 }
 
-static int64_t cost(const struct espi_node *node, const struct espi_costs *costs, struct espi_memo *memo)
+static int64_t node_cost(const struct espi_node *node, const struct espi_costs *costs, struct espi_memo *memo)
 {
     int64_t total = 0, parts = 0, last = 0;
     struct espi_memo_slot *known = NULL;
@@ -66,7 +66,7 @@ static int64_t cost(const struct espi_node *node, const struct espi_costs *costs
     parts = espi_cost_own(node, costs);
     for (int64_t j = 0; j < node->count; j++) {
         if (j == 0 || node->sub[j] != node->sub[j - 1]) {
-            last = cost(node->sub[j], costs, memo);
+            last = node_cost(node->sub[j], costs, memo);
         }
         parts = plus(parts, last);
     }
@@ -79,7 +79,7 @@ static int64_t cost(const struct espi_node *node, const struct espi_costs *costs
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs)
 {
     struct espi_memo memo = {0};
-    int64_t total = cost(node, costs, &memo);
+    int64_t total = node_cost(node, costs, &memo);
     espi_memo_release(&memo);
     return total;
 }

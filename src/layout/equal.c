@@ -20,7 +20,7 @@ static const struct espi_node *stands_for(const struct espi_memo *memo, const st
     return node;
 }
 
-static bool equal(const struct espi_node *a, const struct espi_node *b, struct espi_memo *memo)
+static bool equal_nodes(const struct espi_node *a, const struct espi_node *b, struct espi_memo *memo)
 {
     while (a != b) {
         /* The hash says no almost always where the answer is no, so the walk below is mostly one that succeeds. */
@@ -43,7 +43,7 @@ static bool equal(const struct espi_node *a, const struct espi_node *b, struct e
             }
             for (int64_t j = 0; j < a->count; j++) {
                 bool again = j > 0 && a->sub[j] == a->sub[j - 1] && b->sub[j] == b->sub[j - 1];
-                if (!again && !equal(a->sub[j], b->sub[j], memo)) {
+                if (!again && !equal_nodes(a->sub[j], b->sub[j], memo)) {
                     return false;
                 }
             }
@@ -62,7 +62,7 @@ static bool equal(const struct espi_node *a, const struct espi_node *b, struct e
 bool espi_node_equal(const struct espi_node *a, const struct espi_node *b)
 {
     struct espi_memo memo = {0};
-    bool same = equal(a, b, &memo);
+    bool same = equal_nodes(a, b, &memo);
     espi_memo_release(&memo);
     return same;
 }

@@ -16,7 +16,7 @@ static int64_t difference(int64_t a, int64_t b)
 }
 
 /* Appends a copy of the `m` entries at `from`, moved by `by`. Memory was reserved. */
-static void repeat(struct espi_typemap *map, size_t from, size_t m, int64_t by)
+static void repeat_entries(struct espi_typemap *map, size_t from, size_t m, int64_t by)
 {
     int64_t *disp = map->disp + map->n;
     const int64_t *source = map->disp + from;
@@ -27,22 +27,22 @@ static void repeat(struct espi_typemap *map, size_t from, size_t m, int64_t by)
     map->n += m;
 }
 
-static void append(const struct espi_node *node, int64_t shift, struct espi_typemap *map);
+static void append_node(const struct espi_node *node, int64_t shift, struct espi_typemap *map);
 
 /* Appends one child at `at`: the first time by walking it, then by copying what stands at `from`. */
-static void place(const struct espi_node *child, int64_t at, size_t *from, int64_t *from_at,
-                  struct espi_typemap *map)
+static void append_child(const struct espi_node *child, int64_t at, size_t *from, int64_t *from_at,
+                         struct espi_typemap *map)
 {
     if (*from == SIZE_MAX) {
         *from = map->n;
         *from_at = at;
-        append(child, at, map);
+        append_node(child, at, map);
     } else {
-        repeat(map, *from, (size_t)child->entries, difference(at, *from_at));
+        repeat_entries(map, *from, (size_t)child->entries, difference(at, *from_at));
     }
 }
 
-static void append(const struct espi_node *node, int64_t shift, struct espi_typemap *map)
+static void append_node(const struct espi_node *node, int64_t shift, struct espi_typemap *map)
 {
     size_t from = SIZE_MAX;
     int64_t from_at = 0;
@@ -57,32 +57,32 @@ static void append(const struct espi_node *node, int64_t shift, struct espi_type
         break;
     case ESPI_VEC:
         for (int64_t j = 0; j < node->count; j++) {
-            place(node->child, sum(shift, j * node->stride), &from, &from_at, map);
+            append_child(node->child, sum(shift, j * node->stride), &from, &from_at, map);
         }
         break;
     case ESPI_IDX:
         for (int64_t j = 0; j < node->count; j++) {
-            place(node->child, sum(shift, node->disp[j]), &from, &from_at, map);
+            append_child(node->child, sum(shift, node->disp[j]), &from, &from_at, map);
         }
         break;
     case ESPI_IDXBUC:
         for (int64_t j = 0; j < node->count; j++) {
             for (int64_t k = 0; k < node->len[j]; k++) {
-                place(node->child, sum(shift, sum(node->disp[j], k * node->stride)), &from, &from_at, map);
+                append_child(node->child, sum(shift, sum(node->disp[j], k * node->stride)), &from, &from_at, map);
             }
         }
         break;
     case ESPI_BUCKET:
         for (int64_t j = 0; j < node->count; j++) {
             for (int64_t k = 0; k < node->len[j]; k++) {
-                place(node->child, sum(shift, sum(j * node->stride, k * node->stride2)), &from, &from_at, map);
+                append_child(node->child, sum(shift, sum(j * node->stride, k * node->stride2)), &from, &from_at, map);
             }
         }
         break;
     case ESPI_STRUC:
         for (int64_t j = 0; j < node->count; j++) {
             if (node->sub[j]->entries > 0) {
-                append(node->sub[j], sum(shift, node->disp[j]), map);
+                append_node(node->sub[j], sum(shift, node->disp[j]), map);
             }
         }
         break;
@@ -102,7 +102,7 @@ espi_status espi_flatten(const struct espi_node *node, int64_t shift, size_t lim
     }
     espi_status status = espi_typemap_reserve(map, map->n + (size_t)node->entries);
     if (status == ESPI_OK) {
-        append(node, shift, map);
+        append_node(node, shift, map);
     }
     return status;
 }

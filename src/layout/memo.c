@@ -4,7 +4,7 @@
 
 enum { FREE_VISITS = 64 };
 
-static struct espi_memo_slot *find(const struct espi_memo *memo, const struct espi_node *node)
+static struct espi_memo_slot *find_slot(const struct espi_memo *memo, const struct espi_node *node)
 {
     size_t at = (size_t)(((uintptr_t)node >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (memo->size - 1);
     while (memo->slot[at].node != NULL && memo->slot[at].node != node) {
@@ -15,7 +15,7 @@ static struct espi_memo_slot *find(const struct espi_memo *memo, const struct es
 
 struct espi_memo_slot *espi_memo_find(const struct espi_memo *memo, const struct espi_node *node)
 {
-    struct espi_memo_slot *slot = memo->size > 0 ? find(memo, node) : NULL;
+    struct espi_memo_slot *slot = memo->size > 0 ? find_slot(memo, node) : NULL;
     return slot != NULL && slot->node != NULL ? slot : NULL;
 }
 
@@ -29,13 +29,13 @@ struct espi_memo_slot *espi_memo_add(struct espi_memo *memo, const struct espi_n
         }
         for (size_t i = 0; i < memo->size; i++) {
             if (memo->slot[i].node != NULL) {
-                *find(&larger, memo->slot[i].node) = memo->slot[i];
+                *find_slot(&larger, memo->slot[i].node) = memo->slot[i];
             }
         }
         free(memo->slot);
         *memo = larger;
     }
-    struct espi_memo_slot *slot = find(memo, node);
+    struct espi_memo_slot *slot = find_slot(memo, node);
     memo->used += slot->node == NULL;
     slot->node = node;
     return slot;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* One round of a multiply-xorshift mix: cheap, and the same in every run and on every machine. */
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ (hash >> 29);
@@ -16,15 +16,15 @@ static uint64_t mix_array(uint64_t hash, int64_t n, const int64_t *values)
     uint64_t lane[4] = {hash, ~hash, hash ^ UINT64_C(0x6a09e667f3bcc908), hash ^ UINT64_C(0xbb67ae8584caa73b)};
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        lane[0] = mix(lane[0], (uint64_t)values[i]);
-        lane[1] = mix(lane[1], (uint64_t)values[i + 1]);
-        lane[2] = mix(lane[2], (uint64_t)values[i + 2]);
-        lane[3] = mix(lane[3], (uint64_t)values[i + 3]);
+        lane[0] = mix_hash(lane[0], (uint64_t)values[i]);
+        lane[1] = mix_hash(lane[1], (uint64_t)values[i + 1]);
+        lane[2] = mix_hash(lane[2], (uint64_t)values[i + 2]);
+        lane[3] = mix_hash(lane[3], (uint64_t)values[i + 3]);
     }
     for (; i < n; i++) {
-        lane[0] = mix(lane[0], (uint64_t)values[i]);
+        lane[0] = mix_hash(lane[0], (uint64_t)values[i]);
     }
-    return mix(mix(mix(lane[0], lane[1]), lane[2]), lane[3]);
+    return mix_hash(mix_hash(mix_hash(lane[0], lane[1]), lane[2]), lane[3]);
 }
 
 static struct espi_node *node_new(struct espi_arena *arena, enum espi_kind kind, int64_t count)
@@ -34,13 +34,13 @@ static struct espi_node *node_new(struct espi_arena *arena, enum espi_kind kind,
         node->kind = kind;
         node->base = ESPI_BASE_NONE;
         node->count = count;
-        node->hash = mix(mix(UINT64_C(0x45737061), (uint64_t)kind), (uint64_t)count);
+        node->hash = mix_hash(mix_hash(UINT64_C(0x45737061), (uint64_t)kind), (uint64_t)count);
     }
     return node;
 }
 
 /* Widens node's bounds by those of a non-empty child whose displacement 0 is moved to `at`. */
-static espi_status cover(struct espi_node *node, bool first, int64_t at, const struct espi_node *child)
+static espi_status cover_copy(struct espi_node *node, bool first, int64_t at, const struct espi_node *child)
 {
     int64_t lb, ub;
     if (__builtin_add_overflow(at, child->true_lb, &lb) || __builtin_add_overflow(at, child->true_ub, &ub)) {
@@ -59,12 +59,12 @@ static espi_status cover_run(struct espi_node *node, bool first, int64_t at, int
     if (__builtin_mul_overflow(count - 1, stride, &last) || __builtin_add_overflow(last, at, &last)) {
         return ESPI_ERR_OVERFLOW;
     }
-    espi_status status = cover(node, first, at, child);
-    return status == ESPI_OK ? cover(node, false, last, child) : status;
+    espi_status status = cover_copy(node, first, at, child);
+    return status == ESPI_OK ? cover_copy(node, false, last, child) : status;
 }
 
 /* Entries and size of `copies` of the child. */
-static espi_status multiply(struct espi_node *node, int64_t copies, const struct espi_node *child)
+static espi_status multiply_entries(struct espi_node *node, int64_t copies, const struct espi_node *child)
 {
     if (__builtin_mul_overflow(copies, child->entries, &node->entries) ||
         __builtin_mul_overflow(copies, child->size, &node->size)) {
@@ -73,13 +73,13 @@ static espi_status multiply(struct espi_node *node, int64_t copies, const struct
     return ESPI_OK;
 }
 
-static espi_status adopt(struct espi_node *node, const struct espi_node *child)
+static espi_status adopt_child(struct espi_node *node, const struct espi_node *child)
 {
     node->has_struc = node->has_struc || child->has_struc;
     if (child->depth >= node->depth) {
         node->depth = child->depth + 1;
     }
-    node->hash = mix(node->hash, child->hash);
+    node->hash = mix_hash(node->hash, child->hash);
     return node->depth > ESPI_DEPTH_MAX ? ESPI_ERR_UNSUPPORTED : ESPI_OK;
 }
 
@@ -98,7 +98,7 @@ espi_status espi_node_leaf(struct espi_arena *arena, espi_base base, const struc
     node->size = info->size;
     node->true_ub = info->extent;
     node->depth = 1;
-    node->hash = mix(node->hash, base);
+    node->hash = mix_hash(node->hash, base);
     *out = node;
     return ESPI_OK;
 }
@@ -115,10 +115,10 @@ espi_status espi_node_vec(struct espi_arena *arena, int64_t count, int64_t strid
     }
     node->stride = stride;
     node->child = child;
-    node->hash = mix(node->hash, (uint64_t)stride);
-    espi_status status = adopt(node, child);
+    node->hash = mix_hash(node->hash, (uint64_t)stride);
+    espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
-        status = multiply(node, count, child);
+        status = multiply_entries(node, count, child);
     }
     if (status == ESPI_OK && node->entries > 0) {
         status = cover_run(node, true, 0, count, stride, child);
@@ -140,9 +140,9 @@ espi_status espi_node_idx(struct espi_arena *arena, int64_t count, const int64_t
     node->disp = disp;
     node->child = child;
     node->hash = mix_array(node->hash, count, disp);
-    espi_status status = adopt(node, child);
+    espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
-        status = multiply(node, count, child);
+        status = multiply_entries(node, count, child);
     }
     if (status == ESPI_OK && node->entries > 0) {
         int64_t least = disp[0], most = disp[0];
@@ -150,9 +150,9 @@ espi_status espi_node_idx(struct espi_arena *arena, int64_t count, const int64_t
             least = disp[i] < least ? disp[i] : least;
             most = disp[i] > most ? disp[i] : most;
         }
-        status = cover(node, true, least, child);
+        status = cover_copy(node, true, least, child);
         if (status == ESPI_OK) {
-            status = cover(node, false, most, child);
+            status = cover_copy(node, false, most, child);
         }
     }
     *out = status == ESPI_OK ? node : NULL;
@@ -160,7 +160,7 @@ espi_status espi_node_idx(struct espi_arena *arena, int64_t count, const int64_t
 }
 
 /* Both bucket kinds; bucket j starts at disp[j], or at j * stride1 where disp is NULL. */
-static espi_status buckets(struct espi_node *node, int64_t inner)
+static espi_status cover_buckets(struct espi_node *node, int64_t inner)
 {
     const struct espi_node *child = node->child;
     int64_t copies = 0, least = 0, most = 0; /* of the copies' places: the outermost two decide */
@@ -194,15 +194,15 @@ static espi_status buckets(struct espi_node *node, int64_t inner)
         first = false;
     }
     if (!first) {
-        espi_status status = cover(node, true, least, child);
+        espi_status status = cover_copy(node, true, least, child);
         if (status == ESPI_OK) {
-            status = cover(node, false, most, child);
+            status = cover_copy(node, false, most, child);
         }
         if (status != ESPI_OK) {
             return status;
         }
     }
-    return multiply(node, copies, child);
+    return multiply_entries(node, copies, child);
 }
 
 espi_status espi_node_idxbuc(struct espi_arena *arena, int64_t count, int64_t stride, const int64_t *disp,
@@ -219,10 +219,10 @@ espi_status espi_node_idxbuc(struct espi_arena *arena, int64_t count, int64_t st
     node->disp = disp;
     node->len = len;
     node->child = child;
-    node->hash = mix_array(mix_array(mix(node->hash, (uint64_t)stride), count, disp), count, len);
-    espi_status status = adopt(node, child);
+    node->hash = mix_array(mix_array(mix_hash(node->hash, (uint64_t)stride), count, disp), count, len);
+    espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
-        status = buckets(node, stride);
+        status = cover_buckets(node, stride);
     }
     *out = status == ESPI_OK ? node : NULL;
     return status;
@@ -242,10 +242,10 @@ espi_status espi_node_bucket(struct espi_arena *arena, int64_t count, int64_t st
     node->stride2 = stride2;
     node->len = len;
     node->child = child;
-    node->hash = mix_array(mix(mix(node->hash, (uint64_t)stride1), (uint64_t)stride2), count, len);
-    espi_status status = adopt(node, child);
+    node->hash = mix_array(mix_hash(mix_hash(node->hash, (uint64_t)stride1), (uint64_t)stride2), count, len);
+    espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
-        status = buckets(node, stride2);
+        status = cover_buckets(node, stride2);
     }
     *out = status == ESPI_OK ? node : NULL;
     return status;
@@ -272,9 +272,9 @@ espi_status espi_node_struc(struct espi_arena *arena, int64_t count, const int64
             status = ESPI_ERR_ARGUMENT;
             break;
         }
-        status = adopt(node, sub[j]);
+        status = adopt_child(node, sub[j]);
         if (status == ESPI_OK && sub[j]->entries > 0) {
-            status = cover(node, node->entries == 0, disp[j], sub[j]);
+            status = cover_copy(node, node->entries == 0, disp[j], sub[j]);
             if (__builtin_add_overflow(node->entries, sub[j]->entries, &node->entries) ||
                 __builtin_add_overflow(node->size, sub[j]->size, &node->size)) {
                 status = ESPI_ERR_OVERFLOW;

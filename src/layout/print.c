@@ -12,7 +12,7 @@ struct sink {
     size_t shorten;
 };
 
-static void put(struct sink *sink, const char *text, size_t len)
+static void put_bytes(struct sink *sink, const char *text, size_t len)
 {
     if (sink->stream != NULL) {
         sink->failed = sink->failed || fwrite(text, 1, len, sink->stream) != len;
@@ -25,17 +25,17 @@ static void put(struct sink *sink, const char *text, size_t len)
 
 static void put_text(struct sink *sink, const char *text)
 {
-    put(sink, text, strlen(text));
+    put_bytes(sink, text, strlen(text));
 }
 
 static void put_number(struct sink *sink, int64_t value)
 {
     char text[24];
-    put(sink, text, (size_t)snprintf(text, sizeof text, "%" PRId64, value));
+    put_bytes(sink, text, (size_t)snprintf(text, sizeof text, "%" PRId64, value));
 }
 
 /* How many of n elements are written. */
-static int64_t shown(const struct sink *sink, int64_t n)
+static int64_t shown_elements(const struct sink *sink, int64_t n)
 {
     return sink->shorten == 0 || (uint64_t)n <= sink->shorten ? n : (int64_t)sink->shorten;
 }
@@ -43,16 +43,16 @@ static int64_t shown(const struct sink *sink, int64_t n)
 static void put_array(struct sink *sink, int64_t n, const int64_t *values)
 {
     put_text(sink, "<");
-    for (int64_t i = 0; i < shown(sink, n); i++) {
+    for (int64_t i = 0; i < shown_elements(sink, n); i++) {
         if (i > 0) {
             put_text(sink, ",");
         }
         put_number(sink, values[i]);
     }
-    put_text(sink, shown(sink, n) < n ? ",...>" : ">");
+    put_text(sink, shown_elements(sink, n) < n ? ",...>" : ">");
 }
 
-static void print(struct sink *sink, const struct espi_node *node)
+static void print_node(struct sink *sink, const struct espi_node *node)
 {
     static const char *const kinds[] = {"leaf(", "vec(", "idx(", "idxbuc(", "struc(", "bucket("};
     size_t open = 0;
@@ -83,13 +83,13 @@ static void print(struct sink *sink, const struct espi_node *node)
         }
         if (node->kind == ESPI_STRUC) {
             put_text(sink, "<");
-            for (int64_t j = 0; j < shown(sink, node->count); j++) {
+            for (int64_t j = 0; j < shown_elements(sink, node->count); j++) {
                 if (j > 0) {
                     put_text(sink, ",");
                 }
-                print(sink, node->sub[j]);
+                print_node(sink, node->sub[j]);
             }
-            put_text(sink, shown(sink, node->count) < node->count ? ",...>" : ">");
+            put_text(sink, shown_elements(sink, node->count) < node->count ? ",...>" : ">");
         }
     }
     for (; open > 0; open--) {
@@ -100,7 +100,7 @@ static void print(struct sink *sink, const struct espi_node *node)
 size_t espi_print(const struct espi_node *node, size_t shorten, char *buf, size_t size)
 {
     struct sink sink = {.buf = buf, .size = size, .shorten = shorten};
-    print(&sink, node);
+    print_node(&sink, node);
     if (size > 0) {
         buf[sink.length < size ? sink.length : size - 1] = '\0';
     }
@@ -110,6 +110,6 @@ size_t espi_print(const struct espi_node *node, size_t shorten, char *buf, size_
 bool espi_print_file(const struct espi_node *node, size_t shorten, FILE *stream)
 {
     struct sink sink = {.stream = stream, .shorten = shorten};
-    print(&sink, node);
+    print_node(&sink, node);
     return !sink.failed;
 }

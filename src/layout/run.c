@@ -40,7 +40,7 @@ espi_base espi_node_single_base(const struct espi_node *node)
 }
 
 /* Appends a piece of `entries` elements at `start` to the run; false when it does not stand right behind it. */
-static bool extend(int64_t *start, int64_t *entries, int64_t piece_start, int64_t piece_entries, int64_t unit)
+static bool extend_run(int64_t *start, int64_t *entries, int64_t piece_start, int64_t piece_entries, int64_t unit)
 {
     int64_t bytes, next;
     if (piece_entries == 0)
@@ -65,7 +65,8 @@ static bool copies_make_run(int64_t copies, int64_t stride, int64_t n, int64_t u
     return copies <= 1 || (!__builtin_mul_overflow(n, unit, &bytes) && stride == bytes);
 }
 
-static bool run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries, struct espi_memo *memo)
+static bool node_run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries,
+                     struct espi_memo *memo)
 {
     struct espi_memo_slot *known;
     int64_t sub_start = 0, sub_entries = 0;
@@ -84,8 +85,8 @@ static bool run(const struct espi_node *node, int64_t unit, int64_t *start, int6
             return true;
         }
         for (int64_t i = 0; i < node->count; i++)
-            if (!run(node->sub[i], unit, &sub_start, &sub_entries, memo) ||
-                !extend(start, entries, node->disp[i] + sub_start, sub_entries, unit))
+            if (!node_run(node->sub[i], unit, &sub_start, &sub_entries, memo) ||
+                !extend_run(start, entries, node->disp[i] + sub_start, sub_entries, unit))
                 return false;
         if (wanted && (known = espi_memo_add(memo, node)) != NULL) {
             known->number[0] = *start;
@@ -93,7 +94,7 @@ static bool run(const struct espi_node *node, int64_t unit, int64_t *start, int6
         }
         return true;
     }
-    if (!run(node->child, unit, &sub_start, &sub_entries, memo))
+    if (!node_run(node->child, unit, &sub_start, &sub_entries, memo))
         return false;
     if (node->kind == ESPI_VEC) {
         *start = sub_start;
@@ -105,7 +106,7 @@ static bool run(const struct espi_node *node, int64_t unit, int64_t *start, int6
         int64_t stride = node->kind == ESPI_BUCKET ? node->stride2 : node->stride;
         int64_t at = node->kind == ESPI_BUCKET ? i * node->stride : node->disp[i];
         if (!copies_make_run(copies, stride, sub_entries, unit) ||
-            !extend(start, entries, at + sub_start, copies * sub_entries, unit))
+            !extend_run(start, entries, at + sub_start, copies * sub_entries, unit))
             return false;
     }
     return true;
@@ -114,7 +115,7 @@ static bool run(const struct espi_node *node, int64_t unit, int64_t *start, int6
 bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries)
 {
     struct espi_memo memo = {0};
-    bool yes = run(node, unit, start, entries, &memo);
+    bool yes = node_run(node, unit, start, entries, &memo);
     espi_memo_release(&memo);
     return yes;
 }

@@ -9,15 +9,15 @@ struct part {
     const struct espi_node *node;
 };
 
-static void add(struct part *parts, int *n, int64_t disp, const struct espi_node *node)
+static void add_part(struct part *parts, int *n, int64_t disp, const struct espi_node *node)
 {
     if (node->entries > 0)
         parts[(*n)++] = (struct part){disp, node};
 }
 
 /* One struc over the parts; a single part needs only a shift. */
-static espi_status join(struct espi_arena *arena, const struct part *parts, int n, int64_t shift,
-                        const struct espi_node **out)
+static espi_status join_parts(struct espi_arena *arena, const struct part *parts, int n, int64_t shift,
+                              const struct espi_node **out)
 {
     int64_t *disp = espi_arena_calloc(arena, (size_t)n + 1, sizeof *disp);
     const struct espi_node **sub = espi_arena_calloc(arena, (size_t)n + 1, sizeof *sub);
@@ -43,7 +43,7 @@ struct place {
     int64_t disp;
 };
 
-static espi_status locate(const struct espi_node *node, int64_t k, struct place *at)
+static espi_status locate_entry(const struct espi_node *node, int64_t k, struct place *at)
 {
     int64_t stride = node->kind == ESPI_BUCKET ? node->stride2 : node->stride, first, offset;
     if (node->kind == ESPI_VEC || node->kind == ESPI_IDX) {
@@ -78,30 +78,30 @@ static espi_status whole_copies(struct espi_arena *arena, const struct espi_node
     espi_status st;
     if (first >= last)
         return ESPI_OK;
-    if ((st = locate(node, first, &a)) || (st = locate(node, last - 1, &b)))
+    if ((st = locate_entry(node, first, &a)) || (st = locate_entry(node, last - 1, &b)))
         return st;
     if (node->kind == ESPI_VEC) {
         if ((st = espi_node_vec(arena, last - first, node->stride, node->child, &made)))
             return st;
-        add(parts, n, a.disp, made);
+        add_part(parts, n, a.disp, made);
         return ESPI_OK;
     }
     if (node->kind == ESPI_IDX) {
         if ((st = espi_node_idx(arena, last - first, node->disp + first, node->child, &made)))
             return st;
-        add(parts, n, 0, made);
+        add_part(parts, n, 0, made);
         return ESPI_OK;
     }
     int64_t stride = node->kind == ESPI_BUCKET ? node->stride2 : node->stride;
     if (a.bucket == b.bucket) {
         if ((st = espi_node_vec(arena, last - first, stride, node->child, &made)))
             return st;
-        add(parts, n, a.disp, made);
+        add_part(parts, n, a.disp, made);
         return ESPI_OK;
     }
     if ((st = espi_node_vec(arena, node->len[a.bucket] - a.inside, stride, node->child, &made)))
         return st;
-    add(parts, n, a.disp, made);
+    add_part(parts, n, a.disp, made);
     int64_t between = b.bucket - a.bucket - 1, at = 0;
     if (between > 0) {
         if (node->kind == ESPI_IDXBUC) {
@@ -113,12 +113,12 @@ static espi_status whole_copies(struct espi_arena *arena, const struct espi_node
         }
         if (st)
             return st;
-        add(parts, n, at, made);
+        add_part(parts, n, at, made);
     }
     /* Its bucket starts b.inside strides before the last copy. */
     if ((st = espi_node_vec(arena, b.inside + 1, stride, node->child, &made)))
         return st;
-    add(parts, n, b.disp - b.inside * stride, made);
+    add_part(parts, n, b.disp - b.inside * stride, made);
     return ESPI_OK;
 }
 
@@ -134,21 +134,21 @@ static espi_status slice_repetition(struct espi_arena *arena, const struct espi_
     espi_status st;
     if (skip > 0 || (first == last && rest > 0)) {
         int64_t end = first == last ? rest : each;
-        if ((st = locate(node, first, &at)) || (st = espi_node_slice(arena, node->child, skip, end, 0, &piece)))
+        if ((st = locate_entry(node, first, &at)) || (st = espi_node_slice(arena, node->child, skip, end, 0, &piece)))
             return st;
-        add(parts, &n, at.disp, piece);
+        add_part(parts, &n, at.disp, piece);
         if (first == last)
-            return join(arena, parts, n, shift, out);
+            return join_parts(arena, parts, n, shift, out);
         first++;
     }
     if ((st = whole_copies(arena, node, first, last, parts, &n)))
         return st;
     if (rest > 0) {
-        if ((st = locate(node, last, &at)) || (st = espi_node_slice(arena, node->child, 0, rest, 0, &piece)))
+        if ((st = locate_entry(node, last, &at)) || (st = espi_node_slice(arena, node->child, 0, rest, 0, &piece)))
             return st;
-        add(parts, &n, at.disp, piece);
+        add_part(parts, &n, at.disp, piece);
     }
-    return join(arena, parts, n, shift, out);
+    return join_parts(arena, parts, n, shift, out);
 }
 
 static espi_status slice_struc(struct espi_arena *arena, const struct espi_node *node, int64_t from, int64_t to,
@@ -186,7 +186,7 @@ espi_status espi_node_slice(struct espi_arena *arena, const struct espi_node *no
         return espi_node_struc(arena, 0, NULL, NULL, out);
     if (from == 0 && to == node->entries) {
         struct part whole = {0, node};
-        return join(arena, &whole, 1, shift, out);
+        return join_parts(arena, &whole, 1, shift, out);
     }
     /* A leaf has one entry and never gets here. */
     return node->kind == ESPI_STRUC ? slice_struc(arena, node, from, to, shift, out)

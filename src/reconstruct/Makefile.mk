@@ -1,42 +1,12 @@
-# Lists of src/reconstruct/; see Makefile.am.
+# Lists of src/reconstruct/ and its folders; see Makefile.am.
 libespi_pure_la_SOURCES += \
-	%D%/anytime.c \
-	%D%/anytime.h \
-	%D%/buckets.c \
-	%D%/build.c \
-	%D%/dense.c \
-	%D%/dense.h \
-	%D%/dense_lanes.h \
-	%D%/dense_solve.h \
-	%D%/fold.c \
-	%D%/fold.h \
-	%D%/large.c \
-	%D%/normalize.c \
-	%D%/normalize.h \
-	%D%/parts.h \
-	%D%/reconstruct.c \
-	%D%/reconstruct.h \
-	%D%/simplify.c \
-	%D%/symbols.c \
-	%D%/transpack.c \
-	%D%/transpack.h \
-	%D%/transpack_code.h \
-	%D%/transpack_trees.c \
-	%D%/zip.c \
-	%D%/zip.h \
-	%D%/sparse.c \
-	%D%/sparse.h \
-	%D%/sparse_block.c \
-	%D%/sparse_expand.c \
-	%D%/sparse_family.c \
-	%D%/sparse_leafruns.c \
-	%D%/sparse_line.c \
-	%D%/sparse_period.c \
-	%D%/sparse_repeats.c \
-	%D%/sparse_root.c \
-	%D%/sparse_row.c \
-	%D%/sparse_strided.c \
-	%D%/sparse_text.c \
-	%D%/sparse_top.c \
-	%D%/sparse_tree.c \
-	%D%/sparse_tree.h
+	%D%/anytime.c %D%/anytime.h %D%/fold.c %D%/fold.h %D%/limits.c %D%/normalize.c %D%/normalize.h \
+	%D%/parts.h %D%/reconstruct.c %D%/reconstruct.h %D%/simplify.c %D%/symbols.c %D%/windowed.c
+libespi_pure_la_SOURCES += \
+	%D%/dense/backtrack.c %D%/dense/buckets.c %D%/dense/dense.c %D%/dense/dense.h %D%/dense/lanes.h \
+	%D%/dense/solve.h
+libespi_pure_la_SOURCES += \
+	%D%/sparse/block.c %D%/sparse/expand.c %D%/sparse/family.c %D%/sparse/leafruns.c %D%/sparse/line.c \
+	%D%/sparse/period.c %D%/sparse/repeats.c %D%/sparse/root.c %D%/sparse/row.c %D%/sparse/sparse.c \
+	%D%/sparse/sparse.h %D%/sparse/strided.c %D%/sparse/text.c %D%/sparse/top.c %D%/sparse/tree.c \
+	%D%/sparse/tree.h

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "reconstruct/anytime.h"
-#include "reconstruct/sparse_tree.h"
+#include "reconstruct/sparse/tree.h"
 
 struct block {
     int64_t upper;  /* cost of the tree in the family's `node`, ESPI_SPARSE_INF without one */
@@ -85,8 +85,8 @@ static espi_status look_at_parts(struct search *x, const int64_t *path, const st
 
 /* One segment by its best path with what is known now. The tree is that of the segment moved so that what stands at
    `origin` comes to 0. Row buffers may be given. */
-static espi_status segment(struct search *x, uint32_t u, uint32_t len, int64_t origin, int64_t upper, int64_t *path,
-                           struct espi_edge *edge, struct found *out)
+static espi_status solve_segment(struct search *x, uint32_t u, uint32_t len, int64_t origin, int64_t upper,
+                                 int64_t *path, struct espi_edge *edge, struct found *out)
 {
     struct espi_sparse *s = &x->s;
     int64_t *own_path = NULL;
@@ -146,7 +146,7 @@ static espi_status look_at(struct search *x, uint32_t family)
         use_bound(x, family);
         return ESPI_OK;
     }
-    status = segment(x, g->start, g->q, s->map->disp[g->start], b->upper, NULL, NULL, &found);
+    status = solve_segment(x, g->start, g->q, s->map->disp[g->start], b->upper, NULL, NULL, &found);
     if (status)
         return status;
     b->round = x->round;
@@ -159,7 +159,7 @@ static espi_status look_at(struct search *x, uint32_t family)
 }
 
 /* A tree that starts at 0, moved by d: under a list of one copy, or one bucket in the place of a vec. */
-static espi_status move(struct search *x, const struct espi_node *tree, int64_t d, const struct espi_node **out)
+static espi_status move_tree(struct search *x, const struct espi_node *tree, int64_t d, const struct espi_node **out)
 {
     const struct espi_costs *c = &x->s.costs;
     int64_t *at = espi_arena_alloc(x->arena, 2 * sizeof *at);
@@ -182,13 +182,13 @@ static espi_status round_of_all(struct search *x)
         use_bound(x, (uint32_t)f);
     espi_status status = espi_sparse_work(s, s->nfamilies / 4);
     if (!status) /* struc, idx and idxbuc take up the place of the map */
-        status = segment(x, 0, s->n, 0, x->upper, x->path, x->edge, &found);
+        status = solve_segment(x, 0, s->n, 0, x->upper, x->path, x->edge, &found);
     if (status)
         return status;
     if (found.tree) {
         const struct espi_node *tree = found.tree;
         if (tree->kind != ESPI_STRUC && tree->kind != ESPI_IDX && tree->kind != ESPI_IDXBUC && s->map->disp[0] != 0)
-            status = move(x, tree, s->map->disp[0], &tree);
+            status = move_tree(x, tree, s->map->disp[0], &tree);
         int64_t cost = status ? INT64_MAX : espi_cost(tree, &s->costs);
         if (cost < x->upper) {
             x->upper = cost;
@@ -239,7 +239,7 @@ static void bound_block(struct search *x, uint32_t u, uint32_t v, uint32_t q, ui
 }
 
 /* A row over the window, and bounds of the blocks in it of at least `least` entries. */
-static espi_status window(struct search *x, uint32_t u, uint32_t len, uint32_t least)
+static espi_status bound_window(struct search *x, uint32_t u, uint32_t len, uint32_t least)
 {
     struct espi_sparse *s = &x->s;
     espi_status status = espi_sparse_row(s, u, len, x->path, NULL);
@@ -259,7 +259,7 @@ static espi_status window(struct search *x, uint32_t u, uint32_t len, uint32_t l
     return status ? status : espi_sparse_work(s, seen);
 }
 
-static bool more(const struct search *x)
+static bool more_to_do(const struct search *x)
 {
     return x->lower < x->upper && x->s.work < x->budget;
 }
@@ -268,12 +268,12 @@ enum { SHORTEST = 32 };
 
 /* Windows of one length, each 1 / `steps` of it behind the one before. Blocks of less than a quarter of a window had
    their turn in shorter ones. */
-static espi_status rung(struct search *x, uint64_t len, uint32_t steps)
+static espi_status fill_rung(struct search *x, uint64_t len, uint32_t steps)
 {
     espi_status status = ESPI_OK;
     uint32_t n = x->s.n, least = len > SHORTEST ? (uint32_t)(len / 4) : 2;
-    for (uint64_t u = 0; u < n && !status && more(x); u += len / steps) {
-        status = window(x, (uint32_t)u, n - u < len ? n - (uint32_t)u : (uint32_t)len, least);
+    for (uint64_t u = 0; u < n && !status && more_to_do(x); u += len / steps) {
+        status = bound_window(x, (uint32_t)u, n - u < len ? n - (uint32_t)u : (uint32_t)len, least);
         if (len >= n)
             break;
     }
@@ -286,14 +286,14 @@ static espi_status steps_of_work(struct search *x)
 {
     espi_status status = round_of_all(x);
     bool still = false; /* the closest windows have changed nothing */
-    for (uint32_t steps = 2; !status && more(x) && !still; steps = steps < 16 ? 2 * steps : 16) {
+    for (uint32_t steps = 2; !status && more_to_do(x) && !still; steps = steps < 16 ? 2 * steps : 16) {
         int64_t lower = x->lower, upper = x->upper;
-        for (uint64_t len = SHORTEST; len < 2 * (uint64_t)x->s.n && !status && more(x); len *= 2) {
-            status = rung(x, len, steps);
-            if (!status && more(x))
+        for (uint64_t len = SHORTEST; len < 2 * (uint64_t)x->s.n && !status && more_to_do(x); len *= 2) {
+            status = fill_rung(x, len, steps);
+            if (!status && more_to_do(x))
                 status = round_of_all(x);
         }
-        for (int64_t before = 0; !status && more(x) && x->lower - before > x->lower / 64;) {
+        for (int64_t before = 0; !status && more_to_do(x) && x->lower - before > x->lower / 64;) {
             before = x->lower;
             status = round_of_all(x);
         }
@@ -302,9 +302,9 @@ static espi_status steps_of_work(struct search *x)
     return status;
 }
 
-static espi_status search(struct espi_arena *arena, const struct espi_typemap *map,
-                          const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
-                          struct espi_reconstruction *out, uint64_t *all)
+static espi_status search_tree(struct espi_arena *arena, const struct espi_typemap *map,
+                               const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
+                               struct espi_reconstruction *out, uint64_t *all)
 {
     struct search x = {.arena = arena, .upper = INT64_MAX};
     espi_status status;
@@ -345,7 +345,7 @@ espi_status espi_anytime(struct espi_arena *arena, const struct espi_typemap *ma
                          const struct espi_reconstruct_options *options, uint64_t work, uint64_t ahead,
                          struct espi_reconstruction *out)
 {
-    return search(arena, map, options, work, ahead, out, NULL);
+    return search_tree(arena, map, options, work, ahead, out, NULL);
 }
 
 espi_status espi_reconstruct_thin(struct espi_arena *arena, const struct espi_typemap *map,
@@ -353,7 +353,7 @@ espi_status espi_reconstruct_thin(struct espi_arena *arena, const struct espi_ty
                                   struct espi_reconstruction *out, uint64_t *all)
 {
     *all = 0;
-    return search(arena, map, options, work, 0, out, all);
+    return search_tree(arena, map, options, work, 0, out, all);
 }
 
 espi_status espi_reconstruct_anytime(struct espi_arena *arena, const struct espi_typemap *map,

@@ -26,14 +26,14 @@ struct folding {
     size_t nodes;
 };
 
-static size_t address(const struct espi_node *node)
+static size_t hash_address(const struct espi_node *node)
 {
     return (size_t)(((uintptr_t)node >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
 }
 
-static struct slot *find(const struct table *t, const struct espi_node *key, bool content)
+static struct slot *find_slot(const struct table *t, const struct espi_node *key, bool content)
 {
-    size_t at = content ? (size_t)(key->hash * UINT64_C(0x9e3779b97f4a7c15) >> 20) : address(key);
+    size_t at = content ? (size_t)(key->hash * UINT64_C(0x9e3779b97f4a7c15) >> 20) : hash_address(key);
     for (at &= t->size - 1; t->slot[at].key != NULL; at = (at + 1) & (t->size - 1)) {
         if (content ? espi_node_equal(t->slot[at].key, key) : t->slot[at].key == key) {
             break;
@@ -42,7 +42,7 @@ static struct slot *find(const struct table *t, const struct espi_node *key, boo
     return &t->slot[at];
 }
 
-static espi_status add(struct table *t, const struct espi_node *key, const struct espi_node *value, bool content)
+static espi_status add_node(struct table *t, const struct espi_node *key, const struct espi_node *value, bool content)
 {
     if (2 * (t->used + 1) > t->size) {
         struct table larger = {NULL, t->size == 0 ? 64 : 2 * t->size, t->used};
@@ -52,20 +52,20 @@ static espi_status add(struct table *t, const struct espi_node *key, const struc
         }
         for (size_t i = 0; i < t->size; i++) {
             if (t->slot[i].key != NULL) {
-                *find(&larger, t->slot[i].key, content) = t->slot[i];
+                *find_slot(&larger, t->slot[i].key, content) = t->slot[i];
             }
         }
         free(t->slot);
         *t = larger;
     }
-    *find(t, key, content) = (struct slot){key, value};
+    *find_slot(t, key, content) = (struct slot){key, value};
     t->used++;
     return ESPI_OK;
 }
 
-static espi_status fold(struct folding *f, const struct espi_node *node, const struct espi_node **out)
+static espi_status fold_node(struct folding *f, const struct espi_node *node, const struct espi_node **out)
 {
-    struct slot *known = f->visited.size > 0 ? find(&f->visited, node, false) : NULL;
+    struct slot *known = f->visited.size > 0 ? find_slot(&f->visited, node, false) : NULL;
     if (known != NULL && known->key != NULL) {
         *out = known->value;
         return ESPI_OK;
@@ -73,7 +73,7 @@ static espi_status fold(struct folding *f, const struct espi_node *node, const s
     struct espi_node folded = *node; /* derived values do not change */
     espi_status status = ESPI_OK;
     if (node->child != NULL) {
-        status = fold(f, node->child, &folded.child);
+        status = fold_node(f, node->child, &folded.child);
     }
     if (node->kind == ESPI_STRUC && node->count > 0) {
         const struct espi_node **sub = espi_arena_alloc(f->arena, (size_t)node->count * sizeof *sub);
@@ -81,21 +81,21 @@ static espi_status fold(struct folding *f, const struct espi_node *node, const s
             return ESPI_ERR_MEMORY;
         }
         for (int64_t j = 0; j < node->count && status == ESPI_OK; j++) {
-            status = fold(f, node->sub[j], &sub[j]);
+            status = fold_node(f, node->sub[j], &sub[j]);
         }
         folded.sub = sub;
     }
     if (status != ESPI_OK) {
         return status;
     }
-    known = f->content.size > 0 ? find(&f->content, &folded, true) : NULL;
+    known = f->content.size > 0 ? find_slot(&f->content, &folded, true) : NULL;
     if (known == NULL || known->key == NULL) {
         struct espi_node *first = espi_arena_alloc(f->arena, sizeof *first);
         if (first == NULL) {
             return ESPI_ERR_MEMORY;
         }
         *first = folded;
-        status = add(&f->content, first, first, true);
+        status = add_node(&f->content, first, first, true);
         if (status != ESPI_OK) {
             return status;
         }
@@ -106,14 +106,14 @@ static espi_status fold(struct folding *f, const struct espi_node *node, const s
     } else {
         *out = known->value;
     }
-    return add(&f->visited, node, *out, false);
+    return add_node(&f->visited, node, *out, false);
 }
 
 espi_status espi_fold(struct espi_arena *arena, const struct espi_node *tree, const struct espi_costs *costs,
                       struct espi_folded *out)
 {
     struct folding f = {.arena = arena, .costs = costs};
-    espi_status status = fold(&f, tree, &out->tree);
+    espi_status status = fold_node(&f, tree, &out->tree);
     if (status == ESPI_OK) {
         out->tree_cost = espi_cost(tree, costs);
         out->dag_cost = f.dag_cost;

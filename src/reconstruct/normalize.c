@@ -21,7 +21,7 @@ struct espi_normalizer_memo {
 };
 
 /* The displacements of the direct copies of the child of a repetition node, in order; at most `limit`. */
-static int64_t *copies(struct espi_normalizer *z, const struct espi_node *node, int64_t limit, int64_t *n)
+static int64_t *copy_places(struct espi_normalizer *z, const struct espi_node *node, int64_t limit, int64_t *n)
 {
     int64_t total = 0, at = 0;
     if (node->kind == ESPI_VEC || node->kind == ESPI_IDX) {
@@ -52,10 +52,10 @@ static int64_t *copies(struct espi_normalizer *z, const struct espi_node *node, 
 }
 
 /* The copies of what stands below `inner`, in outer copies of inner copies. */
-static int64_t *product(struct espi_normalizer *z, const int64_t *outer, int64_t n, const struct espi_node *inner,
-                        int64_t *total)
+static int64_t *product_places(struct espi_normalizer *z, const int64_t *outer, int64_t n,
+                               const struct espi_node *inner, int64_t *total)
 {
-    int64_t m, *each = copies(z, inner, n == 0 ? 0 : FEW / n, &m), *all;
+    int64_t m, *each = copy_places(z, inner, n == 0 ? 0 : FEW / n, &m), *all;
     if (each == NULL || (all = espi_normalizer_array(z, n * m)) == NULL) {
         return NULL;
     }
@@ -68,16 +68,16 @@ static int64_t *product(struct espi_normalizer *z, const int64_t *outer, int64_t
     return all;
 }
 
-static espi_status normal(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out);
+static espi_status normal_form(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out);
 
 static espi_status normal_repetition(struct espi_normalizer *z, const struct espi_node *node,
                                      const struct espi_node **out)
 {
     const struct espi_node *child, *below, *best = NULL, *tree;
-    int64_t n = 0, m, d, *all = copies(z, node, FEW, &n), *at = NULL;
-    espi_status status = normal(z, node->child, &child);
+    int64_t n = 0, m, d, *all = copy_places(z, node, FEW, &n), *at = NULL;
+    espi_status status = normal_form(z, node->child, &child);
     if (status == ESPI_OK) {
-        status = espi_settle(z, child, &below, &d);
+        status = espi_strip_shift(z, child, &below, &d);
     }
     if (status != ESPI_OK) {
         return status;
@@ -133,7 +133,7 @@ static espi_status normal_repetition(struct espi_normalizer *z, const struct esp
         if (below->kind == ESPI_LEAF || below->kind == ESPI_STRUC) {
             break;
         }
-        all = product(z, all, n, below, &m);
+        all = product_places(z, all, n, below, &m);
         n = m;
         below = below->child;
     }
@@ -153,7 +153,7 @@ static espi_status normal_struc(struct espi_normalizer *z, const struct espi_nod
     for (int64_t j = 0; j < node->count; j++) {
         if (j > 0 && node->sub[j] == node->sub[j - 1]) {
             child[j] = child[j - 1];
-        } else if ((status = normal(z, node->sub[j], &child[j])) != ESPI_OK) {
+        } else if ((status = normal_form(z, node->sub[j], &child[j])) != ESPI_OK) {
             return status;
         }
         total += child[j]->entries == 0 ? 0 : child[j]->kind == ESPI_STRUC ? child[j]->count : 1;
@@ -171,7 +171,7 @@ static espi_status normal_struc(struct espi_normalizer *z, const struct espi_nod
         bool nested = child[j]->kind == ESPI_STRUC;
         for (int64_t k = 0; k < (nested ? child[j]->count : 1) && child[j]->entries > 0; k++) {
             int64_t d;
-            if ((status = espi_settle(z, nested ? child[j]->sub[k] : child[j], &sub[at], &d)) != ESPI_OK) {
+            if ((status = espi_strip_shift(z, nested ? child[j]->sub[k] : child[j], &sub[at], &d)) != ESPI_OK) {
                 return status;
             }
             disp[at++] = espi_sum(espi_sum(node->disp[j], d), nested ? child[j]->disp[k] : 0);
@@ -196,7 +196,7 @@ static espi_status normal_struc(struct espi_normalizer *z, const struct espi_nod
     return status;
 }
 
-static espi_status normal(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out)
+static espi_status normal_form(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out)
 {
     struct espi_typemap map = ESPI_TYPEMAP_INIT;
     struct espi_reconstruction small;
@@ -239,7 +239,7 @@ static espi_status normal(struct espi_normalizer *z, const struct espi_node *nod
     return status;
 }
 
-static void forget(struct espi_normalizer *z)
+static void forget_memo(struct espi_normalizer *z)
 {
     struct espi_normalizer_memo *one, *next;
     HASH_ITER(hh, z->memo, one, next) {
@@ -270,8 +270,8 @@ espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *inp
     }
     bool small = (uint64_t)input->entries <= options->exact_limit;
     if (!small) {
-        status = normal(&z, input, &tree);
-        forget(&z);
+        status = normal_form(&z, input, &tree);
+        forget_memo(&z);
         if (status == ESPI_ERR_OVERFLOW || status == ESPI_ERR_LIMIT || status == ESPI_ERR_UNSUPPORTED) {
             tree = NULL; /* displacements at the ends of the address space, or too deep: the input stays */
             status = ESPI_OK;

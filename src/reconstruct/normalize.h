@@ -26,8 +26,8 @@ void espi_keep_cheaper(const struct espi_normalizer *z, const struct espi_node *
 espi_status espi_into_set(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out);
 /* Takes the displacement of the first entry out of a normal tree as far as that costs nothing: the tree is *out moved
    by *d. */
-espi_status espi_settle(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out,
-                        int64_t *d);
+espi_status espi_strip_shift(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out,
+                             int64_t *d);
 /* A normal tree moved by d (Lemma 7): into the displacements of the first list or struc below vec nodes, or as one
    bucket, or under a list of one. */
 espi_status espi_displace(struct espi_normalizer *z, const struct espi_node *node, int64_t d,

@@ -31,8 +31,8 @@ espi_status espi_plain_list(struct espi_arena *arena, const struct espi_typemap 
 /* The method for maps whose repetitions can not even be listed within the budget, for any n: runs become symbols,
    windows of symbols are solved exactly, their results again. It works for some `work` units of 10 ns or so; more
    work never gives a dearer tree. */
-espi_status espi_reconstruct_large(struct espi_arena *arena, const struct espi_typemap *map,
-                                   const struct espi_reconstruct_options *options, uint64_t work,
-                                   const struct espi_node **out);
+espi_status espi_reconstruct_windowed(struct espi_arena *arena, const struct espi_typemap *map,
+                                      const struct espi_reconstruct_options *options, uint64_t work,
+                                      const struct espi_node **out);
 
 #endif

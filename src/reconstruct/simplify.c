@@ -48,7 +48,7 @@ espi_status espi_into_set(struct espi_normalizer *z, const struct espi_node *nod
     return status;
 }
 
-espi_status espi_settle(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out,
+espi_status espi_strip_shift(struct espi_normalizer *z, const struct espi_node *node, const struct espi_node **out,
 int64_t *d) {
     const struct espi_costs *costs = &z->options->costs;
     const struct espi_node *child;
@@ -57,7 +57,7 @@ int64_t *d) {
     *out = node;
     *d = 0;
     if (node->kind == ESPI_VEC) {
-        status = espi_settle(z, node->child, &child, d);
+        status = espi_strip_shift(z, node->child, &child, d);
         if (status == ESPI_OK && child != node->child) {
             status = espi_node_vec(z->arena, n, node->stride, child, out);
         }
@@ -68,7 +68,7 @@ int64_t *d) {
     }
     first = node->disp[0];
     if (node->kind == ESPI_IDX && n == 1) {
-        status = espi_settle(z, node->child, out, d);
+        status = espi_strip_shift(z, node->child, out, d);
         *d = espi_sum(*d, first);
         return status;
     }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reconstruct/dense.h"
+#include "reconstruct/dense/dense.h"
 #include "reconstruct/parts.h"
 
 static bool span_fits(size_t n, const int64_t *disp, const struct espi_node *const *node)

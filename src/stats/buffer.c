@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct espi_buffer *buffer, size_t more)
+static bool reserve_bytes(struct espi_buffer *buffer, size_t more)
 {
     if (buffer->failed || more > SIZE_MAX / 2 - buffer->len) {
         buffer->failed = true;
@@ -30,7 +30,7 @@ static bool reserve(struct espi_buffer *buffer, size_t more)
 
 void espi_buffer_add(struct espi_buffer *buffer, const void *data, size_t len)
 {
-    if (len == 0 || !reserve(buffer, len))
+    if (len == 0 || !reserve_bytes(buffer, len))
         return;
     memcpy(buffer->data + buffer->len, data, len);
     buffer->len += len;
@@ -51,7 +51,7 @@ void espi_buffer_format(struct espi_buffer *buffer, const char *format, ...)
         buffer->failed = true;
         return;
     }
-    if (!reserve(buffer, (size_t)len + 1))
+    if (!reserve_bytes(buffer, (size_t)len + 1))
         return;
     va_start(args, format);
     vsnprintf(buffer->data + buffer->len, (size_t)len + 1, format, args);

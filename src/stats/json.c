@@ -38,7 +38,7 @@ static size_t utf8_length(const unsigned char *s, size_t len)
     return want;
 }
 
-static void quoted(struct espi_buffer *out, const char *text, size_t len)
+static void put_quoted(struct espi_buffer *out, const char *text, size_t len)
 {
     const unsigned char *s = (const unsigned char *)text;
     espi_buffer_text(out, "\"");
@@ -71,7 +71,7 @@ static void quoted(struct espi_buffer *out, const char *text, size_t len)
 }
 
 /* Comma, line break and indentation, then the key. */
-static void lead(struct espi_json *json, const char *key)
+static void begin_member(struct espi_json *json, const char *key)
 {
     if (json->filled[json->depth])
         espi_buffer_text(json->out, json->flat[json->depth] ? ", " : ",");
@@ -82,14 +82,14 @@ static void lead(struct espi_json *json, const char *key)
     }
     json->filled[json->depth] = true;
     if (key != NULL) {
-        quoted(json->out, key, strlen(key));
+        put_quoted(json->out, key, strlen(key));
         espi_buffer_text(json->out, ": ");
     }
 }
 
 void espi_json_begin(struct espi_json *json, const char *key, char bracket, bool flat)
 {
-    lead(json, key);
+    begin_member(json, key);
     espi_buffer_add(json->out, &bracket, 1);
     if (json->depth == ESPI_JSON_DEPTH) {
         json->out->failed = true; /* deeper than any of our documents */
@@ -121,8 +121,8 @@ void espi_json_end(struct espi_json *json, char bracket)
 
 void espi_json_string_n(struct espi_json *json, const char *key, const char *text, size_t len)
 {
-    lead(json, key);
-    quoted(json->out, text, len);
+    begin_member(json, key);
+    put_quoted(json->out, text, len);
 }
 
 void espi_json_string(struct espi_json *json, const char *key, const char *text)
@@ -135,7 +135,7 @@ void espi_json_string(struct espi_json *json, const char *key, const char *text)
 
 void espi_json_integer(struct espi_json *json, const char *key, int64_t value)
 {
-    lead(json, key);
+    begin_member(json, key);
     espi_buffer_format(json->out, "%" PRId64, value);
 }
 
@@ -147,18 +147,18 @@ void espi_json_count(struct espi_json *json, const char *key, uint64_t value)
 void espi_json_real(struct espi_json *json, const char *key, double value)
 {
     char text[40];
-    lead(json, key);
+    begin_member(json, key);
     espi_buffer_text(json->out, espi_number_format(text, sizeof text, value, 6));
 }
 
 void espi_json_bool(struct espi_json *json, const char *key, bool value)
 {
-    lead(json, key);
+    begin_member(json, key);
     espi_buffer_text(json->out, value ? "true" : "false");
 }
 
 void espi_json_null(struct espi_json *json, const char *key)
 {
-    lead(json, key);
+    begin_member(json, key);
     espi_buffer_text(json->out, "null");
 }

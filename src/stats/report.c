@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "stats/collect.h"
+#include "stats/snapshot.h"
 
 static void release_texts(struct espi_report_type *type)
 {

@@ -69,7 +69,7 @@ struct espi_report {
 
 #define ESPI_REPORT_INIT ((struct espi_report){0})
 
-/* What this process counted so far (collect.c, report.c). On an error the report is empty. */
+/* What this process counted so far (snapshot.c, report.c). On an error the report is empty. */
 espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run);
 /* Adds the ranks of `other` to `report`; `other` stays as it is. On an error `report` is unchanged. */
 espi_status espi_report_merge(struct espi_report *report, const struct espi_report *other);
@@ -84,7 +84,7 @@ uint64_t espi_report_collective_time(const struct espi_report_collective *collec
 espi_status espi_report_pack(const struct espi_report *report, struct espi_buffer *out);
 espi_status espi_report_unpack(struct espi_report *report, const void *data, size_t len);
 
-/* doc/statistics.md describes the form (dump.c). */
+/* doc/statistics.md describes the form (report_json.c). */
 espi_status espi_report_json(const struct espi_report *report, struct espi_buffer *out);
 /* A dozen lines for a person (summary.c). */
 espi_status espi_report_summary(const struct espi_report *report, struct espi_buffer *out);

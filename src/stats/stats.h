@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "commtree/modelfile.h"
+#include "commtree/model_file.h"
 
 enum espi_counter {
 #define ESPI_COUNTER(group, name, unit, help) ESPI_COUNT_##name,
@@ -29,13 +29,13 @@ struct espi_counter_info {
 };
 extern const struct espi_counter_info espi_counter_table[]; /* ESPI_COUNTER_COUNT rows */
 
-/* ---- counting (collect.c) ---- */
+/* ---- counting (snapshot.c) ---- */
 
 #define ESPI_STATS_FUNCTIONS 1024 /* functions beyond this many are not counted */
 
 struct espi_stats_thread {
     struct espi_stats_thread *next;
-    bool owned;       /* under the lock of collect.c */
+    bool owned;       /* under the lock of snapshot.c */
     size_t functions; /* entries of `calls` */
     _Atomic uint64_t counter[ESPI_COUNTER_COUNT];
     _Atomic uint64_t calls[];
@@ -99,7 +99,7 @@ struct espi_type_facts {
 struct espi_stats_type {
     uint64_t key;
     _Atomic uint64_t uses, elements, bytes; /* calls, elements of the type and bytes of data moved; add to them */
-    /* Under the lock of collect.c: */
+    /* Under the lock of snapshot.c: */
     bool described;
     struct espi_type_facts facts;
     char *text[4]; /* what facts points to */
@@ -114,7 +114,7 @@ struct espi_stats_type *espi_stats_type(uint64_t key);
 /* Copies the facts; a later call replaces an earlier one. */
 void espi_stats_type_describe(struct espi_stats_type *record, const struct espi_type_facts *facts);
 
-/* ---- gathers and scatters by leases (collective.c) ---- */
+/* ---- gathers and scatters by leases (gather_records.c) ---- */
 
 /* Methods are numbered 0: the library's call, 1 + enum espi_commtree_kind: a tree. */
 #define ESPI_STATS_METHODS (1 + ESPI_COMMTREE_KINDS)

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/collect.h"
+#include "stats/snapshot.h"
 #include "stats/report.h"
 
 #define WIRE_MAGIC UINT64_C(0x32534b5245505345) /* "ESPERKS2", raised with the form */
 #define NO_TEXT UINT64_MAX
 
-static void put(struct espi_buffer *out, uint64_t value)
+static void put_number(struct espi_buffer *out, uint64_t value)
 {
     unsigned char bytes[8];
     for (int i = 0; i < 8; i++)
@@ -19,48 +19,48 @@ static void put(struct espi_buffer *out, uint64_t value)
 
 static void put_bytes(struct espi_buffer *out, const char *data, size_t len)
 {
-    put(out, len);
+    put_number(out, len);
     espi_buffer_add(out, data, len);
 }
 
 static void put_text(struct espi_buffer *out, const char *text)
 {
     if (text == NULL)
-        put(out, NO_TEXT);
+        put_number(out, NO_TEXT);
     else
         put_bytes(out, text, strlen(text));
 }
 
 static void put_value(struct espi_buffer *out, const struct espi_report_value *value)
 {
-    put(out, value->sum);
-    put(out, value->min);
-    put(out, value->max);
+    put_number(out, value->sum);
+    put_number(out, value->min);
+    put_number(out, value->max);
 }
 
 static void put_times(struct espi_buffer *out, const struct espi_type_times *times)
 {
-    put(out, times->pack);
-    put(out, times->unpack);
-    put(out, times->partial);
+    put_number(out, times->pack);
+    put_number(out, times->unpack);
+    put_number(out, times->partial);
 }
 
 static void put_type(struct espi_buffer *out, const struct espi_report_type *type)
 {
-    put(out, type->key);
-    put(out, type->uses);
-    put(out, type->elements);
-    put(out, type->bytes);
-    put(out, type->ranks);
-    put(out, type->facts.improved);
-    put(out, type->facts.exact);
-    put(out, (uint64_t)type->facts.cost_before);
-    put(out, (uint64_t)type->facts.cost_after);
-    put(out, (uint64_t)type->facts.entries);
-    put(out, (uint64_t)type->facts.size);
+    put_number(out, type->key);
+    put_number(out, type->uses);
+    put_number(out, type->elements);
+    put_number(out, type->bytes);
+    put_number(out, type->ranks);
+    put_number(out, type->facts.improved);
+    put_number(out, type->facts.exact);
+    put_number(out, (uint64_t)type->facts.cost_before);
+    put_number(out, (uint64_t)type->facts.cost_after);
+    put_number(out, (uint64_t)type->facts.entries);
+    put_number(out, (uint64_t)type->facts.size);
     put_times(out, &type->facts.ns_before);
     put_times(out, &type->facts.ns_after);
-    put(out, type->facts.ns_planning);
+    put_number(out, type->facts.ns_planning);
     put_text(out, type->facts.before);
     put_text(out, type->facts.after);
     put_text(out, type->facts.emission);
@@ -71,12 +71,12 @@ static void put_double(struct espi_buffer *out, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put(out, bits);
+    put_number(out, bits);
 }
 
 static void put_model(struct espi_buffer *out, const struct espi_report_model *model)
 {
-    put(out, model->have);
+    put_number(out, model->have);
     put_double(out, model->model.alpha);
     put_double(out, model->model.beta);
     put_double(out, model->model.gamma);
@@ -87,19 +87,19 @@ static void put_model(struct espi_buffer *out, const struct espi_report_model *m
 static void put_collective(struct espi_buffer *out, const struct espi_report_collective *collective)
 {
     const struct espi_collective_facts *facts = &collective->facts;
-    put(out, facts->call);
-    put(out, (uint64_t)facts->ranks);
-    put(out, (uint64_t)facts->nodes);
-    put(out, (uint64_t)facts->root);
-    put(out, (uint64_t)facts->bytes);
-    put(out, (uint64_t)facts->method);
+    put_number(out, facts->call);
+    put_number(out, (uint64_t)facts->ranks);
+    put_number(out, (uint64_t)facts->nodes);
+    put_number(out, (uint64_t)facts->root);
+    put_number(out, (uint64_t)facts->bytes);
+    put_number(out, (uint64_t)facts->method);
     for (int m = 0; m < ESPI_STATS_METHODS; m++) {
-        put(out, (uint64_t)facts->predicted_ns[m]);
-        put(out, (uint64_t)facts->measured_ns[m]);
-        put(out, collective->calls[m]);
+        put_number(out, (uint64_t)facts->predicted_ns[m]);
+        put_number(out, (uint64_t)facts->measured_ns[m]);
+        put_number(out, collective->calls[m]);
     }
-    put(out, collective->leases);
-    put(out, collective->roots);
+    put_number(out, collective->leases);
+    put_number(out, collective->roots);
     put_text(out, facts->why);
 }
 
@@ -107,18 +107,18 @@ espi_status espi_report_pack(const struct espi_report *report, struct espi_buffe
 {
     char settings[ESPI_SETTING_COUNT * (ESPI_SETTING_TEXT + 64)];
 
-    put(out, WIRE_MAGIC);
-    put(out, ESPI_COUNTER_COUNT);
-    put(out, report->functions);
+    put_number(out, WIRE_MAGIC);
+    put_number(out, ESPI_COUNTER_COUNT);
+    put_number(out, report->functions);
     put_text(out, report->mpi);
     put_text(out, report->scope);
     put_bytes(out, report->command, report->command_len);
-    put(out, (uint64_t)report->started);
-    put(out, report->elapsed_ns);
-    put(out, report->ranks);
-    put(out, report->reporting);
-    put(out, report->complete);
-    put(out, report->hosts);
+    put_number(out, (uint64_t)report->started);
+    put_number(out, report->elapsed_ns);
+    put_number(out, report->ranks);
+    put_number(out, report->reporting);
+    put_number(out, report->complete);
+    put_number(out, report->hosts);
     for (size_t i = 0; i < report->hosts; i++)
         put_text(out, report->host[i]);
     put_bytes(out, settings, espi_settings_write(&report->settings, settings, sizeof settings));
@@ -126,20 +126,20 @@ espi_status espi_report_pack(const struct espi_report *report, struct espi_buffe
         put_value(out, &report->counter[i]);
     for (size_t i = 0; i < report->functions; i++)
         put_value(out, &report->calls[i]);
-    put(out, report->types);
+    put_number(out, report->types);
     for (size_t i = 0; i < report->types; i++)
         put_type(out, &report->type[i]);
-    put(out, report->other_types);
-    put(out, report->other_uses);
-    put(out, report->other_bytes);
+    put_number(out, report->other_types);
+    put_number(out, report->other_uses);
+    put_number(out, report->other_bytes);
     for (int l = 0; l < ESPI_LEVELS; l++)
         put_model(out, &report->model[l]);
-    put(out, report->collectives);
+    put_number(out, report->collectives);
     for (size_t i = 0; i < report->collectives; i++)
         put_collective(out, &report->collective[i]);
-    put(out, report->other_collectives);
-    put(out, report->other_calls);
-    put(out, WIRE_MAGIC);
+    put_number(out, report->other_collectives);
+    put_number(out, report->other_calls);
+    put_number(out, WIRE_MAGIC);
     return out->failed ? ESPI_ERR_MEMORY : ESPI_OK;
 }
 
@@ -149,7 +149,7 @@ struct input {
     espi_status status; /* the first error sticks */
 };
 
-static uint64_t get(struct input *in)
+static uint64_t get_number(struct input *in)
 {
     uint64_t value = 0;
     if (in->status != ESPI_OK || in->left < 8) {
@@ -167,7 +167,7 @@ static uint64_t get(struct input *in)
 /* A count of things of at least `least` bytes each that must still fit in what is left. */
 static size_t get_count(struct input *in, size_t least)
 {
-    uint64_t count = get(in);
+    uint64_t count = get_number(in);
     if (in->status == ESPI_OK && count > in->left / least)
         in->status = ESPI_ERR_SYNTAX;
     return in->status == ESPI_OK ? (size_t)count : 0;
@@ -175,7 +175,7 @@ static size_t get_count(struct input *in, size_t least)
 
 static bool get_bool(struct input *in)
 {
-    uint64_t value = get(in);
+    uint64_t value = get_number(in);
     if (value > 1 && in->status == ESPI_OK)
         in->status = ESPI_ERR_SYNTAX;
     return value == 1;
@@ -184,7 +184,7 @@ static bool get_bool(struct input *in)
 /* A copy with a NUL behind it; NULL for no text and on errors. */
 static char *get_text(struct input *in, size_t *len_out)
 {
-    uint64_t len = get(in);
+    uint64_t len = get_number(in);
     if (in->status != ESPI_OK || len == NO_TEXT)
         return NULL;
     if (len > in->left) {
@@ -207,34 +207,34 @@ static char *get_text(struct input *in, size_t *len_out)
 
 static void get_value(struct input *in, struct espi_report_value *value)
 {
-    value->sum = get(in);
-    value->min = get(in);
-    value->max = get(in);
+    value->sum = get_number(in);
+    value->min = get_number(in);
+    value->max = get_number(in);
 }
 
 static void get_times(struct input *in, struct espi_type_times *times)
 {
-    times->pack = get(in);
-    times->unpack = get(in);
-    times->partial = get(in);
+    times->pack = get_number(in);
+    times->unpack = get_number(in);
+    times->partial = get_number(in);
 }
 
 static void get_type(struct input *in, struct espi_report_type *type)
 {
-    type->key = get(in);
-    type->uses = get(in);
-    type->elements = get(in);
-    type->bytes = get(in);
-    type->ranks = get(in);
+    type->key = get_number(in);
+    type->uses = get_number(in);
+    type->elements = get_number(in);
+    type->bytes = get_number(in);
+    type->ranks = get_number(in);
     type->facts.improved = get_bool(in);
     type->facts.exact = get_bool(in);
-    type->facts.cost_before = (int64_t)get(in);
-    type->facts.cost_after = (int64_t)get(in);
-    type->facts.entries = (int64_t)get(in);
-    type->facts.size = (int64_t)get(in);
+    type->facts.cost_before = (int64_t)get_number(in);
+    type->facts.cost_after = (int64_t)get_number(in);
+    type->facts.entries = (int64_t)get_number(in);
+    type->facts.size = (int64_t)get_number(in);
     get_times(in, &type->facts.ns_before);
     get_times(in, &type->facts.ns_after);
-    type->facts.ns_planning = get(in);
+    type->facts.ns_planning = get_number(in);
     for (int i = 0; i < 4; i++)
         type->text[i] = get_text(in, NULL);
     type->facts.before = type->text[0];
@@ -245,7 +245,7 @@ static void get_type(struct input *in, struct espi_report_type *type)
 
 static double get_double(struct input *in)
 {
-    uint64_t bits = get(in);
+    uint64_t bits = get_number(in);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -279,7 +279,7 @@ static void get_model(struct input *in, struct espi_report_model *model)
 /* A number below `limit`. */
 static int get_small(struct input *in, uint64_t limit)
 {
-    uint64_t value = get(in);
+    uint64_t value = get_number(in);
     if (value >= limit && in->status == ESPI_OK)
         in->status = ESPI_ERR_SYNTAX;
     return in->status == ESPI_OK ? (int)value : 0;
@@ -292,15 +292,15 @@ static void get_collective(struct input *in, struct espi_report_collective *coll
     facts->ranks = get_small(in, INT32_MAX);
     facts->nodes = get_small(in, INT32_MAX);
     facts->root = get_small(in, INT32_MAX);
-    facts->bytes = (int64_t)get(in);
+    facts->bytes = (int64_t)get_number(in);
     facts->method = get_small(in, ESPI_STATS_METHODS);
     for (int m = 0; m < ESPI_STATS_METHODS; m++) {
-        facts->predicted_ns[m] = (int64_t)get(in);
-        facts->measured_ns[m] = (int64_t)get(in);
-        collective->calls[m] = get(in);
+        facts->predicted_ns[m] = (int64_t)get_number(in);
+        facts->measured_ns[m] = (int64_t)get_number(in);
+        collective->calls[m] = get_number(in);
     }
-    collective->leases = get(in);
-    collective->roots = get(in);
+    collective->leases = get_number(in);
+    collective->roots = get_number(in);
     get_short(in, facts->why, sizeof facts->why);
 }
 
@@ -327,16 +327,16 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     struct input in = {data, len, ESPI_OK};
 
     *report = ESPI_REPORT_INIT;
-    if (get(&in) != WIRE_MAGIC || get(&in) != ESPI_COUNTER_COUNT)
+    if (get_number(&in) != WIRE_MAGIC || get_number(&in) != ESPI_COUNTER_COUNT)
         return ESPI_ERR_SYNTAX;
     report->functions = get_count(&in, 24);
     report->mpi = get_text(&in, NULL);
     report->scope = get_text(&in, NULL);
     report->command = get_text(&in, &report->command_len);
-    report->started = (int64_t)get(&in);
-    report->elapsed_ns = get(&in);
-    report->ranks = get(&in);
-    report->reporting = get(&in);
+    report->started = (int64_t)get_number(&in);
+    report->elapsed_ns = get_number(&in);
+    report->ranks = get_number(&in);
+    report->reporting = get_number(&in);
     report->complete = get_bool(&in);
     size_t hosts = get_count(&in, 8);
     report->host = get_array(&in, hosts, sizeof *report->host);
@@ -359,18 +359,18 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
         get_type(&in, &report->type[i]);
         report->types++;
     }
-    report->other_types = get(&in);
-    report->other_uses = get(&in);
-    report->other_bytes = get(&in);
+    report->other_types = get_number(&in);
+    report->other_uses = get_number(&in);
+    report->other_bytes = get_number(&in);
     for (int l = 0; l < ESPI_LEVELS; l++)
         get_model(&in, &report->model[l]);
     size_t collectives = get_count(&in, (9 + 3 * ESPI_STATS_METHODS) * 8);
     report->collective = get_array(&in, collectives, sizeof *report->collective);
     for (size_t i = 0; i < collectives && in.status == ESPI_OK; i++)
         get_collective(&in, &report->collective[report->collectives++]);
-    report->other_collectives = get(&in);
-    report->other_calls = get(&in);
-    if (get(&in) != WIRE_MAGIC || in.left != 0 || report->mpi == NULL || report->scope == NULL ||
+    report->other_collectives = get_number(&in);
+    report->other_calls = get_number(&in);
+    if (get_number(&in) != WIRE_MAGIC || in.left != 0 || report->mpi == NULL || report->scope == NULL ||
         report->command == NULL)
         in.status = in.status == ESPI_OK ? ESPI_ERR_SYNTAX : in.status;
     if (in.status != ESPI_OK) {

@@ -17,7 +17,7 @@
 #include "fuzz.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
-#include "reconstruct/transpack.h"
+#include "transpack/transpack.h"
 
 enum { ENTRIES = 240, SMALL = 40, TINY = 24 };
 

@@ -30,11 +30,6 @@ check_PROGRAMS += %D%/gather_many
 %C%_gather_many_SOURCES = %D%/gather_many.c
 %C%_gather_many_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)
 %C%_gather_many_LDADD = $(MPI_LIBS)
-check_PROGRAMS += %D%/gather_parts
-%C%_gather_parts_SOURCES = %D%/gather_parts.c %D%/types_setup.h src/mpi/real.c src/mpi/treeplan.c src/mpi/tree_io.c \
-	src/mpi/tree_gather.c src/mpi/tree_gather_root.c src/mpi/tree_scatter.c
-%C%_gather_parts_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS) -I$(srcdir)/wrappers
-%C%_gather_parts_LDADD = libespi-pure.la $(MPI_LIBS)
 check_PROGRAMS += %D%/gather_contest
 %C%_gather_contest_SOURCES = %D%/gather_contest.c
 %C%_gather_contest_CPPFLAGS = $(ESPI_PASSES_CPPFLAGS)

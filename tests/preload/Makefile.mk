@@ -57,8 +57,8 @@ check_LTLIBRARIES += %D%/plugin.la %D%/tool_one.la %D%/tool_two.la %D%/tool_next
 
 # A core whose substitutes are mere duplicates (types_dup.c); put beside a copy of the stub under the core's name.
 check_LTLIBRARIES += %D%/core_dup.la
-%C%_core_dup_la_SOURCES = $(espi_core_services) %D%/types_dup.c
-%C%_core_dup_la_CPPFLAGS = $(libespalier_core_la_CPPFLAGS)
+%C%_core_dup_la_SOURCES = $(espi_mpi_services) %D%/types_dup.c
+%C%_core_dup_la_CPPFLAGS = $(ESPI_MPI_CPPFLAGS)
 %C%_core_dup_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere -no-undefined -Wl,-z,defs
 %C%_core_dup_la_LDFLAGS += -export-symbols-regex '^espi_core_start$$'
 %C%_core_dup_la_LIBADD = libespi-pure.la

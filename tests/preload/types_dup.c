@@ -1,17 +1,17 @@
 /*
- * In the place of src/mpi/types.c and what it uses: every committed type gets a substitute that is nothing but a
- * duplicate of it. A core with this shows whether calls with substituted types do, and report, what they do natively,
- * whatever the planning of types thinks worth while. In error texts MPICH names the combiner, so a substitute would
- * show as USER<dup>.
+ * In the place of src/mpi/typeplan/type_cache.c and what it uses: every committed type gets a substitute that is
+ * nothing but a duplicate of it. A core with this shows whether calls with substituted types do, and report, what
+ * they do natively, whatever the planning of types thinks worth while. In error texts MPICH names the combiner, so a
+ * substitute would show as USER<dup>.
  */
-#include "mpi/sample.h"
-#include "mpi/types.h"
+#include "mpi/typeplan/class_sample.h"
+#include "mpi/typeplan/type_cache.h"
 
 #include <pthread.h>
 
-#include "mpi/onto.h"
-#include "mpi/real.h"
-#include "mpi/reduce.h"
+#include "mpi/selfcopy/self_copy.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/reduce/reduce.h"
 #include "stats/stats.h"
 
 #define SLOTS 4096
@@ -33,7 +33,7 @@ bool espi_types_fresh(void)
     return false;
 }
 
-uint64_t espi_sample_left(void)
+uint64_t espi_class_sample_left(void)
 {
     return 0;
 }
@@ -54,7 +54,7 @@ void espi_types_stop(void)
 {
     pthread_mutex_lock(&lock);
     while (used > 0)
-        espi_real.Type_free(&slots[--used].copy);
+        espi_pmpi.Type_free(&slots[--used].copy);
     pthread_mutex_unlock(&lock);
 }
 
@@ -84,11 +84,11 @@ bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
     return known;
 }
 
-void espi_types_committed(struct espi_mine *mine, MPI_Datatype type)
+void espi_types_committed(struct espi_thread_state *mine, MPI_Datatype type)
 {
     MPI_Datatype copy, old;
     (void)mine;
-    if (espi_real.Type_dup(type, &copy) != MPI_SUCCESS)
+    if (espi_pmpi.Type_dup(type, &copy) != MPI_SUCCESS)
         return;
     pthread_mutex_lock(&lock);
     old = take(type);
@@ -98,10 +98,10 @@ void espi_types_committed(struct espi_mine *mine, MPI_Datatype type)
     }
     pthread_mutex_unlock(&lock);
     if (old != MPI_DATATYPE_NULL)
-        espi_real.Type_free(&old);
+        espi_pmpi.Type_free(&old);
 }
 
-void espi_types_duped(struct espi_mine *mine, MPI_Datatype old_type, MPI_Datatype new_type)
+void espi_types_duped(struct espi_thread_state *mine, MPI_Datatype old_type, MPI_Datatype new_type)
 {
     bool known;
     pthread_mutex_lock(&lock);
@@ -113,14 +113,14 @@ void espi_types_duped(struct espi_mine *mine, MPI_Datatype old_type, MPI_Datatyp
         espi_types_committed(mine, new_type);
 }
 
-void espi_types_ending(struct espi_mine *mine, MPI_Datatype type)
+void espi_types_ending(struct espi_thread_state *mine, MPI_Datatype type)
 {
     (void)mine;
     pthread_mutex_lock(&lock);
     MPI_Datatype copy = take(type);
     pthread_mutex_unlock(&lock);
     if (copy != MPI_DATATYPE_NULL)
-        espi_real.Type_free(&copy);
+        espi_pmpi.Type_free(&copy);
 }
 
 /* No reduction is touched. */
@@ -130,24 +130,24 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     return NULL;
 }
 
-espi_word espi_onto_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
-                         espi_handler substitute)
+espi_word espi_selfcopy_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                             espi_handler substitute)
 {
     return substitute(thread, fn, args, next);
 }
 
-void espi_onto_stop(void)
+void espi_selfcopy_stop(void)
 {
 }
 
-bool espi_onto_look(struct espi_thread *thread, struct espi_onto_block *block)
+bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *block)
 {
     (void)thread;
     (void)block;
     return false;
 }
 
-void espi_onto_carry_out(struct espi_thread *thread, const struct espi_onto_block *block)
+void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfcopy_block *block)
 {
     (void)thread;
     (void)block;

@@ -11,9 +11,9 @@ ESPI_UNIT_LIBS = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
 ESPI_UNIT_TESTS = \
 	%D%/test-layout %D%/test-slice %D%/test-transpack %D%/test-copy \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
-	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-modelfile \
-	%D%/test-commtree-levels %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-scratch %D%/test-dense %D%/test-board %D%/test-hydra \
+	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-model-file \
+	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
+	%D%/test-buffer-pool %D%/test-dense %D%/test-board %D%/test-hydra \
 	%D%/test-launcher %D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
@@ -64,7 +64,7 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_dense_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_dense_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_treejudge_SOURCES = %D%/test_treejudge.c src/mpi/treejudge.c
+%C%_test_treejudge_SOURCES = %D%/test_treejudge.c
 %C%_test_treejudge_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_treejudge_LDADD = $(ESPI_UNIT_LIBS)
 
@@ -72,13 +72,13 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_commtree_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_modelfile_SOURCES = %D%/test_modelfile.c
-%C%_test_modelfile_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_modelfile_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_model_file_SOURCES = %D%/test_model_file.c
+%C%_test_model_file_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_model_file_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_commtree_levels_SOURCES = %D%/test_commtree_levels.c
-%C%_test_commtree_levels_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_commtree_levels_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_commtree_two_level_SOURCES = %D%/test_commtree_two_level.c
+%C%_test_commtree_two_level_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_commtree_two_level_LDADD = $(ESPI_UNIT_LIBS)
 
 %C%_test_commtree_special_SOURCES = %D%/test_commtree_special.c
 %C%_test_commtree_special_CFLAGS = $(ESPI_UNIT_CFLAGS)
@@ -92,11 +92,11 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_fold_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_fold_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_scratch_SOURCES = %D%/test_scratch.c
-%C%_test_scratch_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_scratch_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_buffer_pool_SOURCES = %D%/test_buffer_pool.c
+%C%_test_buffer_pool_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_buffer_pool_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_board_SOURCES = %D%/test_board.c src/mpi/board.c
+%C%_test_board_SOURCES = %D%/test_board.c
 %C%_test_board_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_board_LDADD = $(ESPI_UNIT_LIBS)
 ESPI_PLAYED = -DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
@@ -104,12 +104,11 @@ ESPI_PLAYED = -DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
 %C%_test_hydra_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
 %C%_test_hydra_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_hydra_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_launcher_SOURCES = %D%/test_launcher.c %D%/player.c %D%/player.h src/mpi/launcher.c
+%C%_test_launcher_SOURCES = %D%/test_launcher.c %D%/player.c %D%/player.h
 %C%_test_launcher_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
 %C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_launcher_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_rollcall_SOURCES = %D%/test_rollcall.c %D%/player.c %D%/player.h src/mpi/rollcall.c src/mpi/board.c \
-	src/mpi/launcher.c
+%C%_test_rollcall_SOURCES = %D%/test_rollcall.c %D%/player.c %D%/player.h
 %C%_test_rollcall_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
 %C%_test_rollcall_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_rollcall_LDADD = $(ESPI_UNIT_LIBS)

@@ -1,4 +1,4 @@
-/* A process that plays the launcher (for src/mpi/launcher.c): it keeps keys and values, and answers line by line
+/* A process that plays the launcher (for src/job/pmi.c): it keeps keys and values, and answers line by line
    whatever has come, as Hydra does. It runs a program of the name that Hydra's proxy has (hydra_pmi_proxy.c), and
    makes the wires, so it is taken for one. */
 #ifndef ESPI_TESTS_PLAYER_H

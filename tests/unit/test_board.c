@@ -1,4 +1,4 @@
-/* Notes of several processes on one board (src/mpi/board.c). It is that of this program itself. */
+/* Notes of several processes on one board (src/job/presence.c). It is that of this program itself. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mpi/board.h"
+#include "job/presence.h"
 #include "runner.h"
 
 static int come[2], go[2];
@@ -23,7 +23,7 @@ static void begin(void)
 {
     ck_assert_int_eq(pipe(come), 0);
     ck_assert_int_eq(pipe(go), 0);
-    ck_assert(espi_board_find(getpid()));
+    ck_assert(espi_presence_find(getpid()));
 }
 
 /* A process that posts `note`, says so, waits, looks for `other` so many times, says so, waits, and leaves with the
@@ -34,12 +34,12 @@ static pid_t neighbour(const char *note, const char *other, int times)
     char byte = 0;
     if (pid != 0)
         return pid;
-    espi_board_clear(); /* what it has from its parent */
-    int missing = espi_board_post(note) ? 0 : 100;
+    espi_presence_clear(); /* what it has from its parent */
+    int missing = espi_presence_post(note) ? 0 : 100;
     if (write(come[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
         missing = 101;
     for (int i = 0; i < times; i++)
-        missing += !espi_board_has(other);
+        missing += !espi_presence_has(other);
     if (write(come[1], "", 1) != 1 || read(go[0], &byte, 1) != 1) /* others may still look */
         missing = 101;
     _exit(missing < 127 ? missing : 127);
@@ -95,28 +95,29 @@ static int find_note(char *name, size_t size)
 START_TEST(notes)
 {
     begin();
-    ck_assert(!espi_board_has("0")); /* nothing posted: nothing seen */
-    ck_assert(espi_board_post("0"));
-    ck_assert(espi_board_has("0") && !espi_board_has("1") && !espi_board_has("") && !espi_board_has("00"));
+    ck_assert(!espi_presence_has("0")); /* nothing posted: nothing seen */
+    ck_assert(espi_presence_post("0"));
+    ck_assert(espi_presence_has("0") && !espi_presence_has("1"));
+    ck_assert(!espi_presence_has("") && !espi_presence_has("00"));
     pid_t pid = neighbour("1", "0", 1);
     wait_for(1);
     for (int i = 0; i < 5000; i++) /* nobody takes anything from a queue */
-        ck_assert(espi_board_has("1"));
-    ck_assert(!espi_board_post("1"));
+        ck_assert(espi_presence_has("1"));
+    ck_assert(!espi_presence_post("1"));
     let_go(1);
     wait_for(1);
     let_go(1);
     ck_assert_int_eq(left_with(pid), 0);
-    ck_assert(!espi_board_has("1"));
-    ck_assert(espi_board_post("settings"));
-    ck_assert(!espi_board_post("a third one"));
-    ck_assert(espi_board_has("settings"));
-    espi_board_clear();
-    ck_assert(!espi_board_has("0"));
-    ck_assert(espi_board_post("1"));
-    ck_assert(!espi_board_has("0") && espi_board_has("1"));
-    ck_assert(!espi_board_post("a note that is longer than any name of a socket can be, which has 108 characters "
-                               "with the first one"));
+    ck_assert(!espi_presence_has("1"));
+    ck_assert(espi_presence_post("settings"));
+    ck_assert(!espi_presence_post("a third one"));
+    ck_assert(espi_presence_has("settings"));
+    espi_presence_clear();
+    ck_assert(!espi_presence_has("0"));
+    ck_assert(espi_presence_post("1"));
+    ck_assert(!espi_presence_has("0") && espi_presence_has("1"));
+    ck_assert(!espi_presence_post("a note that is longer than any name of a socket can be, which has 108 characters "
+                                  "with the first one"));
 }
 END_TEST
 
@@ -130,15 +131,15 @@ START_TEST(descriptors)
     ck_assert_int_eq(dup2(less[0], 3), 3);
     const int before = open_descriptors();
     for (int i = 0; i < 3; i++) {
-        ck_assert(espi_board_find(getpid()));
+        ck_assert(espi_presence_find(getpid()));
         ck_assert_int_eq(open_descriptors(), before);
-        ck_assert(espi_board_post("0") && !espi_board_post("0"));
+        ck_assert(espi_presence_post("0") && !espi_presence_post("0"));
         ck_assert_int_eq(open_descriptors(), before + 1);
-        ck_assert(espi_board_post("1") && !espi_board_post("1") && !espi_board_post("2"));
-        ck_assert(!espi_board_has("2") && espi_board_has("1"));
+        ck_assert(espi_presence_post("1") && !espi_presence_post("1") && !espi_presence_post("2"));
+        ck_assert(!espi_presence_has("2") && espi_presence_has("1"));
         ck_assert_int_eq(open_descriptors(), before + 2);
-        espi_board_clear();
-        espi_board_clear();
+        espi_presence_clear();
+        espi_presence_clear();
         ck_assert_int_eq(open_descriptors(), before);
     }
     ck_assert_int_ge(fcntl(0, F_GETFD), 0);
@@ -151,11 +152,11 @@ START_TEST(no_descriptors)
 {
     int last = -1;
     begin();
-    ck_assert(espi_board_post("0"));
+    ck_assert(espi_presence_post("0"));
     for (int fd; (fd = dup(come[0])) >= 0;)
         last = fd;
     ck_assert_int_eq(errno, EMFILE);
-    ck_assert(espi_board_has("0") && !espi_board_has("1") && !espi_board_post("1"));
+    ck_assert(espi_presence_has("0") && !espi_presence_has("1") && !espi_presence_post("1"));
     close(last); /* what comes after a test may want one */
 }
 END_TEST
@@ -167,7 +168,7 @@ START_TEST(untouched)
     char name[128];
     struct sockaddr_un peer;
     begin();
-    ck_assert(espi_board_post("0"));
+    ck_assert(espi_presence_post("0"));
     int fd = find_note(name, sizeof name);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -175,7 +176,7 @@ START_TEST(untouched)
     wait_for(1);
     for (int i = 0; i < 2; i++) {
         socklen_t size = sizeof peer;
-        ck_assert(espi_board_has(i == 0 ? "0" : "1"));
+        ck_assert(espi_presence_has(i == 0 ? "0" : "1"));
         ck_assert(getpeername(fd, (struct sockaddr *)&peer, &size) != 0 && errno == ENOTCONN);
     }
     let_go(1);
@@ -190,21 +191,21 @@ START_TEST(long_notes)
 {
     char note[128], name[128];
     begin();
-    ck_assert(espi_board_post("x"));
+    ck_assert(espi_presence_post("x"));
     ck_assert_int_ge(find_note(name, sizeof name), 0);
-    espi_board_clear();
+    espi_presence_clear();
     const size_t room = sizeof((struct sockaddr_un *)0)->sun_path - 1 - (strlen(name) - 1);
     ck_assert_uint_gt(room, 32);
     memset(note, 'n', sizeof note);
     for (size_t length = 1; length <= room + 2; length++) {
         note[length] = '\0';
         bool fits = length < room;
-        ck_assert_msg(espi_board_post(note) == fits, "%zu of %zu", length, room);
-        ck_assert_msg(espi_board_has(note) == fits, "%zu of %zu", length, room);
-        espi_board_clear();
-        ck_assert(espi_board_post("y"));
-        ck_assert(!espi_board_has(note));
-        espi_board_clear();
+        ck_assert_msg(espi_presence_post(note) == fits, "%zu of %zu", length, room);
+        ck_assert_msg(espi_presence_has(note) == fits, "%zu of %zu", length, room);
+        espi_presence_clear();
+        ck_assert(espi_presence_post("y"));
+        ck_assert(!espi_presence_has(note));
+        espi_presence_clear();
         note[length] = 'n';
     }
 }
@@ -217,7 +218,7 @@ START_TEST(name_of_a_note)
     unsigned long space, maker, ticks, code, stack, true_space, true_ticks, true_code, true_stack;
     ck_assert_int_eq(prctl(PR_SET_NAME, "a) (b) 7 c"), 0);
     begin();
-    ck_assert(espi_board_post("note"));
+    ck_assert(espi_presence_post("note"));
     ck_assert_int_ge(find_note(name, sizeof name), 0);
     int found = sscanf(name, "espalier/%*[^/]/%lx/%lx/%lx/%lx/%lx/note", &space, &maker, &ticks, &code, &stack);
     ck_assert_msg(found == 5, "%s", name);
@@ -260,13 +261,13 @@ END_TEST
 START_TEST(another_job)
 {
     begin();
-    ck_assert(espi_board_post("0"));
+    ck_assert(espi_presence_post("0"));
     pid_t pid = fork();
     if (pid == 0) {
-        espi_board_clear();
-        if (!espi_board_find(getpid()))
+        espi_presence_clear();
+        if (!espi_presence_find(getpid()))
             _exit(1);
-        _exit(!espi_board_post("0") ? 2 : !espi_board_has("0") ? 3 : 0);
+        _exit(!espi_presence_post("0") ? 2 : !espi_presence_has("0") ? 3 : 0);
     }
     ck_assert_int_eq(left_with(pid), 0);
 }
@@ -275,12 +276,12 @@ END_TEST
 START_TEST(nobody)
 {
     begin();
-    ck_assert(espi_board_post("0"));
+    ck_assert(espi_presence_post("0"));
     pid_t pid = fork();
     if (pid == 0)
         _exit(0);
     ck_assert_int_eq(left_with(pid), 0);
-    ck_assert(!espi_board_find(pid) && !espi_board_find(-1) && !espi_board_find(0));
+    ck_assert(!espi_presence_find(pid) && !espi_presence_find(-1) && !espi_presence_find(0));
 }
 END_TEST
 

@@ -8,8 +8,8 @@
 #include "pack/copy_program.h"
 #include "random.h"
 #include "runner.h"
-#include "reconstruct/transpack.h"
-#include "reconstruct/zip.h"
+#include "transpack/transpack.h"
+#include "transpack/zip.h"
 
 enum { SPACE = 1 << 20, LIMIT = 1 << 20 };
 

@@ -10,7 +10,7 @@
 #include "plain.h"
 #include "random.h"
 #include "runner.h"
-#include "reconstruct/dense.h"
+#include "reconstruct/dense/dense.h"
 
 static struct espi_typemap map;
 static int64_t done;

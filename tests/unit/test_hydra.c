@@ -1,4 +1,4 @@
-/* Whom Espalier takes for a rank of Hydra's (src/base/hydra.c): what is missing or different in each single thing is
+/* Whom Espalier takes for a rank of Hydra's (src/job/hydra.c): what is missing or different in each single thing is
    not, and nothing is read or written to find out. The proxy is played by a program of its name. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/hydra.h"
+#include "job/hydra.h"
 #include "player.h"
 #include "runner.h"
 

@@ -1,4 +1,4 @@
-/* The conversation with the launcher (src/mpi/launcher.c), which another process plays. Whom it may be held with at
+/* The conversation with the launcher (src/job/pmi.c), which another process plays. Whom it may be held with at
    all is tested in test_hydra.c. */
 #define _GNU_SOURCE
 #include <check.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mpi/launcher.h"
+#include "job/pmi.h"
 #include "player.h"
 #include "runner.h"
 
@@ -31,41 +31,41 @@ static bool nothing_is_left(void)
     return recv(wire, &byte, 1, MSG_DONTWAIT) < 0;
 }
 
-static void set_pair(struct espi_launcher_pair *pair, const char *base, int number, const char *value)
+static void set_pair(struct espi_pmi_pair *pair, const char *base, int number, const char *value)
 {
-    *pair = (struct espi_launcher_pair){0};
+    *pair = (struct espi_pmi_pair){0};
     snprintf(pair->key, sizeof pair->key, "%s%d", base, number);
     snprintf(pair->value, sizeof pair->value, "%s", value);
 }
 
 static void put_many(int count, const char *last)
 {
-    static struct espi_launcher_pair pairs[200];
+    static struct espi_pmi_pair pairs[200];
     for (int i = 0; i < count; i++)
         set_pair(&pairs[i], "rank-", i, i == count - 1 ? last : "here-and-more");
-    ck_assert(espi_launcher_put(pairs, count));
+    ck_assert(espi_pmi_put(pairs, count));
 }
 
 static void gets(const char *key, const char *wished)
 {
     char value[1024];
-    ck_assert(espi_launcher_get(key, value, sizeof value));
+    ck_assert(espi_pmi_get(key, value, sizeof value));
     ck_assert_str_eq(value, wished);
 }
 
 static void converse(void)
 {
     char value[1024];
-    struct espi_launcher_pair long_one = {"long", ""};
+    struct espi_pmi_pair long_one = {"long", ""};
     memset(long_one.value, 'x', sizeof long_one.value - 1);
     put_many(100, "here");
-    ck_assert(espi_launcher_put(&long_one, 1));
+    ck_assert(espi_pmi_put(&long_one, 1));
     gets("long", long_one.value);
-    ck_assert(!espi_launcher_get("missing", value, sizeof value));
-    ck_assert(espi_launcher_all("rank-", 1, "here") && espi_launcher_all("rank-", 100, "here"));
-    ck_assert(!espi_launcher_all("rank-", 101, "here") && !espi_launcher_all("rank-", 200, "here"));
-    ck_assert(!espi_launcher_all("rank-", 100, "here-")); /* the last one says less */
-    ck_assert(espi_launcher_all("rank-", 99, "here-"));
+    ck_assert(!espi_pmi_get("missing", value, sizeof value));
+    ck_assert(espi_pmi_all("rank-", 1, "here") && espi_pmi_all("rank-", 100, "here"));
+    ck_assert(!espi_pmi_all("rank-", 101, "here") && !espi_pmi_all("rank-", 200, "here"));
+    ck_assert(!espi_pmi_all("rank-", 100, "here-")); /* the last one says less */
+    ck_assert(espi_pmi_all("rank-", 99, "here-"));
     gets("long", long_one.value);
     gets("rank-98", "here-and-more");
 }
@@ -78,7 +78,7 @@ static void converse(void)
         begin(manner);                                                                                               \
         converse();                                                                                                  \
         ck_assert(nothing_is_left());                                                                                \
-        ck_assert(espi_launcher_get("most", most, sizeof most));                                                     \
+        ck_assert(espi_pmi_get("most", most, sizeof most));                                                          \
         ck_assert_msg(atoi(most) > 1, "%s lines at once", most);                                                     \
     }                                                                                                                \
     END_TEST
@@ -91,7 +91,7 @@ TALKS(long_space, LONG_SPACE)
    asked at once, which ends at no particular place. */
 START_TEST(gaps)
 {
-    static struct espi_launcher_pair pairs[200];
+    static struct espi_pmi_pair pairs[200];
     enum { ALL = 100 };
     char base[32];
     begin(PLAIN);
@@ -102,13 +102,13 @@ START_TEST(gaps)
             if (i != gap || gap % 3 == 0)
                 set_pair(&pairs[count++], base, i, i == gap ? "no" : "yes");
         if (gap >= 70 || gap % 8 < 2 || gap % 8 == 7) {
-            ck_assert(espi_launcher_put(pairs, count));
-            ck_assert_msg(espi_launcher_all(base, gap, "yes"), "the first %d", gap);
-            ck_assert_msg(!espi_launcher_all(base, ALL, "yes"), "all but %d", gap);
-            ck_assert_msg(!espi_launcher_all(base, gap + 1, "yes"), "the last one, %d", gap);
+            ck_assert(espi_pmi_put(pairs, count));
+            ck_assert_msg(espi_pmi_all(base, gap, "yes"), "the first %d", gap);
+            ck_assert_msg(!espi_pmi_all(base, ALL, "yes"), "all but %d", gap);
+            ck_assert_msg(!espi_pmi_all(base, gap + 1, "yes"), "the last one, %d", gap);
         }
     }
-    ck_assert(espi_launcher_all("nobody", 0, "yes"));
+    ck_assert(espi_pmi_all("nobody", 0, "yes"));
     ck_assert(nothing_is_left());
 }
 END_TEST
@@ -116,7 +116,7 @@ END_TEST
 /* More than is said at once, in lines of every length; each must arrive. */
 START_TEST(much)
 {
-    static struct espi_launcher_pair pairs[64];
+    static struct espi_pmi_pair pairs[64];
     char key[64];
     begin(PLAIN);
     for (int length = 1; length < 1000; length += length < 100 ? 9 : 50) {
@@ -125,7 +125,7 @@ START_TEST(much)
             set_pair(&pairs[i], "key", i, "");
             memset(pairs[i].value, 'a' + length % 26, (size_t)(more > 0 ? more : 1));
         }
-        ck_assert(espi_launcher_put(pairs, 64));
+        ck_assert(espi_pmi_put(pairs, 64));
         for (int i = 0; i < 64; i++) {
             snprintf(key, sizeof key, "key%d", i);
             gets(key, pairs[i].value);
@@ -137,7 +137,7 @@ END_TEST
 /* What is said at once ends at, just before and just behind the end of the room for it (8192 bytes now). */
 START_TEST(to_the_end)
 {
-    static struct espi_launcher_pair pairs[9];
+    static struct espi_pmi_pair pairs[9];
     const size_t frame = strlen("cmd=put kvsname=space_1 key=0 value=\n");
     begin(PLAIN);
     for (size_t sum = 8192 - 4; sum <= 8192 + 4; sum++) {
@@ -148,7 +148,7 @@ START_TEST(to_the_end)
             set_pair(&pairs[i], "", i, "");
             memset(pairs[i].value, 'a' + i, length);
         }
-        ck_assert(espi_launcher_put(pairs, 9));
+        ck_assert(espi_pmi_put(pairs, 9));
         gets("0", pairs[0].value);
         gets("8", pairs[8].value);
     }
@@ -160,7 +160,7 @@ END_TEST
 START_TEST(nothing_to_say)
 {
     begin(PLAIN);
-    ck_assert(espi_launcher_put(NULL, 0));
+    ck_assert(espi_pmi_put(NULL, 0));
     gets("all", "3");
 }
 END_TEST
@@ -168,24 +168,24 @@ END_TEST
 /* A put that is refused is told, and the conversation goes on. */
 START_TEST(put_again)
 {
-    struct espi_launcher_pair pairs[] = {{"a", "1"}, {"b", "2"}, {"a", "3"}, {"c", "4"}};
+    struct espi_pmi_pair pairs[] = {{"a", "1"}, {"b", "2"}, {"a", "3"}, {"c", "4"}};
     begin(SETTLED);
-    ck_assert(!espi_launcher_put(pairs, 4));
-    ck_assert(!espi_launcher_put(pairs, 2));
-    ck_assert(!espi_launcher_put(pairs + 2, 2));
+    ck_assert(!espi_pmi_put(pairs, 4));
+    ck_assert(!espi_pmi_put(pairs, 2));
+    ck_assert(!espi_pmi_put(pairs + 2, 2));
     ck_assert(nothing_is_left());
     gets("a", "1");
     gets("b", "2");
     gets("c", "4");
-    struct espi_launcher_pair other = {"d", "5"};
-    ck_assert(espi_launcher_put(&other, 1));
+    struct espi_pmi_pair other = {"d", "5"};
+    ck_assert(espi_pmi_put(&other, 1));
 }
 END_TEST
 
 /* A descriptor that does not wait, with little room: what is said goes in parts. */
 static void squeeze(enum manner manner)
 {
-    static struct espi_launcher_pair pairs[8];
+    static struct espi_pmi_pair pairs[8];
     int little = 1;
     begin(manner);
     ck_assert_int_eq(setsockopt(wire, SOL_SOCKET, SO_SNDBUF, &little, sizeof little), 0);
@@ -194,7 +194,7 @@ static void squeeze(enum manner manner)
         set_pair(&pairs[i], "key", i, "");
         memset(pairs[i].value, 'a' + i, sizeof pairs[i].value - 1);
     }
-    ck_assert(espi_launcher_put(pairs, 8));
+    ck_assert(espi_pmi_put(pairs, 8));
     gets("key0", pairs[0].value);
     gets("key7", pairs[7].value);
     ck_assert(nothing_is_left());
@@ -234,7 +234,7 @@ START_TEST(late_hydra)
     char value[64];
     begin(LATE);
     interrupt_often();
-    ck_assert(espi_launcher_get("most", value, sizeof value));
+    ck_assert(espi_pmi_get("most", value, sizeof value));
     ck_assert(nothing_is_left());
     ck_assert_int_gt(interrupts, 0);
 }
@@ -244,12 +244,12 @@ END_TEST
 #define REFUSED(name, manner)                                                                                        \
     START_TEST(name)                                                                                                 \
     {                                                                                                                \
-        struct espi_launcher_pair pair = {"key", "value"};                                                           \
+        struct espi_pmi_pair pair = {"key", "value"};                                                                \
         char value[64];                                                                                              \
         begin(manner);                                                                                               \
-        ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_put(&pair, 1));                                     \
-        ck_assert(!espi_launcher_get("key", value, sizeof value));                                                   \
-        ck_assert(!espi_launcher_all("key", 1, ""));                                                                 \
+        ck_assert(!espi_pmi_put(&pair, 1) && !espi_pmi_put(&pair, 1));                                               \
+        ck_assert(!espi_pmi_get("key", value, sizeof value));                                                        \
+        ck_assert(!espi_pmi_all("key", 1, ""));                                                                      \
     }                                                                                                                \
     END_TEST
 REFUSED(nonsense, NONSENSE)
@@ -262,28 +262,28 @@ REFUSED(longer_space, LONGER_SPACE)
 /* A launcher that ends later: whoever talked to it before does not wait for it. */
 START_TEST(killed)
 {
-    struct espi_launcher_pair pair = {"key", "value"};
+    struct espi_pmi_pair pair = {"key", "value"};
     char value[64];
     int status;
     begin(PLAIN);
-    ck_assert(espi_launcher_put(&pair, 1));
+    ck_assert(espi_pmi_put(&pair, 1));
     ck_assert_int_eq(kill(player, SIGKILL), 0);
     ck_assert_int_eq(waitpid(player, &status, 0), player);
-    ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_get("key", value, sizeof value));
-    ck_assert(!espi_launcher_all("key", 1, ""));
+    ck_assert(!espi_pmi_put(&pair, 1) && !espi_pmi_get("key", value, sizeof value));
+    ck_assert(!espi_pmi_all("key", 1, ""));
 }
 END_TEST
 
 /* A launcher that is not known is not asked. */
 START_TEST(stranger)
 {
-    struct espi_launcher_pair pair = {"key", "value"};
+    struct espi_pmi_pair pair = {"key", "value"};
     char value[64];
     int ends[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     player_environment(ends[0], 1, 3, 3, false);
-    ck_assert(!espi_launcher_put(&pair, 1) && !espi_launcher_get("key", value, sizeof value));
-    ck_assert(!espi_launcher_all("key", 1, ""));
+    ck_assert(!espi_pmi_put(&pair, 1) && !espi_pmi_get("key", value, sizeof value));
+    ck_assert(!espi_pmi_all("key", 1, ""));
     wire = ends[1];
     ck_assert(nothing_is_left());
 }

@@ -152,7 +152,7 @@ START_TEST(bounded_method_keeps_its_promises)
         }
         options.costs = random_costs();
         options.set = (enum espi_set)random_in(ESPI_SET_BASIC, ESPI_SET_EXTENDED);
-        ck_assert_int_eq(espi_reconstruct_large(&arena, &map, &options, 10000000, &tree), ESPI_OK);
+        ck_assert_int_eq(espi_reconstruct_windowed(&arena, &map, &options, 10000000, &tree), ESPI_OK);
         ck_assert_int_eq(espi_plain_list(&arena, &map, &options, &list), ESPI_OK);
         ck_assert_int_eq(espi_flatten(tree, 0, map.n, &again), ESPI_OK);
         ck_assert(espi_typemap_equal(&map, &again));

@@ -1,4 +1,4 @@
-/* The roll call (src/mpi/rollcall.c): processes of the test are the ranks, another program plays the launcher, and
+/* The roll call (src/job/all_present.c): processes of the test are the ranks, another program plays the launcher, and
    MPI_Init is a barrier. */
 #define _GNU_SOURCE
 #include <check.h>
@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mpi/board.h"
-#include "mpi/launcher.h"
-#include "mpi/rollcall.h"
+#include "job/presence.h"
+#include "job/pmi.h"
+#include "job/all_present.h"
 #include "player.h"
 #include "random.h"
 #include "runner.h"
@@ -40,7 +40,7 @@ struct rank {
 };
 static struct rank *ranks;
 static pid_t player;
-static struct espi_launcher_pair foreign[16]; /* what somebody puts before rank 0 comes */
+static struct espi_pmi_pair foreign[16]; /* what somebody puts before rank 0 comes */
 static int foreigners;
 
 static void setup(void)
@@ -90,7 +90,8 @@ static void occupy(const char *note)
     pid_t parent = getpid();
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent || !espi_board_find(player) || !espi_board_post(note) || write(ready[1], "", 1) != 1)
+        if (getppid() != parent || !espi_presence_find(player) || !espi_presence_post(note) || write(ready[1], "",
+                                                                                                     1) != 1)
             _exit(1);
         pause();
     }
@@ -103,22 +104,22 @@ static void be(struct rank *rank, int number, int wire, const int *come, const i
 {
     char value[64];
     player_environment(wire, number, rank->size, rank->here, rank->spawned);
-    if (number == 0 && foreigners > 0 && !espi_launcher_put(foreign, foreigners))
+    if (number == 0 && foreigners > 0 && !espi_pmi_put(foreign, foreigners))
         _exit(1);
     if (rank->taken_note != NULL)
         occupy(rank->taken_note);
     if (!rank->absent) {
-        espi_rollcall_announce(rank->hash, rank->text, rank->length);
+        espi_all_present_announce(rank->hash, rank->text, rank->length);
         if (rank->again)
-            espi_rollcall_announce(rank->hash + 1, rank->text, rank->length);
+            espi_all_present_announce(rank->hash + 1, rank->text, rank->length);
     }
     barrier(come, go); /* MPI_Init */
-    rank->other = espi_rollcall_settings(number, rank->settings, ESPI_ROLLCALL_TEXT, &rank->settings_length);
-    rank->local = espi_rollcall_is_local();
-    rank->on_board = espi_rollcall_on_board();
-    rank->all = espi_rollcall_all_present(rank->size);
+    rank->other = espi_all_present_settings(number, rank->settings, ESPI_ROLLCALL_TEXT, &rank->settings_length);
+    rank->local = espi_all_present_is_local();
+    rank->on_board = espi_all_present_on_node();
+    rank->all = espi_all_present(rank->size);
     barrier(come, go);
-    rank->questions = espi_launcher_get("all", value, sizeof value) ? atoi(value) - 3 : -1;
+    rank->questions = espi_pmi_get("all", value, sizeof value) ? atoi(value) - 3 : -1;
     _exit(0);
 }
 

@@ -8,7 +8,7 @@
 #include "plain.h"
 #include "random.h"
 #include "runner.h"
-#include "reconstruct/sparse.h"
+#include "reconstruct/sparse/sparse.h"
 
 static struct espi_typemap map;
 static int64_t done;

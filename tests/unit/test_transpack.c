@@ -7,7 +7,7 @@
 #include "oracle.h"
 #include "random.h"
 #include "runner.h"
-#include "reconstruct/transpack.h"
+#include "transpack/transpack.h"
 
 enum { MOST = 24 };
 #define NEVER (INT64_MAX / 4)

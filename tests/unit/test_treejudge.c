@@ -1,9 +1,9 @@
-/* The choice between the library and trees, on invented times: src/mpi/treejudge.c without MPI. */
+/* The choice between the library and trees, on invented times: src/commtree/method_select.c without MPI. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "mpi/treejudge.h"
+#include "commtree/method_select.h"
 #include "random.h"
 #include "runner.h"
 
@@ -47,8 +47,8 @@ static double one_call(struct world *w, int candidate)
 }
 
 /* Plays `calls` calls; what the candidate of the lease under way is at the end. Checks what a lease may be. */
-static struct espi_judge_lease play(struct espi_treejudge *judge, struct world *w, struct espi_judge_lease lease,
-                                    int64_t calls)
+static struct espi_method_lease play(struct espi_method_select *judge, struct world *w,
+                                     struct espi_method_lease lease, int64_t calls)
 {
     while (calls > 0) {
         double s[ESPI_JUDGE_SAMPLES];
@@ -60,28 +60,28 @@ static struct espi_judge_lease play(struct espi_treejudge *judge, struct world *
         ck_assert(!lease.turns || (lease.candidate > 0 && lease.length - lease.skip == ESPI_JUDGE_SAMPLES));
         int64_t step = (lease.length - lease.skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
         for (int64_t i = 0; i < lease.length; i++) {
-            bool lent = lease.turns && i >= lease.skip && espi_judge_turn(i - lease.skip);
+            bool lent = lease.turns && i >= lease.skip && espi_method_turn(i - lease.skip);
             double t = one_call(w, lent ? 0 : lease.candidate);
             if (!lease.quiet && i >= lease.skip && (i - lease.skip) % step == 0)
                 s[n++] = t;
         }
         calls -= lease.length;
-        lease = espi_treejudge_next(judge, s, n);
+        lease = espi_method_select_next(judge, s, n);
     }
     return lease;
 }
 
-static struct espi_judge_lease begin(struct espi_treejudge *judge, int n)
+static struct espi_method_lease begin(struct espi_method_select *judge, int n)
 {
-    espi_treejudge_start(judge, n);
-    return espi_treejudge_next(judge, NULL, 0);
+    espi_method_select_start(judge, n);
+    return espi_method_select_next(judge, NULL, 0);
 }
 
 START_TEST(nothing_to_choose)
 {
-    struct espi_treejudge judge;
+    struct espi_method_select judge;
     struct world w = {.mean = {1e-4}, .noise = 0.1};
-    struct espi_judge_lease lease = begin(&judge, 1);
+    struct espi_method_lease lease = begin(&judge, 1);
     for (int i = 0; i < 20; i++) {
         ck_assert(lease.quiet && lease.candidate == 0);
         lease = play(&judge, &w, lease, 1);
@@ -100,11 +100,11 @@ START_TEST(exact_times)
         {{516, 22}, 1, 20}, {{100, 96}, 1, 20}, {{100, 99}, 0, 40}, {{100, 100}, 0, 40}, {{100, 180}, 0, 20},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct espi_treejudge judge;
+        struct espi_method_select judge;
         struct world w = {.mean = {cases[i].mean[0], cases[i].mean[1]}};
-        struct espi_judge_lease lease = begin(&judge, 2);
+        struct espi_method_lease lease = begin(&judge, 2);
         int calls = 0;
-        for (; !espi_treejudge_settled(&judge); calls += (int)lease.length, lease = play(&judge, &w, lease, 1))
+        for (; !espi_method_select_settled(&judge); calls += (int)lease.length, lease = play(&judge, &w, lease, 1))
             ck_assert_int_lt(calls, 200);
         ck_assert_int_eq(lease.candidate, cases[i].wins);
         ck_assert_int_le(calls, cases[i].within);
@@ -115,9 +115,9 @@ END_TEST
 /* The best of several, where they differ clearly. */
 START_TEST(best_of_several)
 {
-    struct espi_treejudge judge;
+    struct espi_method_select judge;
     struct world w = {.mean = {100, 60, 40, 70}, .noise = 0.02};
-    struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 4), 200);
+    struct espi_method_lease lease = play(&judge, &w, begin(&judge, 4), 200);
     ck_assert_int_eq(lease.candidate, 2);
     (void)lease;
 }
@@ -130,10 +130,10 @@ static double adopted(double tree, const double *noise, int runs, int calls)
 {
     int n = 0;
     for (int i = 0; i < runs; i++) {
-        struct espi_treejudge judge;
+        struct espi_method_select judge;
         struct world w = {.mean = {100, tree}, .noise = noise[0], .outliers = noise[1], .regimes = noise[2]};
         play(&judge, &w, begin(&judge, 2), calls);
-        n += judge.held == 1 && espi_treejudge_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
+        n += judge.held == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
     }
     return (double)n / runs;
 }
@@ -161,11 +161,11 @@ START_TEST(locked_modes)
     for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
         int taken = 0, kept = 0, runs = 4000;
         for (int i = 0; i < runs; i++) {
-            struct espi_treejudge judge;
+            struct espi_method_select judge;
             struct world w = {
                 .mean = {1, ratios[r]}, .noise = 0.05, .outliers = 0.02, .modes = seen, .n_modes = 4, .last = -1};
-            struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 130);
-            taken += judge.held == 1 && espi_treejudge_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
+            struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 130);
+            taken += judge.held == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
             play(&judge, &w, lease, 1000);
             kept += judge.held == 1 && judge.state != ESPI_JUDGE_LIBRARY;
         }
@@ -186,7 +186,7 @@ START_TEST(close_modes)
     static const double seen[] = {118, 150, 154, 158};
     int taken = 0, equal = 0, runs = 4000;
     for (int i = 0; i < 2 * runs; i++) {
-        struct espi_treejudge judge;
+        struct espi_method_select judge;
         struct world w = {.mean = {1, i < runs ? 0.8 : 1},
                           .noise = 0.03,
                           .outliers = 0.02,
@@ -220,9 +220,9 @@ START_TEST(goes_back)
 {
     int held = 0, left = 0, left_unseen = 0;
     for (int i = 0; i < 1000; i++) {
-        struct espi_treejudge judge;
+        struct espi_method_select judge;
         struct world w = {.mean = {100, 50}, .noise = 0.1, .outliers = 0.02};
-        struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
         if (judge.held != 1)
             continue;
         held++;
@@ -231,9 +231,9 @@ START_TEST(goes_back)
         left += judge.state == ESPI_JUDGE_LIBRARY && lease.candidate == 0;
     }
     for (int i = 0; i < 1000; i++) { /* the library became faster: nothing of it shows in the tree's times */
-        struct espi_treejudge judge;
+        struct espi_method_select judge;
         struct world w = {.mean = {100, 50}, .noise = 0.1};
-        struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
         w.mean[0] = 25;
         play(&judge, &w, lease, 4096);
         left_unseen += judge.state == ESPI_JUDGE_LIBRARY;
@@ -252,9 +252,9 @@ START_TEST(checks_are_cheap)
 {
     static const double trees[] = {5, 50, 80};
     for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
-        struct espi_treejudge judge;
+        struct espi_method_select judge;
         struct world w = {.mean = {100, trees[i]}, .noise = 0.05};
-        struct espi_judge_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
         w.total = w.calls = 0;
         play(&judge, &w, lease, 100000);
         printf("library 100, tree %.0f: mean %.2f over %.0f calls\n", trees[i], w.total / w.calls, w.calls);
@@ -266,7 +266,7 @@ END_TEST
 /* Trees that lost are tried again so rarely that they cost nothing. */
 START_TEST(losers_rest)
 {
-    struct espi_treejudge judge;
+    struct espi_method_select judge;
     struct world w = {.mean = {100, 150, 300}, .noise = 0.2};
     play(&judge, &w, begin(&judge, 3), 1000000);
     ck_assert_double_le(w.total / w.calls, 100.1);
@@ -276,16 +276,16 @@ END_TEST
 /* Leases that say nothing end a contest, and a tree. */
 START_TEST(silence)
 {
-    struct espi_treejudge judge;
+    struct espi_method_select judge;
     struct world w = {.mean = {100, 20}};
-    struct espi_judge_lease lease = begin(&judge, 2);
+    struct espi_method_lease lease = begin(&judge, 2);
     for (int i = 0; i < 5; i++)
-        lease = espi_treejudge_next(&judge, NULL, 0);
+        lease = espi_method_select_next(&judge, NULL, 0);
     ck_assert(lease.candidate == 0 && lease.quiet);
     play(&judge, &w, begin(&judge, 2), 100);
     ck_assert_int_eq(judge.held, 1);
     for (int i = 0; i < 5; i++)
-        lease = espi_treejudge_next(&judge, NULL, 0);
+        lease = espi_method_select_next(&judge, NULL, 0);
     ck_assert(lease.candidate == 0 && lease.quiet);
 }
 END_TEST

@@ -1,0 +1,39 @@
+#include "base/cpu.h"
+
+#include <stdatomic.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+
+/* Which registers the kernel saves: bits of XCR0 (Intel's manual, volume 1, chapter 13). */
+enum { AVX_STATE = 0x06, AVX512_STATE = 0xe6 };
+
+static enum espi_vectors read_cpu(void)
+{
+    unsigned a, b, c, d, saved, high;
+
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX))
+        return ESPI_VECTORS_PLAIN;
+    __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+    if ((saved & AVX_STATE) != AVX_STATE || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+        return ESPI_VECTORS_PLAIN;
+    const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
+    return (saved & AVX512_STATE) == AVX512_STATE && (b & wide) == wide ? ESPI_VECTORS_AVX512 : ESPI_VECTORS_AVX2;
+}
+#else
+static enum espi_vectors read_cpu(void)
+{
+    return ESPI_VECTORS_PLAIN;
+}
+#endif
+
+enum espi_vectors espi_cpu_vectors(void)
+{
+    static atomic_int known; /* 0: not asked yet; else one more than the answer */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == 0) {
+        answer = (int)read_cpu() + 1; /* several threads may ask; all find the same */
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return (enum espi_vectors)(answer - 1);
+}

@@ -1,0 +1,14 @@
+/* What instructions this processor and this kernel have. Asked when first needed, not when the library is loaded: the
+   instruction that tells (CPUID) takes microseconds in a virtual machine, and compilers' own way
+   (__builtin_cpu_supports) makes every process ask a dozen times at its start. */
+#ifndef ESPI_BASE_CPU_H
+#define ESPI_BASE_CPU_H
+
+#include <stdbool.h>
+
+enum espi_vectors { ESPI_VECTORS_PLAIN, ESPI_VECTORS_AVX2, ESPI_VECTORS_AVX512 /* F, BW and VL */ };
+
+/* The widest of them that may be used. */
+enum espi_vectors espi_cpu_vectors(void);
+
+#endif

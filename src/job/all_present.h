@@ -1,0 +1,34 @@
+/*
+ * Roll call: does every rank of MPI_COMM_WORLD have an active core? And which settings has rank 0? (rollcall.c)
+ * Nothing collective of Espalier may happen otherwise, for a rank without it would leave the others waiting.
+ */
+#ifndef ESPI_JOB_ALL_PRESENT_H
+#define ESPI_JOB_ALL_PRESENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ESPI_ROLLCALL_MAX 1024  /* more ranks than this: unknown, so false */
+#define ESPI_ROLLCALL_TEXT 4096 /* bytes of settings at most */
+#define ESPI_ROLLCALL_DEFAULTS 0 /* stands for the hash of the defaults */
+
+/* Before MPI is initialized in this process. `hash`: of this rank's settings, or ESPI_ROLLCALL_DEFAULTS. `text`, of
+   `length` bytes, is what the others may take from rank 0; 0 bytes: the defaults. */
+void espi_all_present_announce(uint64_t hash, const char *text, size_t length);
+
+/* After MPI_Init: whether rank 0 announced other settings than this rank. Then `text` holds what it has left. */
+bool espi_all_present_settings(int rank, char *text, size_t size, size_t *length);
+
+/* After MPI_Init: the same answer on every rank that asks; false when anything is unknown. One rank: true. Not while
+   another thread may be inside of MPI, unless espi_all_present_is_local. */
+bool espi_all_present(int size);
+
+/* Whether the answers of this rank need no launcher. */
+bool espi_all_present_is_local(void);
+
+/* Whether this rank has announced itself to those on its node only. If all are present, so have they, and all stand
+   on one node. */
+bool espi_all_present_on_node(void);
+
+#endif

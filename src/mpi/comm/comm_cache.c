@@ -1,0 +1,226 @@
+/*
+ * Known communicators. A handle may be garbage or freed: MPI would then report an error in the name of the function
+ * that was asked, through an error handler that may end the program. So a handle is asked about once, with the error
+ * handlers that MPI uses for bad handles set to return, and remembered until the communicator's delete callback.
+ * Under MPI_THREAD_MULTIPLE another thread may set these handlers meanwhile, or have an error for them: there a
+ * handle is asked about when MPI has taken it in a call of the program.
+ */
+#include "mpi/comm/comm_cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/apart.h"
+#include "base/hash.h"
+#include "mpi/core/pmpi.h"
+
+struct known {
+    struct espi_comm_facts facts;
+    UT_hash_handle hh;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards known_comms and keyval; no MPI call under it */
+static struct known *known_comms;
+static int keyval = MPI_KEYVAL_INVALID;
+static atomic_uint epoch = 1; /* raised when a communicator ends: caches of threads are then stale */
+static atomic_bool have_world;
+/* Under MPI_THREAD_MULTIPLE a delete callback can be called from inside MPI's progress (a request held the last
+   reference), where MPICH 4.0.2 gives up its lock around it and another thread then corrupts UCX. So no attributes
+   there: what is known of a communicator ends with the wrapped MPI_Comm_free or MPI_Comm_disconnect. */
+static atomic_bool attributes;
+static atomic_bool unrecorded; /* a communicator that was looked at is not in `known_comms`: memory was short */
+
+bool espi_comm_is_known(MPI_Comm comm)
+{
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
+    pthread_mutex_unlock(&lock);
+    return known || atomic_load_explicit(&unrecorded, memory_order_relaxed);
+}
+
+void espi_comm_ends(MPI_Comm comm)
+{
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
+    if (known) {
+        HASH_DEL(known_comms, known);
+        free(known);
+    }
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_mutex_unlock(&lock);
+}
+
+static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)key;
+    (void)value;
+    (void)state;
+    espi_comm_ends(comm);
+    return MPI_SUCCESS;
+}
+
+static bool ask_topology(struct espi_comm_facts *facts)
+{
+    int kind, dims = 0, weighted;
+    if (facts->inter)
+        return true;
+    if (espi_pmpi.Topo_test(facts->comm, &kind) != MPI_SUCCESS)
+        return false;
+    switch (kind) {
+    case MPI_CART:
+        if (espi_pmpi.Cartdim_get(facts->comm, &dims) != MPI_SUCCESS)
+            return false;
+        facts->in = facts->out = 2 * dims;
+        return true;
+    case MPI_GRAPH:
+        if (espi_pmpi.Graph_neighbors_count(facts->comm, facts->rank, &facts->in) != MPI_SUCCESS)
+            return false;
+        facts->out = facts->in;
+        return true;
+    case MPI_DIST_GRAPH:
+        return espi_pmpi.Dist_graph_neighbors_count(facts->comm, &facts->in, &facts->out, &weighted) == MPI_SUCCESS;
+    default:
+        return true;
+    }
+}
+
+static bool ask(struct espi_comm_facts *facts)
+{
+    int inter = 0;
+    if (espi_pmpi.Comm_test_inter(facts->comm, &inter) != MPI_SUCCESS ||
+        espi_pmpi.Comm_rank(facts->comm, &facts->rank) != MPI_SUCCESS)
+        return false;
+    facts->inter = inter;
+    int *tag_ub, flag = 0;
+    facts->tag_ub = 32767; /* what every MPI allows */
+    if (espi_pmpi.Comm_get_attr(facts->comm, MPI_TAG_UB, &tag_ub, &flag) == MPI_SUCCESS && flag)
+        facts->tag_ub = *tag_ub;
+    int code = inter ? espi_pmpi.Comm_remote_size(facts->comm, &facts->peers)
+                     : espi_pmpi.Comm_size(facts->comm, &facts->peers);
+    return code == MPI_SUCCESS && ask_topology(facts);
+}
+
+/* With the error handlers of the two predefined communicators set aside: MPICH reports a bad handle through them. */
+static bool ask_quietly(struct espi_comm_facts *facts)
+{
+    static const MPI_Comm reporters[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler handlers[2];
+    int swapped = 0;
+    bool good = true;
+    for (; swapped < 2 && good; swapped++) {
+        good = espi_pmpi.Comm_get_errhandler(reporters[swapped], &handlers[swapped]) == MPI_SUCCESS;
+        if (good && espi_pmpi.Comm_set_errhandler(reporters[swapped], MPI_ERRORS_RETURN) != MPI_SUCCESS) {
+            espi_pmpi.Errhandler_free(&handlers[swapped]);
+            good = false;
+        }
+        if (!good)
+            break;
+    }
+    good = good && ask(facts);
+    while (swapped-- > 0) {
+        espi_pmpi.Comm_set_errhandler(reporters[swapped], handlers[swapped]);
+        espi_pmpi.Errhandler_free(&handlers[swapped]);
+    }
+    return good;
+}
+
+/* MPI is called without `lock`: delete callbacks take it, and MPI may hold locks of its own around those. `taken`: no
+   error is to be expected. */
+static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool taken)
+{
+    struct known *known, *old;
+    taken = taken || comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || !atomic_load(&have_world);
+    if ((!taken && !atomic_load(&attributes)) || !(known = calloc(1, sizeof *known)))
+        return false;
+    known->facts.comm = comm;
+    bool good = taken ? ask(&known->facts) : ask_quietly(&known->facts);
+    if (!good || (atomic_load(&attributes) && espi_pmpi.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS)) {
+        free(known);
+        return false;
+    }
+    *facts = known->facts;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, old); /* another thread may have learnt the same */
+    if (old) {
+        HASH_DEL(known_comms, old);
+        free(old);
+    }
+    HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
+    if (!known->hh.tbl) {
+        free(known); /* asked again next time */
+        atomic_store(&unrecorded, true);
+    }
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+static bool look(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
+{
+    unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
+    if (facts->comm == comm && facts->epoch == now)
+        return true;
+    uint32_t bits = (uint32_t)comm;
+    if (bits >> 30 == 0 || ((bits >> 26) & 0xf) != 1)
+        return false;
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    int key = keyval;
+    HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
+    if (known)
+        *facts = known->facts;
+    pthread_mutex_unlock(&lock);
+    if (!known && (key == MPI_KEYVAL_INVALID || !learn(facts, comm, key, taken)))
+        return false;
+    facts->epoch = now;
+    return true;
+}
+
+bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return look(facts, comm, false);
+}
+
+bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return look(facts, comm, true);
+}
+
+bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return look(facts, comm, !atomic_load(&attributes));
+}
+
+ESPI_EVERY_RUN void espi_comm_cache_start(bool world)
+{
+    int level = MPI_THREAD_MULTIPLE;
+    atomic_store(&have_world, world);
+    atomic_store(&attributes, espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE);
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID &&
+        espi_pmpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+    pthread_mutex_unlock(&lock);
+}
+
+ESPI_EVERY_RUN void espi_comm_cache_stop(void)
+{
+    struct known *known, *next;
+    pthread_mutex_lock(&lock);
+    int key = keyval;
+    keyval = MPI_KEYVAL_INVALID;
+    struct known *all = known_comms;
+    known_comms = NULL;
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    pthread_mutex_unlock(&lock);
+    /* Attributes on communicators that still live stay; their delete callbacks find nothing. */
+    if (key != MPI_KEYVAL_INVALID)
+        espi_pmpi.Comm_free_keyval(&key);
+    HASH_ITER(hh, all, known, next) {
+        HASH_DEL(all, known);
+        free(known);
+    }
+}

@@ -1,0 +1,39 @@
+/* What a call needs to know of its communicator, looked up without disturbing the program's errors (comms.c). */
+#ifndef ESPI_MPI_COMM_COMM_CACHE_H
+#define ESPI_MPI_COMM_COMM_CACHE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+struct espi_comm_facts {
+    MPI_Comm comm; /* MPI_COMM_NULL: empty */
+    unsigned epoch;
+    bool inter;
+    int rank;
+    int peers;   /* ranks that a rank argument may name: of the remote group of an intercommunicator */
+    int in, out; /* neighbours of the topology; 0 without one */
+    int tag_ub;  /* the largest tag */
+};
+
+/* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not
+   that of a living communicator, or memory is short, or under MPI_THREAD_MULTIPLE when it is not known yet. Sets an
+   attribute on the communicator, whose delete callback ends what is known of it. Thread-safe. */
+bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
+/* The same for a communicator that MPI has just taken in a call of the program, so that it lives. */
+bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm);
+/* The same where it must be known before the call. Under MPI_THREAD_MULTIPLE MPI reports a bad handle twice. */
+bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm);
+
+/* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in
+   the name of the function that asks about it. */
+void espi_comm_cache_start(bool world);
+/* Whether the handle was looked at, and has not ended; perhaps so where memory was short. Asks MPI nothing: what ends
+   mostly was never looked at. */
+bool espi_comm_is_known(MPI_Comm comm);
+/* Before the communicator is freed: forgets it. Without this the delete callback of an attribute ends it, but not
+   under MPI_THREAD_MULTIPLE. */
+void espi_comm_ends(MPI_Comm comm);
+/* Forgets everything; while MPI still works. */
+void espi_comm_cache_stop(void);
+
+#endif

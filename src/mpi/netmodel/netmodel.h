@@ -1,0 +1,56 @@
+/* Constants of the communication model, per level: from a file, from a cache, or from a short measurement. */
+#ifndef ESPI_MPI_NETMODEL_NETMODEL_H
+#define ESPI_MPI_NETMODEL_NETMODEL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "base/settings.h"
+#include "commtree/model_file.h"
+
+/* ---- where ranks are (tree_places.c) ---- */
+
+/* Of a communicator. */
+struct espi_topology {
+    int size;
+    int nodes;   /* different nodes among its ranks */
+    bool ranges; /* the ranks of each node are neighbours: trees of ranges can be composed of trees of nodes */
+    int *node;   /* size entries: 0 .. nodes-1, numbered by first appearance; not owned */
+};
+
+/* The lowest rank of `world` on the same node: names the node in all communicators of these ranks; and how many
+   `ranks` it has. Collective. Nodes are what the library shares memory in (MPI_COMM_TYPE_SHARED), not what is called
+   a host. */
+int espi_node_of(MPI_Comm world, int *ranks);
+/* Fills `places` from every rank's node; `node` has room for all ranks of `own`, and is kept by the result.
+   Collective. */
+void espi_topology_of(MPI_Comm own, int mine, int *node, struct espi_topology *places);
+
+/* ---- the model (tree_model.c) ---- */
+
+enum espi_model_source { ESPI_MODEL_ASSUMED, ESPI_MODEL_MEASURED, ESPI_MODEL_CACHED, ESPI_MODEL_FILE };
+/* "assumed", "measured", "cache", "file". */
+const char *espi_model_source_text(enum espi_model_source source);
+
+/* Seconds and bytes. */
+struct espi_model {
+    struct espi_level_models levels;
+    enum espi_model_source source[ESPI_LEVELS];
+};
+
+/* Adds the levels that the communicator `own` uses and rank 0's `model` does not have yet: from the file that
+   ESPALIER_MODEL names, from the cache, or from a measurement of some milliseconds between some of its ranks.
+   Collective; the result is equal on all ranks. */
+void espi_model_complete(MPI_Comm own, const struct espi_topology *places, const struct espi_settings *settings,
+                         struct espi_model *model);
+
+/* One pair of constants for the whole communicator: those of the node where all ranks share one, else of the
+   network. */
+struct espi_commtree_model espi_model_flat(const struct espi_model *model, const struct espi_topology *places);
+/* Ranks of several nodes, some sharing one, in ranges: two-level trees (commtree.h) can be made. */
+bool espi_model_two_level(const struct espi_topology *places);
+
+/* All of the above for one communicator, whose ranks are the whole world: the flat model alone. Collective. */
+void espi_model_of(MPI_Comm own, const struct espi_settings *settings, struct espi_commtree_model *model);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * Predefined operations on derived datatypes (MPI Forum ticket 34): MPI_SUM and its kin applied to the elements of a
+ * type whose signature is one base type. Such calls are erroneous MPI; without Espalier they fail.
+ *
+ * Every handled call becomes the same call with elements and their base type, on every rank and in the same place,
+ * so a rank that passes count x base type itself meets one that passes a derived type of equal signature. A dense
+ * layout is passed as it stands; one with gaps is packed before and unpacked after. What a call does depends on its
+ * own arguments alone, but for one thing: very large blocking calls agree on a way with bounded memory
+ * (reduce_pieces.c).
+ */
+#ifndef ESPI_MPI_REDUCE_REDUCE_H
+#define ESPI_MPI_REDUCE_REDUCE_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "bridge.h"
+#include "layout/layout.h"
+
+/* ---- reduce_ops.c ---- */
+
+/* A bit per predefined operation that the standard defines for a base type, by MPI's name of it. */
+unsigned espi_reduce_ops_of(const char *base_name);
+/* The bit of a predefined operation; 0 for every other handle. */
+unsigned espi_reduce_op_bit(MPI_Op op);
+
+/* ---- reduce_view.c: a derived type as a sequence of elements of one base type ---- */
+
+struct espi_elements {
+    MPI_Datatype base;
+    unsigned ops;   /* what is defined for base (espi_reduce_op_bit) */
+    int64_t each;   /* elements in one copy of the type */
+    int64_t unit;   /* extent of base in bytes: elements of a contiguous buffer stand this far apart */
+    int64_t extent; /* of the type in bytes */
+    bool padded;    /* base has padding (most pair types), so packed bytes are no contiguous buffer */
+    bool run;       /* one copy is dense: its elements stand at start, start + unit, ... */
+    bool dense;     /* and so are any number of copies */
+    int64_t start;  /* bytes */
+};
+
+/* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid
+   until the type is freed; looked at once (types.c keeps it). */
+const struct espi_elements *espi_elements_of(MPI_Datatype type);
+/* Looks at a valid type; view->base is MPI_DATATYPE_NULL where its elements differ. */
+void espi_elements_look(MPI_Datatype type, struct espi_elements *view);
+
+/* ---- reduce_buffer.c: from the program's layout to a contiguous buffer of elements, and back ---- */
+
+/* `copies` copies of `type` at `buf` to or from copies * each elements at `elements`. Returns an MPI error code. */
+int espi_elements_pack(const struct espi_elements *view, const void *buf, MPI_Count copies, MPI_Datatype type,
+                       void *elements);
+int espi_elements_unpack(const struct espi_elements *view, const void *elements, void *buf, MPI_Count copies,
+                         MPI_Datatype type);
+
+/* ---- reduce.c ---- */
+
+/* What a reduction is, whatever its form (blocking, nonblocking, persistent, _c). */
+enum espi_reduction { ESPI_RED_REDUCE, ESPI_RED_ALL, ESPI_RED_EXSCAN, ESPI_RED_BLOCK, ESPI_RED_SCATTER,
+                      ESPI_RED_LOCAL };
+
+/* Handlers (bridge.h): all reductions; MPI_Start, Startall; the calls that complete persistent requests. */
+espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+
+/* A reduction with gaps on its way: the program's side, and the contiguous buffers that take its place. */
+struct espi_staged {
+    struct espi_elements view;
+    MPI_Datatype type;      /* the program's, or our own reference on it */
+    bool gives, gets;       /* whether this rank has an input and an output */
+    const void *in;         /* the program's buffers; either may be MPI_BOTTOM */
+    void *out;
+    MPI_Count in_copies, out_copies;
+    bool in_place;
+    void *elements_in, *elements_out; /* of MPI's call; equal when in place */
+};
+
+/* Allocates the buffers; false when memory is short. Nothing is packed yet. */
+bool espi_staged_allocate(struct espi_staged *staged);
+int espi_staged_pack(struct espi_staged *staged);
+int espi_staged_unpack(struct espi_staged *staged);
+void espi_staged_release(struct espi_staged *staged);
+
+/* ---- reduce_pieces.c: very large blocking reductions ---- */
+
+struct espi_large {
+    enum espi_fn fn; /* the blocking int form: Reduce, Allreduce, Scan, Exscan, Reduce_scatter(_block) */
+    MPI_Comm comm;
+    MPI_Op op;
+    int root, rank, size;
+    MPI_Datatype base, type; /* the program's type; equal to base where that is what it passes */
+    int64_t unit;            /* extent of base in bytes */
+    int64_t elements;        /* that this rank gives; the same number on all ranks */
+    MPI_Count copies;        /* of type, that hold these elements */
+    const int64_t *blocks;   /* Reduce_scatter(_block): elements of each rank's result, in order; else NULL */
+    const void *in;          /* the receive buffer when in place */
+    void *out;
+    bool in_place, gaps;
+    bool padded;             /* base has padding */
+    bool out_of_memory;      /* this rank can not do it in pieces */
+};
+
+/*
+ * True when the call was carried out here, with *rc as its result: all ranks agreed to do it in pieces. False: it is
+ * to be made as it stands. To be called by all ranks of a covered communicator (world.h) alike, that is for more than
+ * ESPALIER_REDUCE_PIECE_KB of elements.
+ */
+bool espi_reduce_in_pieces(const struct espi_large *call, int *rc);
+/* Reduce_local of a layout with gaps, always in pieces. Returns an MPI error code. */
+int espi_reduce_local_in_pieces(const struct espi_large *call);
+
+/* ---- reduce_later.c: nonblocking reductions with gaps ---- */
+
+/* Takes over `staged` and *request, that of MPI's call; *request becomes the request that the program waits for:
+   unpacking happens when it completes. Returns an MPI error code. */
+int espi_reduce_later(struct espi_staged *staged, MPI_Request *request);
+/* Requests of both kinds, nonblocking and persistent, that completion calls have to look for. */
+extern atomic_int espi_reduce_requests;
+/* One more; the stub does not complete requests by itself from now on. */
+void espi_reduce_request_made(void);
+/* Frees what requests that are gone have left behind. Not inside of MPI. */
+void espi_reduce_later_sweep(void);
+/* Makes progress with this request, if it is one of a nonblocking reduction with gaps. */
+void espi_reduce_later_advance(MPI_Request request);
+
+/* ---- reduce_persistent.c: persistent reductions with gaps ---- */
+
+/* Takes over `staged`; *request is MPI's and the program's. On an error both are gone. */
+int espi_reduce_persist(struct espi_staged *staged, MPI_Request *request);
+espi_word espi_reduce_start(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * Calls in which a rank gives itself data.
+ *
+ * On a communicator of one rank the nine blocking collectives that move data are nothing but a copy. On larger ones
+ * the block that a rank has for itself is taken out of MPI_Alltoallv and MPI_Alltoallw (its two counts become 0), and
+ * of rooted calls at the root (MPI_IN_PLACE), and is copied after the call; what a rank does with its own block is no
+ * business of the others'.
+ *
+ * MPI_Sendrecv to oneself is a message and a receive, which may not be for each other: an earlier message of the rank
+ * to itself is received first, and an earlier receive gets this message. But when no earlier message is pending that
+ * the call's receive would take, then only its own message can ever fulfil it, as nobody else can send one while the
+ * call lasts. Would that go to another receive, the call would never return. So the two are for each other, or the
+ * program hangs without Espalier too. Whether a message is pending: MPI_Iprobe knows those that have arrived, which
+ * on a communicator of one rank are all; on others pending.h knows where none was ever sent that way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/handlers.h"
+#include "mpi/core/lifecycle.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/selfcopy/self_copy.h"
+#include "mpi/selfcopy/self_sends.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/comm/self_comm.h"
+#include "mpi/typeplan/type_cache.h"
+#include "words.h"
+
+static bool has_derived(const struct espi_api_row *row, const espi_word *args)
+{
+    for (const struct espi_buffer_args *t = row->typed; t->shape != ESPI_SHAPE_NONE; t++)
+        if (t->shape == ESPI_SHAPE_W || !espi_type_is_predefined((MPI_Datatype)args[(int)t->type]))
+            return true;
+    return false;
+}
+
+static int64_t number_at(const struct espi_api_row *row, const void *array, int i)
+{
+    return row->large ? ((const MPI_Count *)array)[i] : ((const int *)array)[i];
+}
+
+/* The own block's part of one side. The displacements of an array of blocks stand behind its counts. */
+static bool read_side(struct espi_thread *thread, const struct espi_api_row *row, const espi_word *args,
+                      const struct espi_buffer_args *t, int rank, void **buffer, struct espi_selfcopy_side *side)
+{
+    int64_t shift = 0, move;
+    MPI_Count lb, extent;
+
+    *buffer = (void *)args[(int)t->buffer];
+    if (*buffer == MPI_IN_PLACE)
+        return false;
+    if (t->shape == ESPI_SHAPE_ONE) {
+        side->type = (MPI_Datatype)args[(int)t->type];
+        side->count = row->large ? (int64_t)args[(int)t->count] : (int64_t)(int)args[(int)t->count];
+        if (t->at_root && __builtin_mul_overflow(side->count, (int64_t)rank, &shift))
+            return false;
+    } else {
+        const void *counts = (const void *)args[(int)t->count], *places = (const void *)args[t->count + 1];
+        if (counts == NULL || places == NULL || (t->shape == ESPI_SHAPE_W && (void *)args[(int)t->type] == NULL))
+            return false;
+        side->type = t->shape == ESPI_SHAPE_W ? ((const MPI_Datatype *)args[(int)t->type])[rank]
+                                              : (MPI_Datatype)args[(int)t->type];
+        side->count = number_at(row, counts, rank);
+        shift = number_at(row, places, rank);
+    }
+    if (side->count <= 0 || side->type == MPI_DATATYPE_NULL)
+        return false;
+    if (shift != 0 && t->shape != ESPI_SHAPE_W) {
+        if (!espi_type_is_predefined(side->type) && !espi_types_known(thread, side->type))
+            return false;
+        if (espi_pmpi.Type_get_extent_c(side->type, &lb, &extent) != MPI_SUCCESS ||
+            __builtin_mul_overflow(shift, (int64_t)extent, &move))
+            return false;
+        shift = move;
+    }
+    *buffer = (char *)((uintptr_t)*buffer + (uintptr_t)shift);
+    return true;
+}
+
+/* What is known of the type of the own block's one side. */
+static const struct espi_type_slot *own_slot(const espi_word *args, const struct espi_buffer_args *t, int rank)
+{
+    MPI_Datatype type = (MPI_Datatype)args[(int)t->type];
+
+    if (t->shape == ESPI_SHAPE_W && (void *)args[(int)t->type] == NULL)
+        return NULL;
+    if (t->shape == ESPI_SHAPE_W)
+        type = ((const MPI_Datatype *)args[(int)t->type])[rank];
+    return espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+}
+
+/* Setting auto: the lot for a call that did not come to it on the short way. False: this one is left to MPI. */
+static bool is_due(struct espi_thread_state *mine, const struct espi_api_row *row, const espi_word *args,
+                   unsigned worth)
+{
+    if (espi_settings.datatypes != ESPI_MODE_AUTO || mine->onto.weight != 0)
+        return true;
+    if ((void *)args[(int)row->typed[0].buffer] == MPI_IN_PLACE ||
+        (void *)args[(int)row->typed[1].buffer] == MPI_IN_PLACE)
+        return false;
+    return espi_selfcopy_due(&mine->onto, own_slot(args, &row->typed[0], mine->comm.rank),
+                             own_slot(args, &row->typed[1], mine->comm.rank), worth);
+}
+
+/* ---- collectives ---- */
+
+/* What of the call a rank does for itself alone. */
+static bool is_apart(enum espi_fn fn, const struct espi_comm_facts *comm, const struct espi_api_row *row,
+                     const espi_word *args)
+{
+    if (row->root >= 0)
+        return (int)args[(int)row->root] == comm->rank;
+    return comm->peers == 1 || fn == ESPI_FN_Alltoallv || fn == ESPI_FN_Alltoallv_c || fn == ESPI_FN_Alltoallw ||
+           fn == ESPI_FN_Alltoallw_c;
+}
+
+/* Counts with a 0 in the place of the own one. */
+static void *without_own(const struct espi_api_row *row, espi_word counts, int n, int rank)
+{
+    size_t each = row->large ? sizeof(MPI_Count) : sizeof(int);
+    char *copy = malloc((size_t)n * each);
+    if (copy != NULL) {
+        memcpy(copy, (const void *)counts, (size_t)n * each);
+        memset(copy + (size_t)rank * each, 0, each);
+    }
+    return copy;
+}
+
+/* A use of one side's type that goes on as it is, on a communicator of one rank; `slot` is NULL for a predefined
+   type. False: it needs more. */
+static bool side_goes_on(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *t,
+                         MPI_Datatype *type, int64_t *count, struct espi_type_slot **slot)
+{
+    const void *counts = (const void *)args[(int)t->count];
+
+    *slot = NULL;
+    if ((void *)args[(int)t->buffer] == MPI_IN_PLACE)
+        return false;
+    if (t->shape == ESPI_SHAPE_ONE)
+        *count = row->large ? (int64_t)args[(int)t->count] : (int64_t)(int)args[(int)t->count];
+    else if (counts == NULL || (t->shape == ESPI_SHAPE_W && (void *)args[(int)t->type] == NULL))
+        return false;
+    else
+        *count = number_at(row, counts, 0);
+    *type = t->shape == ESPI_SHAPE_W ? *(const MPI_Datatype *)args[(int)t->type]
+                                     : (MPI_Datatype)args[(int)t->type];
+    return espi_type_is_predefined(*type) || (*count > 0 && (*slot = espi_types_quiet(*type)) != NULL);
+}
+
+/* A call that is left to MPI, on a communicator of one rank: without the general way where it changes nothing. */
+static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                          espi_handler substitute)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    struct espi_thread_state *mine = espi_thread_state(thread);
+    struct espi_type_slot *slot[2];
+    MPI_Datatype type[2];
+    int64_t count[2];
+
+    for (int side = 0; side < 2; side++)
+        if (!side_goes_on(row, args, &row->typed[side], &type[side], &count[side], &slot[side]) ||
+            (side == 1 && slot[0] != NULL && slot[0] == slot[1])) /* the second use may be one to be looked at */
+            return substitute(thread, fn, args, next);
+    if (row->args < 7 || row->args > 9)
+        return substitute(thread, fn, args, next);
+    espi_count_call(mine->stats, fn);
+    for (int side = 0; side < 2; side++)
+        if (slot[side] != NULL)
+            espi_types_used(mine->stats, type[side], slot[side], count[side]);
+    return row->args == 7   ? ESPI_CALL(next, 7, args)
+           : row->args == 8 ? ESPI_CALL(next, 8, args)
+                            : ESPI_CALL(next, 9, args);
+}
+
+static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                            espi_handler substitute)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    struct espi_thread_state *mine = espi_thread_state(thread);
+    const struct espi_comm_facts comm = mine->comm;
+    struct espi_selfcopy_block block = {0};
+    void *counts[2] = {NULL, NULL}, *from, *onto;
+    espi_word changed[ESPI_MAX_ARGS], result;
+
+    if (!is_apart(fn, &comm, row, args))
+        return substitute(thread, fn, args, next);
+    if (!is_due(mine, row, args, ESPI_PAIRED_COPIED))
+        return comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute) : substitute(thread, fn, args, next);
+    if (!read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
+        !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block.receive) ||
+        args[(int)row->typed[0].buffer] == args[(int)row->typed[1].buffer])
+        return substitute(thread, fn, args, next);
+    block.from = from;
+    block.onto = onto;
+    if (!espi_selfcopy_look(thread, &block))
+        return substitute(thread, fn, args, next);
+    if (comm.peers == 1) {
+        espi_count_call(mine->stats, fn);
+        espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
+        espi_selfcopy_carry_out(thread, &block);
+        return MPI_SUCCESS;
+    }
+    memcpy(changed, args, row->args * sizeof *args);
+    if (row->root >= 0) {
+        int own = row->typed[0].at_root ? 1 : 0;
+        changed[(int)row->typed[own].buffer] = (espi_word)MPI_IN_PLACE;
+    } else {
+        for (int side = 0; side < 2; side++) {
+            int at = row->typed[side].count;
+            counts[side] = without_own(row, args[at], comm.peers, comm.rank);
+            changed[at] = (espi_word)counts[side];
+        }
+        if (counts[0] == NULL || counts[1] == NULL) {
+            free(counts[0]);
+            free(counts[1]);
+            return substitute(thread, fn, args, next);
+        }
+    }
+    result = substitute(thread, fn, changed, next);
+    free(counts[0]);
+    free(counts[1]);
+    if ((int)result == MPI_SUCCESS)
+        espi_selfcopy_carry_out(thread, &block);
+    return result;
+}
+
+/* ---- MPI_Sendrecv ---- */
+
+/* Another thread may be sending to the own rank, or receiving from it. */
+static bool other_threads(void)
+{
+    int level = MPI_THREAD_MULTIPLE;
+    return espi_pmpi.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+}
+
+static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                          espi_handler substitute)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    struct espi_thread_state *mine = espi_thread_state(thread);
+    int dest = (int)args[3], sendtag = (int)args[4], source = (int)args[8], recvtag = (int)args[9], pending = 1;
+    bool alone = mine->comm.peers == 1;
+    MPI_Comm comm = (MPI_Comm)args[10];
+    MPI_Status *status = (MPI_Status *)args[11];
+    struct espi_selfcopy_block block = {0};
+    void *from, *onto;
+
+    if (dest != mine->comm.rank || (source != dest && (source != MPI_ANY_SOURCE || !alone)) || sendtag < 0 ||
+        !is_due(mine, row, args, ESPI_PAIRED_COPIED | ESPI_PAIRED_LOCAL) ||
+        sendtag > mine->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
+        other_threads() || (!alone && espi_self_sends_possible(comm, dest)) ||
+        !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
+        !read_side(thread, row, args, &row->typed[1], 0, &onto, &block.receive))
+        return substitute(thread, fn, args, next);
+    block.from = from;
+    block.onto = onto;
+    if ((!espi_selfcopy_look(thread, &block) && (alone || block.plan == NULL || !block.plan->local)) ||
+        espi_pmpi.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending ||
+        (block.plan->copy == NULL &&
+         espi_self_copy(from, block.send.count, block.send.type, onto, block.receive.count, block.receive.type) !=
+             MPI_SUCCESS))
+        return substitute(thread, fn, args, next);
+    espi_count_call(mine->stats, fn);
+    espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
+    espi_selfcopy_carry_out(thread, &block);
+    if (status != MPI_STATUS_IGNORE) { /* its MPI_ERROR stays as it was, as natively */
+        status->MPI_SOURCE = dest;
+        status->MPI_TAG = sendtag;
+        espi_pmpi.Status_set_cancelled(status, 0);
+        espi_pmpi.Status_set_elements_x(status, MPI_BYTE, block.plan->bytes);
+    }
+    return MPI_SUCCESS;
+}
+
+espi_word espi_selfcopy_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                             espi_handler substitute)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    if (!has_derived(row, args) ||
+        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
+        espi_settings.datatypes == ESPI_MODE_OFF)
+        return substitute(thread, fn, args, next);
+    bool message = fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c;
+    if (message && (int)args[8] != (int)args[3] && (int)args[8] != MPI_ANY_SOURCE)
+        return substitute(thread, fn, args, next);
+    struct espi_thread_state *mine = espi_thread_state(thread);
+    if (mine == NULL || !espi_comm_look(&mine->comm, (MPI_Comm)args[(int)row->comm]) || mine->comm.inter)
+        return substitute(thread, fn, args, next);
+    return message ? sendrecv(thread, fn, args, next, substitute) : collective(thread, fn, args, next, substitute);
+}

@@ -1,0 +1,344 @@
+/*
+ * Pairs of layouts and their plans.
+ *
+ * Three tables. A thread's own few pairs that are decided. Slots of pairs by the lives of
+ * their types (a number that no other type of the process ever gets), which count uses until the pair is decided. And
+ * the plans by layout, which nothing but the end of MPI frees: a call may run one at any time, and there are at most
+ * PLANS_MOST. `lock` is never held over an MPI call; `planning` is, but only ever tried.
+ */
+#include "mpi/selfcopy/self_copy.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/apart.h"
+#include "base/hash.h"
+#include "mpi/typeplan/admission.h"
+#include "mpi/datatype/decode.h"
+#include "mpi/core/lifecycle.h"
+#include "mpi/typeplan/type_class.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/typeplan/type_cache.h"
+#include "stats/stats.h"
+
+enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
+/* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but
+   for one in SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed. */
+enum { FIRST_LOOK = 8, SAMPLE = 16 };
+struct slot {
+    struct espi_selfcopy_key key;
+    uint64_t uses, look;               /* look: number of uses at which planning is considered again */
+    uint64_t told;                     /* uses that the kind was told of */
+    const struct espi_selfcopy_plan *plan;
+    bool decided;
+};
+
+struct layouts {
+    uint64_t key;
+    struct espi_arena arena;
+    const struct espi_node *from, *onto;
+    struct espi_selfcopy_plan *plan;
+    UT_hash_handle hh;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used, pairs_seen and plans */
+static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
+static ESPI_APART struct slot slots[SLOTS];
+static unsigned pairs_seen;
+static bool slots_used;
+static struct layouts *plans;
+static unsigned plans_made;
+static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+    h = (h ^ value) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static struct slot *slot_of(const struct espi_selfcopy_key *key) /* under the lock */
+{
+    uint64_t h = mix(mix(mix(mix(0, key->from), key->onto), (uint64_t)key->from_count), (uint64_t)key->onto_count);
+    struct slot *s = &slots[h % SLOTS];
+    if (memcmp(&s->key, key, sizeof *key) != 0) {
+        slots_used = true;
+        bool at_once = espi_settings.datatypes == ESPI_MODE_ALWAYS || pairs_seen++ % SAMPLE == 0;
+        *s = (struct slot){.key = *key, .look = at_once ? 1 : FIRST_LOOK};
+    }
+    return s;
+}
+
+/* Under the lock. */
+static struct layouts *find(uint64_t key, const struct espi_node *from, const struct espi_node *onto)
+{
+    struct layouts *l;
+    HASH_FIND(hh, plans, &key, sizeof key, l);
+    return l != NULL && espi_node_equal(l->from, from) && espi_node_equal(l->onto, onto) ? l : NULL;
+}
+
+/* The tree of all items of one side. */
+static espi_status tree_of(struct espi_arena *arena, const struct espi_selfcopy_side *side,
+                           const struct espi_node **out)
+{
+    struct espi_decoded layout;
+    espi_base base;
+    espi_status status;
+
+    if (espi_type_is_predefined(side->type)) {
+        base = espi_base_of_handle(side->type);
+        if (base == ESPI_BASE_NONE)
+            return ESPI_ERR_UNSUPPORTED;
+        status = espi_node_leaf(arena, base, &layout.tree);
+        layout.extent = status == ESPI_OK ? layout.tree->true_ub : 0;
+        MPI_Count lb, extent;
+        if (status == ESPI_OK && espi_pmpi.Type_get_extent_c(side->type, &lb, &extent) == MPI_SUCCESS)
+            layout.extent = extent;
+    } else {
+        status = espi_decode(arena, side->type, NUMBERS_MOST, &layout);
+    }
+    if (status != ESPI_OK)
+        return status;
+    if (side->count == 1) {
+        *out = layout.tree;
+        return ESPI_OK;
+    }
+    return espi_node_vec(arena, side->count, layout.extent, layout.tree, out);
+}
+
+/* Under `planning`. Remembers the plan for equal layouts; the arena of the trees goes over to it. */
+static const struct espi_selfcopy_plan *keep(uint64_t key, struct espi_arena *arena,
+                                             const struct espi_selfcopy_request *r, struct espi_selfcopy_plan *plan)
+{
+    struct layouts *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        espi_selfcopy_plan_free(plan);
+        return NULL;
+    }
+    l->key = key;
+    l->from = r->from_tree;
+    l->onto = r->onto_tree;
+    l->plan = plan;
+    pthread_mutex_lock(&lock);
+    HASH_ADD(hh, plans, key, sizeof l->key, l);
+    bool added = l->hh.tbl != NULL;
+    pthread_mutex_unlock(&lock);
+    if (!added) {
+        free(l);
+        espi_selfcopy_plan_free(plan);
+        return NULL;
+    }
+    plans_made++;
+    l->arena = *arena;
+    *arena = ESPI_ARENA_INIT;
+    return plan;
+}
+
+/* Under `planning`. Finds or makes the plan; `*decided` false: not yet. */
+static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from,
+                                                 const struct espi_selfcopy_side *onto,
+                                                 bool fresh, uint64_t kind, bool *decided)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_selfcopy_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes,
+                                      .check = espi_settings.check};
+    const struct espi_selfcopy_plan *plan = NULL;
+    struct layouts *known;
+    uint64_t key, begun = espi_stats_now();
+    espi_status status = tree_of(&arena, from, &r.from_tree);
+
+    *decided = true;
+    if (status == ESPI_OK)
+        status = tree_of(&arena, onto, &r.onto_tree);
+    begun = espi_stats_now() - begun;
+    espi_count_anywhere(ESPI_COUNT_time_decode, begun);
+    espi_admission_book(begun);
+    if (status != ESPI_OK || r.from_tree->entries != r.onto_tree->entries || r.from_tree->size != r.onto_tree->size) {
+        espi_count_anywhere(status == ESPI_ERR_LIMIT ? ESPI_COUNT_pairs_too_large : ESPI_COUNT_pairs_unsupported, 1);
+        goto done;
+    }
+    key = mix(mix(0, r.from_tree->hash), r.onto_tree->hash);
+    pthread_mutex_lock(&lock);
+    known = find(key, r.from_tree, r.onto_tree);
+    pthread_mutex_unlock(&lock);
+    if (r.mode == ESPI_MODE_AUTO && fresh) {
+        bool seen = known != NULL || espi_layout_seen(key);
+        espi_class_tried(kind, begun,
+                         known != NULL && known->plan->copy != NULL ? (uint64_t)known->plan->bytes / 8 + 1 : 0);
+        if (!seen) {
+            *decided = false;
+            goto done;
+        }
+    }
+    if (known != NULL) {
+        plan = known->plan;
+    } else if (plans_made == PLANS_MOST) {
+        espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+    } else {
+        struct espi_selfcopy_plan *made = espi_selfcopy_plan_make(&r);
+        if (made != NULL)
+            plan = keep(key, &arena, &r, made);
+    }
+done:
+    espi_arena_release(&arena);
+    return plan;
+}
+
+static bool kind_of(const struct espi_selfcopy_side *side, struct espi_class_facts *facts)
+{
+    if (!espi_type_is_predefined(side->type))
+        return espi_class_of(side->type, facts);
+    MPI_Count size;
+    if (espi_pmpi.Type_size_c(side->type, &size) != MPI_SUCCESS)
+        return false;
+    *facts = (struct espi_class_facts){(uint64_t)(uint32_t)side->type, size, true, 0};
+    return true;
+}
+
+/* The slow path of a use, the first, second, fourth, ... Under `planning`. */
+static void look(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+{
+    struct espi_class_facts a, b;
+    uint64_t kind, bytes, estimate, all_uses, all_bytes;
+    bool decided = true, always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
+
+    if ((!espi_type_is_predefined(from->type) && !espi_types_tie(from->type)) ||
+        (!espi_type_is_predefined(onto->type) && !espi_types_tie(onto->type))) {
+        s->decided = true;
+        return;
+    }
+    if (!kind_of(from, &a) || !kind_of(onto, &b) ||
+        (uint64_t)a.size * (uint64_t)from->count != (uint64_t)b.size * (uint64_t)onto->count) {
+        s->decided = true;
+        return;
+    }
+    bytes = (uint64_t)a.size * (uint64_t)from->count;
+    kind = mix(mix(mix(mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
+    if (!always) {
+        espi_class_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
+        s->told = s->uses;
+        estimate = espi_admission_estimate(a.numbers + b.numbers, bytes);
+        if (!espi_admission_earned(s->uses, espi_admission_spent(s->uses, bytes * s->uses, false), estimate) &&
+            !(espi_admission_earned(all_uses, espi_admission_spent(all_uses, all_bytes, false), estimate) &&
+              (s->uses > 1 || espi_class_hopeful(kind))))
+            return;
+        if (!espi_admission_open(estimate)) {
+            espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+            return;
+        }
+    }
+    s->plan = consider(from, onto, s->uses == 1, kind, &decided);
+    s->decided = decided;
+}
+
+/* No other type of this process ever had this number, or gets it. 0: a type that is not known. */
+static uint64_t life_of(MPI_Datatype type)
+{
+    struct espi_type_slot *slot;
+    if (espi_type_is_predefined(type))
+        return (uint32_t)type;
+    slot = espi_slot_of(type);
+    if (slot == NULL)
+        return 0;
+    return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
+}
+
+/* From now on every use that may come to this is looked at, or only few of them. */
+static void pair(MPI_Datatype type, enum espi_paired what)
+{
+    struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+    if (slot != NULL)
+        atomic_fetch_or_explicit(&slot->paired, (unsigned char)what, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
+                                                                       unsigned now,
+                                                                       const struct espi_selfcopy_key *key,
+                                                                       uint64_t uses,
+                                                                       const struct espi_selfcopy_side *from,
+                                                                       const struct espi_selfcopy_side *onto)
+{
+    struct slot copy, *s;
+    bool due;
+
+    pthread_mutex_lock(&lock);
+    s = slot_of(key);
+    s->uses += uses;
+    due = !s->decided && s->uses >= s->look;
+    if (due)
+        s->look = 2 * s->uses;
+    copy = *s;
+    pthread_mutex_unlock(&lock);
+    if (due && pthread_mutex_trylock(&planning) == 0) {
+        look(&copy, from, onto);
+        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL && !copy.plan->local)
+            copy.plan = NULL;
+        pthread_mutex_lock(&lock);
+        s = slot_of(key);
+        s->plan = copy.plan;
+        s->decided = copy.decided;
+        s->told = copy.told;
+        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&planning);
+        espi_stats_slow_path();
+    }
+    if (!copy.decided)
+        copy.plan = NULL;
+    if (copy.decided) {
+        enum espi_paired what = copy.plan == NULL         ? ESPI_PAIRED_LEFT
+                                : copy.plan->copy != NULL ? ESPI_PAIRED_COPIED
+                                                          : ESPI_PAIRED_LOCAL;
+        pair(from->type, what);
+        pair(onto->type, what);
+    }
+    *place = (struct espi_selfcopy_known){*key, now, copy.plan, 0, 0};
+    if (!copy.decided)
+        place->wait = copy.look > copy.uses ? copy.look - copy.uses : 1;
+    return copy.plan;
+}
+
+const struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
+                                                    const struct espi_selfcopy_side *onto)
+{
+    unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
+    struct espi_selfcopy_key key = {life_of(from->type), life_of(onto->type), from->count, onto->count};
+    uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 +
+                 (uint64_t)key.from_count;
+    struct espi_selfcopy_cache *cache = &espi_thread_state(thread)->onto;
+    struct espi_selfcopy_known *place = &cache->known[(h ^ h >> 8) % 8];
+
+    if (key.from == 0 || key.onto == 0)
+        return NULL;
+    unsigned weight = cache->weight > 0 ? cache->weight : 1;
+    cache->weight = 0;
+    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
+        return slow(place, now, &key, 1, from, onto);
+    if (place->wait == 0)
+        return place->plan && (espi_type_is_predefined(from->type) || espi_types_is_tied(from->type)) &&
+                       (espi_type_is_predefined(onto->type) || espi_types_is_tied(onto->type))
+                   ? place->plan
+                   : NULL;
+    return (place->waited += weight) < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
+}
+
+ESPI_EVERY_RUN void espi_selfcopy_stop(void)
+{
+    struct layouts *l, *next;
+    pthread_mutex_lock(&planning);
+    pthread_mutex_lock(&lock);
+    if (slots_used)
+        memset(slots, 0, sizeof slots);
+    slots_used = false;
+    HASH_ITER(hh, plans, l, next) {
+        HASH_DELETE(hh, plans, l);
+        espi_selfcopy_plan_free(l->plan);
+        espi_arena_release(&l->arena);
+        free(l);
+    }
+    plans_made = 0;
+    atomic_fetch_add(&generation, 1);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&planning);
+}

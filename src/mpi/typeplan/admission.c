@@ -1,0 +1,70 @@
+#include "mpi/typeplan/admission.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/apart.h"
+#include "stats/stats.h"
+
+enum {
+    SHARE = 100, /* one 100th of the time since the start */
+    TRIES = 10   /* one tenth of the grant is for work that leads to nothing */
+};
+
+static _Atomic uint64_t booked, idled, gained;
+static uint64_t begun, grant;
+
+ESPI_EVERY_RUN void espi_admission_start(int64_t grant_ms)
+{
+    begun = espi_stats_now();
+    grant = (uint64_t)grant_ms * 1000000;
+    atomic_store(&booked, 0);
+    atomic_store(&idled, 0);
+    atomic_store(&gained, 0);
+}
+
+/* Time since the start in which the process had a processor: time in which others had it is none that could be
+   shared.
+   Threads can not make it more than the time that passed. */
+static uint64_t elapsed(void)
+{
+    uint64_t passed = espi_stats_now() - begun, used = passed;
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0)
+        used = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return used < passed ? used : passed;
+}
+
+bool espi_admission_open(uint64_t estimate)
+{
+    uint64_t earned = elapsed() / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
+
+    /* Whether the next work leads to nothing is not known before. */
+    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <= grant + earned &&
+           atomic_load_explicit(&idled, memory_order_relaxed) <= grant / TRIES + earned;
+}
+
+void espi_admission_gain(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&gained, ns, memory_order_relaxed);
+}
+
+void espi_admission_book(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&booked, ns, memory_order_relaxed);
+}
+
+void espi_admission_idle(uint64_t ns)
+{
+    atomic_fetch_add_explicit(&idled, ns, memory_order_relaxed);
+}
+
+uint64_t espi_admission_clock(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}

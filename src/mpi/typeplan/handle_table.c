@@ -1,0 +1,139 @@
+#include "mpi/typeplan/handle_table.h"
+
+#include <sys/mman.h>
+
+#include "base/apart.h"
+
+ESPI_APART _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
+static atomic_uint chunks_end; /* chunks from here on are not there */
+struct espi_hot *espi_hot;
+
+_Atomic uint64_t espi_handle_table_settled;
+static uint64_t without_history_no_more; /* lives that the stub has begun and will not end */
+static void (*tell_stub)(void);
+
+ESPI_EVERY_RUN void espi_handle_table_share(struct espi_hot *hot, void (*quicken)(void))
+{
+    espi_hot = hot;
+    tell_stub = quicken;
+}
+
+ESPI_EVERY_RUN void espi_handle_table_plain(unsigned keep, unsigned more)
+{
+    unsigned before = atomic_load(&espi_hot->plain);
+
+    while (!atomic_compare_exchange_weak(&espi_hot->plain, &before, (before & keep) | more))
+        ;
+    if (tell_stub != NULL && ((before & keep) | more) != before)
+        tell_stub();
+}
+
+/* Makes chunk number `which` unless it is there; NULL when memory is short. */
+struct espi_type_chunk *espi_slot_more(uint32_t which)
+{
+    unsigned end = atomic_load(&chunks_end);
+    struct espi_type_chunk *chunk, *other = NULL;
+
+    /* Not from the heap: memory in its midst, held for good, changes how fast malloc is for MPI; and a slot here
+       stands in one line of the cache. */
+    chunk = mmap(NULL, sizeof *chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED)
+        return NULL;
+    if (!atomic_compare_exchange_strong(&espi_type_chunks[which], &other, chunk)) {
+        munmap(chunk, sizeof *chunk);
+        chunk = other;
+    }
+    while (end <= which && !atomic_compare_exchange_weak(&chunks_end, &end, which + 1))
+        ;
+    return chunk;
+}
+
+void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, uint64_t uses, uint64_t look)
+{
+    atomic_store_explicit(&slot->uses, uses, memory_order_relaxed);
+    atomic_store_explicit(&slot->items, uses, memory_order_relaxed);
+    atomic_store_explicit(&slot->look, look, memory_order_relaxed);
+    atomic_store_explicit(&slot->settled, false, memory_order_relaxed);
+    atomic_store_explicit(&slot->life, atomic_load_explicit(&slot->life, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    slot->tied = false;
+    atomic_store_explicit(&slot->paired, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->granted, 0, memory_order_relaxed);
+    atomic_store_explicit(espi_slot_byte(type), 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->known, true, memory_order_release);
+}
+
+bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
+{
+    /* No locked exchange: a type is freed once, and not while another thread uses it. */
+    bool known = atomic_load_explicit(&slot->known, memory_order_acquire);
+
+    if (known) {
+        espi_slot_settle_up(slot, espi_slot_byte(type));
+        atomic_store_explicit(espi_slot_byte(type), 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&slot->known, false, memory_order_release);
+    return known;
+}
+
+__attribute__((noinline)) struct espi_type_slot *espi_slot_deepen(MPI_Datatype type, atomic_uchar *byte)
+{
+    struct espi_type_slot *slot = espi_slot_room(type);
+    unsigned left = (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) - 1;
+
+    if (slot != NULL) {
+        espi_slot_begin(slot, type, left < ESPI_GRANT_NEW ? ESPI_GRANT_NEW - left : 0, ESPI_GRANT_NEW + 1);
+        without_history_no_more++;
+    }
+    return slot;
+}
+
+static uint64_t without_history(void)
+{
+    uint64_t alive = 0;
+
+    for (uint32_t at = 0; at < ESPI_BYTES; at++)
+        alive += atomic_load_explicit(&espi_hot->bytes[at], memory_order_relaxed) >= ESPI_BYTE_NEW;
+    return alive;
+}
+
+uint64_t espi_handle_table_ended(uint64_t begun)
+{
+    uint64_t others = without_history_no_more + without_history();
+
+    return begun > others ? begun - others : 0;
+}
+
+void espi_handle_table_forget(void)
+{
+    without_history_no_more += without_history();
+    for (uint32_t at = 0; at < ESPI_BYTES; at++)
+        atomic_store_explicit(&espi_hot->bytes[at], 0, memory_order_relaxed);
+}
+
+/* The handle of a slot. */
+static MPI_Datatype handle_of(uint32_t number)
+{
+    return (MPI_Datatype)(0x8c000000u | (number >> 26 & 1) << 30 | (number & 0x3ffffff));
+}
+
+ESPI_EVERY_RUN void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))
+{
+    unsigned end = atomic_load(&chunks_end), which, i;
+
+    for (which = 0; which < end; which++) {
+        struct espi_type_chunk *chunk = atomic_load_explicit(&espi_type_chunks[which], memory_order_acquire);
+
+        for (i = 0; chunk != NULL && i < ESPI_SLOTS_EACH; i++) {
+            MPI_Datatype type = handle_of(which * ESPI_SLOTS_EACH + i);
+            atomic_uchar *byte = espi_slot_byte(type);
+
+            /* The byte first: pages of slots that never were in use are not touched. */
+            if (byte == NULL || atomic_load_explicit(byte, memory_order_relaxed) == 0 ||
+                !atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire))
+                continue;
+            espi_slot_settle_up(&chunk->slots[i], byte);
+            visit(&chunk->slots[i], type);
+        }
+    }
+}

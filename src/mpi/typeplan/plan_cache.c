@@ -1,0 +1,164 @@
+/*
+ * Plans and their cache. Plans without a user stay for the next datatype of the same layout; the least recently
+ * found of them goes when there are too many or they hold too many MPI types. The lock is never held over an MPI
+ * call, because MPI calls back into this library with its own lock held.
+ */
+#include "mpi/typeplan/plan_cache.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/apart.h"
+#include "base/hash.h"
+
+#include "mpi/typeplan/select.h"
+#include "mpi/core/pmpi.h"
+
+enum { UNUSED_MOST = 128, TYPES_MOST = 60000 };
+
+struct espi_plan_entry {
+    struct espi_plan plan;
+    uint64_t key;
+    struct espi_arena arena;   /* of the tree */
+    struct espi_decoded layout;
+    atomic_long users;
+    uint64_t found;            /* clock of finds, for the eviction */
+    size_t types;              /* MPI types that the substitutes are made of */
+    UT_hash_handle hh;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static struct espi_plan_entry *plans;
+static uint64_t finds;
+
+uint64_t espi_plan_key(const struct espi_decoded *layout)
+{
+    uint64_t h = layout->tree->hash;
+
+    h = (h ^ (uint64_t)layout->lb) * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 29 ^ (uint64_t)layout->extent) * 0xbf58476d1ce4e5b9u;
+    return h ^ h >> 32;
+}
+
+static struct espi_plan_entry *find(uint64_t key, const struct espi_decoded *layout)
+{
+    struct espi_plan_entry *e;
+
+    HASH_FIND(hh, plans, &key, sizeof key, e);
+    return e != NULL && e->layout.lb == layout->lb && e->layout.extent == layout->extent &&
+                   espi_node_equal(e->layout.tree, layout->tree)
+               ? e
+               : NULL;
+}
+
+struct espi_plan *espi_plan_find(const struct espi_decoded *layout)
+{
+    uint64_t key = espi_plan_key(layout);
+    struct espi_plan_entry *e;
+
+    pthread_mutex_lock(&lock);
+    e = find(key, layout);
+    if (e != NULL) {
+        atomic_fetch_add(&e->users, 1);
+        e->found = ++finds;
+    }
+    pthread_mutex_unlock(&lock);
+    return e == NULL ? NULL : &e->plan;
+}
+
+void espi_plan_release(struct espi_plan *plan)
+{
+    atomic_fetch_sub(&plan->entry->users, 1);
+}
+
+static void free_substitutes(struct espi_plan_entry *e)
+{
+    MPI_Datatype type[ESPI_PURPOSES];
+    int p;
+
+    for (p = 0; p < ESPI_PURPOSES; p++)
+        type[p] = atomic_exchange(&e->plan.better[p], MPI_DATATYPE_NULL);
+    if (type[ESPI_WHOLE] != MPI_DATATYPE_NULL && type[ESPI_WHOLE] != type[ESPI_PARTS])
+        espi_pmpi.Type_free(&type[ESPI_WHOLE]);
+    if (type[ESPI_PARTS] != MPI_DATATYPE_NULL)
+        espi_pmpi.Type_free(&type[ESPI_PARTS]);
+}
+
+static void free_entry(struct espi_plan_entry *e)
+{
+    free_substitutes(e);
+    espi_arena_release(&e->arena);
+    free(e);
+}
+
+/* Takes the least recently found plan without users out of the cache, if the cache is too large. */
+static struct espi_plan_entry *evict(void)
+{
+    struct espi_plan_entry *e, *next, *oldest = NULL;
+    size_t unused = 0, types = 0;
+
+    HASH_ITER(hh, plans, e, next) {
+        types += e->types;
+        if (atomic_load(&e->users) > 0)
+            continue;
+        unused++;
+        if (oldest == NULL || e->found < oldest->found)
+            oldest = e;
+    }
+    if (oldest == NULL || (unused <= UNUSED_MOST && types <= TYPES_MOST))
+        return NULL;
+    HASH_DELETE(hh, plans, oldest);
+    return oldest;
+}
+
+struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
+{
+    struct espi_plan_entry *e = calloc(1, sizeof *e), *old;
+    struct espi_selection j;
+
+    if (e == NULL)
+        return NULL;
+    e->layout = *request->layout;
+    if (espi_node_copy(&e->arena, request->layout->tree, &e->layout.tree) != ESPI_OK) {
+        espi_arena_release(&e->arena);
+        free(e);
+        return NULL;
+    }
+    e->key = espi_plan_key(&e->layout);
+    e->plan.entry = e;
+    e->plan.size = e->layout.tree->size;
+    e->plan.record = espi_stats_type(e->key);
+    espi_select_variant(request, e->plan.record, &j);
+    atomic_init(&e->plan.better[ESPI_WHOLE], j.better[ESPI_WHOLE]);
+    atomic_init(&e->plan.better[ESPI_PARTS], j.better[ESPI_PARTS]);
+    e->types = j.types;
+    e->plan.gain_ns = j.gain_ns;
+    atomic_init(&e->users, 1);
+    pthread_mutex_lock(&lock);
+    e->found = ++finds;
+    HASH_ADD(hh, plans, key, sizeof e->key, e);
+    old = e->hh.tbl == NULL ? e : evict();
+    pthread_mutex_unlock(&lock);
+    if (old == NULL)
+        return &e->plan;
+    free_entry(old);
+    return old == e ? NULL : &e->plan;
+}
+
+ESPI_EVERY_RUN void espi_plans_stop(void)
+{
+    struct espi_plan_entry *e, *next, *all;
+
+    pthread_mutex_lock(&lock);
+    all = plans;
+    plans = NULL;
+    pthread_mutex_unlock(&lock);
+    HASH_ITER(hh, all, e, next) {
+        HASH_DELETE(hh, all, e);
+        if (atomic_load(&e->users) == 0)
+            free_entry(e);
+        else
+            free_substitutes(e); /* types that outlive us still point here */
+    }
+}

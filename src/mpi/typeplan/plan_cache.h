@@ -1,0 +1,55 @@
+/*
+ * A plan: what was decided for one layout (tree and bounds), for all datatypes that have it.
+ *
+ * Two purposes, because MPICH runs a type in two ways: as a whole (MPI_Pack, MPI_Unpack, messages of one part) and in
+ * parts (longer messages). Each has its own best emission, which may be the program's type itself.
+ */
+#ifndef ESPI_MPI_TYPEPLAN_PLAN_CACHE_H
+#define ESPI_MPI_TYPEPLAN_PLAN_CACHE_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+
+#include "base/settings.h"
+#include "mpi/datatype/decode.h"
+#include "stats/stats.h"
+
+enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
+
+struct espi_plan {
+    _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
+    struct espi_stats_type *record;
+    int64_t size; /* bytes of data of one item */
+    uint64_t gain_ns; /* what a typical use saves, as measured; 0 in setting always */
+    /* The rest belongs to plan.c: */
+    struct espi_plan_entry *entry;
+};
+
+/* Identifies a layout: structural hash of tree and bounds. */
+uint64_t espi_plan_key(const struct espi_decoded *layout);
+
+/* The plan of an equal layout, with a reference taken; NULL when there is none. */
+struct espi_plan *espi_plan_find(const struct espi_decoded *layout);
+
+struct espi_plan_request {
+    MPI_Datatype type;               /* valid and committed */
+    const struct espi_decoded *layout;
+    enum espi_mode mode;             /* auto: what is measured faster; always: what costs fewer words */
+    bool check;                      /* compare entries and packed bytes of every substitute with the original's */
+    int64_t count;                   /* items in a typical use */
+};
+
+/*
+ * Plans a layout that espi_plan_find did not find, puts the plan into the cache and takes a reference. A plan without
+ * better types is a plan, too: it says to leave the layout alone, and the statistics say why. NULL when memory is
+ * short. Calls MPI; calls must exclude each other.
+ */
+struct espi_plan *espi_plan_make(const struct espi_plan_request *request);
+
+/* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
+void espi_plan_release(struct espi_plan *plan);
+
+/* Frees all substitutes; plans that are still referred to say "the program's own" from then on. */
+void espi_plans_stop(void);
+
+#endif

@@ -1,0 +1,351 @@
+/*
+ * Substitution for one call.
+ *
+ * Better types are put in only when the other arguments are ones that MPI will not refuse: an error must name the
+ * program's own type. The few errors that can not be foreseen (at the target of one-sided calls) are
+ * repeated with the program's arguments where the program reads them.
+ */
+#include "mpi/typeplan/substitute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/array_pool.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/typeplan/type_cache.h"
+
+static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag,
+                         bool receiving)
+{
+    if (peer < 0)
+        return true;
+    int rank = (int)args[peer], value = (int)args[tag];
+    bool rank_good = (rank >= 0 && rank < facts->peers) || rank == MPI_PROC_NULL ||
+                     (receiving && rank == MPI_ANY_SOURCE);
+    bool tag_good = (value >= 0 && value <= facts->tag_ub) || (receiving && value == MPI_ANY_TAG);
+    return rank_good && tag_good;
+}
+
+static bool root_is_good(const struct espi_comm_facts *facts, int root)
+{
+    return (root >= 0 && root < facts->peers) || (facts->inter && (root == MPI_ROOT || root == MPI_PROC_NULL));
+}
+
+static bool is_root(const struct espi_comm_facts *facts, int root)
+{
+    return facts->inter ? root == MPI_ROOT : root == facts->rank;
+}
+
+/* Number of elements of an array of counts or types: the sending side of a neighbourhood call counts neighbours that
+   are sent to. */
+static int array_length(const struct espi_api_row *row, const struct espi_comm_facts *facts, int side)
+{
+    if (row->kind & ESPI_NEIGHBOUR)
+        return side == 0 ? facts->out : facts->in;
+    return facts->peers;
+}
+
+static int64_t count_at(const struct espi_api_row *row, const espi_word *args, int position)
+{
+    return row->large ? (int64_t)args[position] : (int64_t)(int)args[position];
+}
+
+/* Element i of an array of counts. */
+static int64_t count_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
+{
+    if (row->large)
+        return ((const MPI_Count *)args[position])[i];
+    return ((const int *)args[position])[i];
+}
+
+/* Sum of an array of counts; -1 when one is negative. */
+static int64_t count_sum(const struct espi_api_row *row, const espi_word *args, int position, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t count = count_in(row, args, position, i);
+        if (count < 0 || __builtin_add_overflow(sum, count, &sum))
+            return -1;
+    }
+    return sum;
+}
+
+/* Whether MPI goes through the type of this side in one go: in local calls, and where a rank of a communicator with
+   no other gives itself data, unless both sides are noncontiguous (MPICH then copies through a buffer, in parts). */
+static bool goes_whole(const struct espi_substitution *d, int side)
+{
+    const struct espi_api_row *row = d->row;
+    const struct espi_buffer_args *other;
+    MPI_Datatype type;
+
+    if (row->kind & ESPI_LOCAL)
+        return true;
+    if (!(row->kind & ESPI_OWN) || d->mine->comm.inter || d->mine->comm.peers != 1)
+        return false;
+    other = &row->typed[1 - side];
+    type = (MPI_Datatype)d->args[(int)other->type];
+    if ((void *)d->args[(int)other->buffer] == MPI_IN_PLACE ||
+        (other->shape == ESPI_SHAPE_W && (void *)d->args[(int)other->type] == NULL))
+        return false;
+    if (other->shape == ESPI_SHAPE_W)
+        type = *(const MPI_Datatype *)d->args[(int)other->type];
+    return espi_type_is_predefined(type);
+}
+
+static void one_type(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int64_t count)
+{
+    MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
+    if (count <= 0 || espi_type_is_predefined(type))
+        return;
+    espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
+    MPI_Datatype better = espi_types_better(d->thread, type, count, goes_whole(d, side));
+    if (better != type) {
+        d->changed[(int)typed->type] = better;
+        d->substituted++;
+    }
+}
+
+static void array_of_types(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int n)
+{
+    const MPI_Datatype *types = (const MPI_Datatype *)d->args[(int)typed->type];
+    if (!types || !d->args[(int)typed->count])
+        return;
+    MPI_Datatype *copy = NULL;
+    int changed = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t count = count_in(d->row, d->args, typed->count, i);
+        if (count <= 0 || espi_type_is_predefined(types[i]))
+            continue;
+        espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
+        MPI_Datatype better = espi_types_better(d->thread, types[i], count, goes_whole(d, side));
+        if (better == types[i])
+            continue;
+        if (!copy) {
+            copy = malloc((size_t)n * sizeof *copy);
+            if (!copy)
+                return;
+            memcpy(copy, types, (size_t)n * sizeof *copy);
+        }
+        copy[i] = better;
+        changed++;
+    }
+    if (!copy)
+        return;
+    const MPI_Datatype *use = copy;
+    if (d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) {
+        /* MPI may read the array until the operation is complete. */
+        use = espi_pooled_array(copy, (size_t)n * sizeof *copy);
+        free(copy);
+        if (!use)
+            return;
+    } else {
+        d->arrays[side] = copy;
+    }
+    d->changed[(int)typed->type] = (espi_word)use;
+    d->substituted += changed;
+}
+
+static void forget(struct espi_substitution *d)
+{
+    memcpy(d->changed, d->args, d->row->args * sizeof *d->changed);
+    d->substituted = 0;
+}
+
+/* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a
+   null buffer, unless it is MPI_BOTTOM and the type holds addresses. */
+static bool side_is_good(const espi_word *args, const struct espi_buffer_args *typed, int64_t count)
+{
+    MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    if (type == MPI_DATATYPE_NULL)
+        return false;
+    if (count == 0 || typed->buffer < 0 || args[typed->buffer])
+        return true;
+    MPI_Aint low = 0, extent = 0;
+    return !espi_type_is_predefined(type) &&
+           espi_pmpi.Type_get_true_extent(type, &low, &extent) == MPI_SUCCESS && low != 0;
+}
+
+/* A collective does not take one buffer for both of its sides. */
+static bool buffers_differ(const struct espi_api_row *row, const espi_word *args)
+{
+    if (!(row->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) || row->typed[0].shape == ESPI_SHAPE_NONE ||
+        row->typed[1].shape == ESPI_SHAPE_NONE || row->typed[0].buffer < 0 || row->typed[1].buffer < 0)
+        return true;
+    return args[row->typed[0].buffer] != args[row->typed[1].buffer] || !args[row->typed[0].buffer];
+}
+
+/* Where the call gives something back (request) or takes it (message): not nowhere. */
+static bool handles_are_good(const struct espi_api_row *row, const espi_word *args)
+{
+    if (row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) && !args[row->args - 1])
+        return false;
+    if (row->kind & ESPI_P2P && row->comm < 0) { /* a matched receive: buffer, count, type, message */
+        const MPI_Message *message = (const MPI_Message *)args[3];
+        return message && *message != MPI_MESSAGE_NULL;
+    }
+    return true;
+}
+
+static const struct espi_buffer_args *last_side(const struct espi_api_row *row)
+{
+    const struct espi_buffer_args *typed = row->typed;
+    while (typed[1].shape != ESPI_SHAPE_NONE)
+        typed++;
+    return typed;
+}
+
+/* One-sided calls: ..., target rank, target displacement, target count, target type, ... */
+static bool target_is_good(const struct espi_api_row *row, const espi_word *args)
+{
+    const struct espi_buffer_args *target = last_side(row);
+    int rank = (int)args[target->count - 2], size = 0;
+    MPI_Win win = (MPI_Win)args[target->type + 1];
+    MPI_Group group;
+    if (win == MPI_WIN_NULL || espi_pmpi.Win_get_group(win, &group) != MPI_SUCCESS)
+        return false;
+    int code = espi_pmpi.Group_size(group, &size);
+    espi_pmpi.Group_free(&group);
+    return code == MPI_SUCCESS && ((rank >= 0 && rank < size) || rank == MPI_PROC_NULL);
+}
+
+/* A call with a better type for one side must not have an unknown one (not committed, say) on the other. */
+static bool all_known(const struct espi_substitution *d)
+{
+    for (const struct espi_buffer_args *typed = d->row->typed; typed->shape != ESPI_SHAPE_NONE; typed++) {
+        MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
+        if (typed->shape == ESPI_SHAPE_W || d->changed[(int)typed->type] != d->args[(int)typed->type] ||
+            espi_type_is_predefined(type) || (typed->buffer >= 0 && (void *)d->args[typed->buffer] == MPI_IN_PLACE))
+            continue;
+        if (!typed->at_root && !espi_types_known(d->thread, type))
+            return false;
+    }
+    return true;
+}
+
+/* False: leave the whole call alone, so that MPI reports what is wrong with it. */
+static bool examine(struct espi_substitution *d, const struct espi_comm_facts *facts)
+{
+    const struct espi_api_row *row = d->row;
+    const espi_word *args = d->args;
+    if (row->root >= 0 && !root_is_good(facts, (int)args[row->root]))
+        return false;
+    if (!buffers_differ(row, args))
+        return false;
+    for (int side = 0; row->typed[side].shape != ESPI_SHAPE_NONE; side++) {
+        const struct espi_buffer_args *typed = &row->typed[side];
+        if (typed->buffer >= 0 && (void *)args[typed->buffer] == MPI_IN_PLACE)
+            continue;
+        if (typed->at_root && !is_root(facts, (int)args[row->root]))
+            continue;
+        if (!peer_is_good(facts, args, typed->dest, typed->sendtag, false) ||
+            !peer_is_good(facts, args, typed->source, typed->recvtag, true))
+            return false;
+        int64_t count = 1;
+        switch (typed->shape) {
+        case ESPI_SHAPE_ONE:
+            count = count_at(row, args, typed->count);
+            if (count < 0 || !side_is_good(args, typed, count))
+                return false;
+            one_type(d, typed, side, count);
+            break;
+        case ESPI_SHAPE_V:
+            if (!args[typed->count])
+                return array_length(row, facts, side) == 0;
+            if ((MPI_Datatype)args[typed->type] == MPI_DATATYPE_NULL)
+                return false;
+            if (espi_type_is_predefined((MPI_Datatype)args[typed->type]))
+                break;
+            count = count_sum(row, args, typed->count, array_length(row, facts, side));
+            if (count < 0)
+                return false;
+            one_type(d, typed, side, count);
+            break;
+        case ESPI_SHAPE_W:
+            array_of_types(d, typed, side, array_length(row, facts, side));
+            break;
+        }
+    }
+    return true;
+}
+
+void espi_substitute_begin(struct espi_substitution *d)
+{
+    struct espi_comm_facts none = {MPI_COMM_NULL, 0, false, 0, 0, 0, 0, 0};
+    const struct espi_comm_facts *facts = &none;
+    if (d->row->treatment == ESPI_API_COUNT) {
+        espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
+        espi_count(d->mine->stats, ESPI_COUNT_left_passes, 1);
+        return;
+    }
+    if (d->row->comm >= 0) {
+        if (!espi_comm_look(&d->mine->comm, (MPI_Comm)d->args[d->row->comm])) {
+            espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, 1);
+            d->asks = true;
+            return;
+        }
+        facts = &d->mine->comm;
+    }
+    if (!handles_are_good(d->row, d->args) || !examine(d, facts) ||
+        (d->substituted && (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
+        espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, d->substituted ? (uint64_t)d->substituted : 1);
+        forget(d);
+    }
+    if (d->substituted)
+        espi_count(d->mine->stats, ESPI_COUNT_calls_substituted, (uint64_t)d->substituted);
+}
+
+/* Whether errors of this call are returned to the program: with another handler it has already been called. */
+static bool error_is_returned(const struct espi_substitution *d)
+{
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    int code;
+    if (d->row->kind & ESPI_RMA) {
+        const struct espi_buffer_args *target = last_side(d->row);
+        code = espi_pmpi.Win_get_errhandler((MPI_Win)d->args[target->type + 1], &handler);
+    } else if (d->row->comm >= 0) {
+        code = espi_pmpi.Comm_get_errhandler((MPI_Comm)d->args[d->row->comm], &handler);
+    } else {
+        return false;
+    }
+    bool returned = code == MPI_SUCCESS && handler == MPI_ERRORS_RETURN;
+    if (code == MPI_SUCCESS)
+        espi_pmpi.Errhandler_free(&handler);
+    return returned;
+}
+
+bool espi_substitute_repeat(struct espi_substitution *d, int error)
+{
+    int class = MPI_SUCCESS;
+    if (!d->substituted || espi_pmpi.Error_class(error, &class) != MPI_SUCCESS)
+        return false;
+    switch (class) {
+    case MPI_ERR_BUFFER:
+    case MPI_ERR_COUNT:
+    case MPI_ERR_TYPE:
+    case MPI_ERR_TAG:
+    case MPI_ERR_COMM:
+    case MPI_ERR_RANK:
+    case MPI_ERR_ROOT:
+    case MPI_ERR_ARG:
+    case MPI_ERR_WIN:
+    case MPI_ERR_DISP:
+    case MPI_ERR_RMA_SYNC:
+    case MPI_ERR_RMA_RANGE:
+        break;
+    default:
+        return false;
+    }
+    if (!error_is_returned(d))
+        return false;
+    espi_count(d->mine->stats, ESPI_COUNT_calls_repeated, 1);
+    return true;
+}
+
+void espi_substitute_end(struct espi_substitution *d, int result)
+{
+    if (d->asks && result == MPI_SUCCESS)
+        espi_comm_look_taken(&d->mine->comm, (MPI_Comm)d->args[d->row->comm]);
+    for (int side = 0; side < 2; side++)
+        free(d->arrays[side]);
+}

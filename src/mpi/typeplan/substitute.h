@@ -1,0 +1,30 @@
+/* Calls that carry a derived type, or an array of types (derived.c). */
+#ifndef ESPI_MPI_TYPEPLAN_SUBSTITUTE_H
+#define ESPI_MPI_TYPEPLAN_SUBSTITUTE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "mpi/core/handlers.h"
+#include "mpi/core/thread_state.h"
+
+/* One call under way. begin - the call with `changed` - perhaps repeat - end. */
+struct espi_substitution {
+    struct espi_thread *thread;
+    struct espi_thread_state *mine;
+    const struct espi_api_row *row;
+    const espi_word *args; /* as the program gave them */
+    espi_word *changed;    /* a copy, in which begin puts better types */
+    MPI_Datatype *arrays[2]; /* arrays of types that end frees */
+    int substituted; /* uses of types */
+    bool asks; /* the communicator is not known, and may be if MPI takes it */
+};
+
+void espi_substitute_begin(struct espi_substitution *derived);
+/* Whether the call shall be made again with the program's own arguments: it failed with a better type in it, nothing
+   was communicated, and the program reads the error (so that code and text must be the native ones). */
+bool espi_substitute_repeat(struct espi_substitution *derived, int error);
+/* `result`: of the call. */
+void espi_substitute_end(struct espi_substitution *derived, int result);
+
+#endif

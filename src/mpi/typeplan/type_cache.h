@@ -1,0 +1,97 @@
+/*
+ * The program's derived types and what is known of them: what dispatch.c and init.c call.
+ * Every handle given here is a datatype handle by its bits and not a predefined one; it may still be garbage, freed
+ * or not committed, and is then left alone. All functions are thread-safe (MPI_THREAD_MULTIPLE).
+ */
+#ifndef ESPI_MPI_TYPEPLAN_TYPE_CACHE_H
+#define ESPI_MPI_TYPEPLAN_TYPE_CACHE_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+#include "base/status.h"
+#include "bridge.h"
+#include "mpi/typeplan/handle_table.h"
+#include "stats/stats.h"
+
+static inline bool espi_type_is_predefined(MPI_Datatype type)
+{
+    return espi_is_predefined((uint32_t)type);
+}
+
+struct espi_thread_state;
+
+/* After MPI is initialized, once; again after espi_types_stop when MPI lives on in a session. */
+espi_status espi_types_start(const struct espi_settings *settings);
+/* While MPI still works: frees every substitute, and forgets every type. Afterwards espi_types_better gives back what
+   it is given. */
+void espi_types_stop(void);
+
+/* The type to hand to MPI in the place of `type` for one use of `count` elements (> 0; over all ranks for an array of
+   counts; 1 where it is not known). `whole`: a local pack or unpack, which MPI does in one go; messages go in parts,
+   and another type may be best there. Gives back `type` itself when nothing better is known. */
+MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole);
+
+/* Whether the type is known to be valid and committed. */
+bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
+
+/* To be called before something is remembered of a type by the life of its slot: from then on that life ends with the
+   type, however it is freed. False: nothing may be remembered. */
+bool espi_types_tie(MPI_Datatype type);
+/* Before that is used. False: the handle is another type's by now. */
+bool espi_types_is_tied(MPI_Datatype type);
+
+/* The short way for a use that needs no look at anything: the type is known and is, for now, used as it is. */
+static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_quiet(MPI_Datatype type)
+{
+    struct espi_type_slot *slot = espi_slot_of(type);
+
+    if (slot == NULL || atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+                            atomic_load_explicit(&slot->look, memory_order_relaxed))
+        return NULL;
+    return atomic_load_explicit(&slot->settled, memory_order_relaxed) ||
+                   atomic_load_explicit(&slot->plan, memory_order_relaxed) == NULL
+               ? slot
+               : NULL;
+}
+
+/* Counts a use of `count` elements (> 0) that took the short way, and grants the next ones. */
+static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats, MPI_Datatype type,
+                                                                  struct espi_type_slot *slot, int64_t count)
+{
+    espi_bump(&slot->uses, 1);
+    espi_bump(&slot->items, (uint64_t)count);
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
+                                                                                 : ESPI_COUNT_left_not_earned, 1);
+    espi_slot_grant(type);
+}
+
+/* Counts a use of one element that was granted (espi_slot_quiet); as not earned, which is put right when the grant is
+   settled up. */
+static inline __attribute__((always_inline)) void espi_types_used_granted(struct espi_stats_thread *stats,
+                                                                          atomic_uchar *quiet)
+{
+    unsigned char byte = atomic_load_explicit(quiet, memory_order_relaxed);
+
+    /* Another thread may have taken the last one meanwhile; the counts are allowed to miss that. */
+    if ((byte & ESPI_BYTE_LEFT) > 1)
+        atomic_store_explicit(quiet, (unsigned char)(byte - 1), memory_order_relaxed);
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    espi_count(stats, ESPI_COUNT_left_not_earned, 1);
+}
+
+/* Whether the stub may begin and end lives by itself (struct espi_hot). */
+bool espi_types_fresh(void);
+
+/* After the call returned MPI_SUCCESS. `mine`: of the calling thread. */
+void espi_types_committed(struct espi_thread_state *mine, MPI_Datatype type);
+void espi_types_duped(struct espi_thread_state *mine, MPI_Datatype old_type, MPI_Datatype new_type);
+/* Before MPI_Type_free (mine may be NULL): ends what is known of the handle, which another thread may get for a new
+   type as soon as MPI has freed it. */
+void espi_types_ending(struct espi_thread_state *mine, MPI_Datatype type);
+
+#endif

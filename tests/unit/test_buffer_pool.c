@@ -1,0 +1,61 @@
+/* Scratch buffers: large enough, never handed out twice, reused. */
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer_pool.h"
+#include "random.h"
+#include "runner.h"
+
+START_TEST(buffers_do_not_overlap)
+{
+    enum { MANY = 24 };
+    struct {
+        unsigned char *p;
+        size_t size;
+        unsigned char mark;
+    } held[MANY] = {{0}};
+    for (int round = 0; round < 20000; round++) {
+        int k = (int)random_in(0, MANY - 1);
+        if (held[k].p) {
+            size_t wrong = 0;
+            for (size_t i = 0; i < held[k].size; i++)
+                wrong += held[k].p[i] != held[k].mark;
+            ck_assert_uint_eq(wrong, 0);
+            espi_pool_put(held[k].p);
+            held[k].p = NULL;
+        } else {
+            held[k].size = (size_t)random_in(0, round % 10 ? 3000 : 100000);
+            held[k].mark = (unsigned char)round;
+            held[k].p = espi_pool_get(held[k].size);
+            ck_assert_ptr_nonnull(held[k].p);
+            ck_assert_uint_eq((uintptr_t)held[k].p % sizeof(long double), 0);
+            memset(held[k].p, held[k].mark, held[k].size);
+        }
+    }
+    for (int k = 0; k < MANY; k++)
+        espi_pool_put(held[k].p);
+    espi_pool_release();
+}
+END_TEST
+
+START_TEST(a_buffer_is_used_again)
+{
+    void *first = espi_pool_get(100000);
+    espi_pool_put(first);
+    ck_assert_ptr_eq(espi_pool_get(100000), first);
+    void *second = espi_pool_get(100000);
+    ck_assert_ptr_ne(second, first);
+    espi_pool_put(first);
+    espi_pool_put(second);
+    espi_pool_put(NULL);
+    espi_pool_release();
+    ck_assert_ptr_null(espi_pool_get(SIZE_MAX));
+}
+END_TEST
+
+int main(void)
+{
+    return RUN_SUITE("test-buffer-pool", 4, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again);
+}

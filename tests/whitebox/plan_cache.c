@@ -1,0 +1,264 @@
+/*
+ * Variants pack the same bytes; the life of a handle: used, planned, duplicated, freed, made again, freed with a
+ * request pending; attributes and names of the program's types stay. One process, calling what the core's handlers
+ * call.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <stdio.h>
+
+#include "mpi/datatype/decode.h"
+#include "mpi/datatype/emit.h"
+#include "mpi/typeplan/microbench.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/typeplan/partial_pack_cost.h"
+#include "mpi/typeplan/plan_cache.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/variants.h"
+#include "random_types.h"
+#include "suite.h"
+#include "type_service.h"
+
+/* Uses the type until another stands in its place; gives that, or the type itself after `most` uses. */
+static MPI_Datatype use(MPI_Datatype type, int most, bool whole)
+{
+    MPI_Datatype better = type;
+    int i;
+
+    for (i = 0; i < most && better == type; i++)
+        better = espi_types_better(&own_thread, type, 1, whole);
+    return better;
+}
+
+START_TEST(variants)
+{
+    static const int64_t chunks[] = {1, 2, 3, 8, 16};
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *tree;
+    struct espi_typemap a = ESPI_TYPEMAP_INIT, b = ESPI_TYPEMAP_INIT;
+    struct espi_decoded d;
+    struct espi_emitted e;
+    int i, cut = 0;
+    size_t k;
+
+    for (i = 0; i < 600; i++) {
+        struct made m = i % 3 == 0 ? (struct made){irregular(40 + i, i), NULL, 1, 0} : made_random(-1, 2);
+
+        MPI_Type_commit(&m.type);
+        if (!m.hollow && m.n > 0 && espi_decode(&arena, m.type, 0, &d) == ESPI_OK) {
+            for (k = 0; k < sizeof chunks / sizeof chunks[0]; k++) {
+                ck_assert_int_eq(espi_variant_chunked(&arena, d.tree, chunks[k], &tree), ESPI_OK);
+                if (tree == d.tree)
+                    continue;
+                cut++;
+                ck_assert_int_eq(espi_flatten(d.tree, 0, 1 << 20, &a), ESPI_OK);
+                ck_assert_int_eq(espi_flatten(tree, 0, 1 << 20, &b), ESPI_OK);
+                ck_assert(espi_typemap_equal(&a, &b));
+                espi_typemap_release(&a);
+                espi_typemap_release(&b);
+                ck_assert_int_eq(espi_emit(tree, d.lb, d.extent, 100000, &e), ESPI_OK);
+                same_places(m.type, e.type);
+                MPI_Type_free(&e.type);
+            }
+        }
+        made_free(&m);
+        espi_arena_release(&arena);
+    }
+    printf("types_plan: %d variants compared\n", cut);
+    ck_assert_int_gt(cut, 1000);
+}
+END_TEST
+
+START_TEST(measured)
+{
+    MPI_Datatype a = irregular(200, 1), same = irregular(200, 1), other = irregular(200, 2);
+    struct espi_candidate c[3] = {{.type = a}, {.type = same}, {.type = other}};
+    int op;
+
+    espi_microbench_start();
+    ck_assert_int_eq(espi_microbench(c, 3, 1, 64 << 20, 1000000), ESPI_OK);
+    ck_assert(!c[1].wrong);
+    ck_assert(c[2].wrong); /* the same size at other places must not pass */
+    for (op = 0; op < ESPI_OPERATIONS; op++)
+        ck_assert_uint_gt(c[0].ns[op], 0);
+    ck_assert_int_eq(espi_microbench(c, 3, 1, 1000, 1000000), ESPI_ERR_LIMIT);
+    espi_microbench_stop();
+    MPI_Type_free(&a);
+    MPI_Type_free(&same);
+    MPI_Type_free(&other);
+}
+END_TEST
+
+START_TEST(modelled)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *cut;
+    struct espi_decoded d;
+    MPI_Datatype type = irregular(8000, 3);
+
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+    ck_assert_int_eq(espi_variant_chunked(&arena, d.tree, 16, &cut), ESPI_OK);
+    ck_assert_uint_gt(espi_partial_pack_cost(d.tree, 1), 3 * espi_partial_pack_cost(cut, 1));
+    MPI_Type_free(&type);
+    espi_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(always)
+{
+    MPI_Datatype type, better, other;
+    int i, disp[100];
+
+    start(ESPI_MODE_ALWAYS);
+    for (i = 0; i < 100; i++)
+        disp[i] = 3 * i;
+    MPI_Type_create_indexed_block(100, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, false), type); /* never seen committed */
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    better = espi_types_better(&own_thread, type, 1, false);
+    ck_assert_int_ne(better, type);
+    same_places(type, better);
+    MPI_Type_dup(type, &other);
+    espi_types_duped(espi_thread_state(&own_thread), type, other);
+    ck_assert_int_eq(espi_types_better(&own_thread, other, 1, false), better); /* one plan for both */
+    MPI_Type_free(&other);
+    MPI_Type_free(&type);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, false), type); /* the handle's life is over */
+    espi_types_stop();
+}
+END_TEST
+
+/* A recycled handle never meets the plan of the type that had it before. */
+START_TEST(recycled)
+{
+    int i, again = 0;
+    MPI_Datatype last = MPI_DATATYPE_NULL;
+
+    start(ESPI_MODE_ALWAYS);
+    for (i = 0; i < 200; i++) {
+        MPI_Datatype type, better;
+        int disp[24], k;
+
+        for (k = 0; k < 24; k++)
+            disp[k] = (2 + i % 5) * k + i % 3;
+        MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        again += type == last;
+        last = type;
+        better = espi_types_better(&own_thread, type, 1, false);
+        ck_assert_int_ne(better, type);
+        same_places(type, better);
+        MPI_Type_free(&type);
+    }
+    ck_assert_int_gt(again, 50);
+    espi_types_stop();
+}
+END_TEST
+
+/* Not known: what was duplicated from a type that is not, and after a stop whatever was. Without a cheaper tree the
+   program's own type stays. */
+START_TEST(left_alone)
+{
+    MPI_Datatype type, other;
+
+    start(ESPI_MODE_ALWAYS);
+    MPI_Type_vector(10, 1, 3, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_dup(type, &other);
+    espi_types_duped(espi_thread_state(&own_thread), type, other);
+    ck_assert(!espi_types_known(&own_thread, other));
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+    ck_assert(espi_types_known(&own_thread, type));
+    espi_types_stop();
+    ck_assert(!espi_types_known(&own_thread, type));
+    MPI_Type_free(&other);
+    MPI_Type_free(&type);
+}
+END_TEST
+
+START_TEST(pending)
+{
+    MPI_Datatype type, better;
+    MPI_Request request;
+    int disp[64], from[256], to[64], i;
+
+    start(ESPI_MODE_ALWAYS);
+    for (i = 0; i < 64; i++)
+        disp[i] = 4 * i;
+    for (i = 0; i < 256; i++)
+        from[i] = i;
+    MPI_Type_create_indexed_block(64, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    better = espi_types_better(&own_thread, type, 1, false);
+    ck_assert_int_ne(better, type);
+    MPI_Isend(from, 1, better, 0, 5, MPI_COMM_SELF, &request);
+    MPI_Type_free(&type);
+    espi_types_stop(); /* frees the substitute, which MPI still uses */
+    MPI_Recv(to, 64, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (i = 0; i < 64; i++)
+        ck_assert_int_eq(to[i], 4 * i);
+}
+END_TEST
+
+START_TEST(automatic)
+{
+    MPI_Datatype type, once, better;
+    char name[MPI_MAX_OBJECT_NAME];
+    int i, len, key, flag, *value, mark = 7;
+
+    start(ESPI_MODE_AUTO);
+    for (i = 0; i < 500; i++) { /* committed, used once and freed: left alone */
+        once = irregular(50, i);
+        espi_types_committed(espi_thread_state(&own_thread), once);
+        ck_assert_int_eq(espi_types_better(&own_thread, once, 1, false), once);
+        espi_types_ending(espi_thread_state(&own_thread), once);
+        MPI_Type_free(&once);
+    }
+    type = irregular(2000, 1);
+    MPI_Type_set_name(type, "mine");
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
+    MPI_Type_set_attr(type, key, &mark);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    ck_assert_int_eq(use(type, 3, false), type); /* not earned yet */
+    better = use(type, 100000, false);
+    ck_assert_int_ne(better, type); /* chunks win in messages by a factor */
+    same_places(type, better);
+    MPI_Type_get_name(type, name, &len);
+    ck_assert_str_eq(name, "mine");
+    MPI_Type_get_attr(type, key, &value, &flag);
+    ck_assert(flag && value == &mark);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    MPI_Type_free_keyval(&key);
+    type = irregular(2000, 1); /* the same layout again: known at its first use */
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    ck_assert_int_eq(use(type, 1, false), better);
+    espi_types_stop();
+    ck_assert_int_eq(use(type, 10, false), type);
+    MPI_Type_free(&type);
+}
+END_TEST
+
+START_TEST(off)
+{
+    MPI_Datatype type = irregular(100, 1);
+
+    start(ESPI_MODE_OFF);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    ck_assert_int_eq(use(type, 100, false), type);
+    espi_types_stop();
+    MPI_Type_free(&type);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "types_plan", variants, measured, modelled, always, recycled, left_alone,
+                     pending, automatic, off);
+}

@@ -1,0 +1,52 @@
+#include "type_service.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "mpi/datatype/emit.h"
+#include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/type_cache.h"
+#include "random_types.h"
+
+struct espi_thread own_thread;
+
+MPI_Datatype irregular(int n, int salt)
+{
+    int *disp = malloc((size_t)n * sizeof *disp), i, at = salt;
+    MPI_Datatype type;
+
+    for (i = 0; i < n; i++) {
+        disp[i] = at;
+        at += 4 + (int)((unsigned)((i + salt) * (i + 7)) * 2654435761u >> 29);
+    }
+    MPI_Type_create_indexed_block(n, 3, disp, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    free(disp);
+    return type;
+}
+
+void start(enum espi_mode mode)
+{
+    static struct espi_hot hot; /* the stub's */
+    struct espi_settings settings;
+
+    espi_settings_defaults(&settings);
+    settings.datatypes = mode;
+    settings.check = 1;
+    settings.budget_ms = 200;
+    espi_handle_table_share(&hot, NULL);
+    ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
+}
+
+void same_places(MPI_Datatype a, MPI_Datatype b)
+{
+    size_t n, m, i;
+    int64_t *x = packed_places(a, &n), *y = packed_places(b, &m);
+
+    ck_assert(espi_same_bounds(a, b));
+    ck_assert_uint_eq(n, m);
+    for (i = 0; i < n; i++)
+        ck_assert_int_eq(x[i], y[i]);
+    free(x);
+    free(y);
+}

@@ -1,0 +1,21 @@
+/* The service of types in one process, and types for it; shared by the tests of src/mpi/typeplan/type_cache.c. */
+#ifndef ESPI_TESTS_WHITEBOX_TYPE_SERVICE_H
+#define ESPI_TESTS_WHITEBOX_TYPE_SERVICE_H
+
+#include <mpi.h>
+
+#include "base/settings.h"
+#include "bridge.h"
+
+extern struct espi_thread own_thread; /* as the stub lends it to the core */
+
+/* Starts the service. */
+void start(enum espi_mode mode);
+
+/* n blocks of three doubles with gaps that repeat nowhere, committed; of another layout for each salt. */
+MPI_Datatype irregular(int n, int salt);
+
+/* Checks that two types pack the same bytes and have the same bounds. */
+void same_places(MPI_Datatype a, MPI_Datatype b);
+
+#endif
