@@ -1,4 +1,4 @@
-# Lists of bench/; see Makefile.am. scripts/bench NAME runs these programs.
+# Lists of bench/; see Makefile.am. scripts/bench/bench NAME runs these programs.
 noinst_HEADERS += %D%/bench.h
 noinst_PROGRAMS += %D%/pingpong
 %C%_pingpong_SOURCES = %D%/pingpong.c %D%/bench.c
@@ -54,14 +54,16 @@ noinst_PROGRAMS += %D%/items
 %C%_items_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_items_LDADD = $(MPI_LIBS)
 
-# Gathers and scatters by the library, along trees, and as Espalier chooses. scripts/testbed-sim builds it for SMPI too.
+# Gathers and scatters by the library, along trees, and as Espalier chooses. scripts/testbed/sim builds it for SMPI,
+# too; results/ keeps what was measured.
 noinst_PROGRAMS += %D%/trees
 %C%_trees_SOURCES = %D%/trees.c %D%/trees.h %D%/trees_methods.c %D%/trees_clock.c %D%/bench.c
 %C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 %C%_trees_LDADD = libespi-mpi.la libespi-pure.la $(MPI_LIBS) -lm
-EXTRA_DIST += %D%/trees-sim-512.tsv %D%/trees-hosts.tsv %D%/smpi/pmpi.c %D%/smpi/mpi/core/pmpi.h %D%/smpi/mpi/core/smpi.def
+EXTRA_DIST += %D%/results/trees-sim-512.tsv %D%/results/trees-hosts.tsv
+EXTRA_DIST += %D%/smpi/pmpi.c %D%/smpi/mpi/core/pmpi.h %D%/smpi/mpi/core/smpi.def
 
-# Ten thousand types; scripts/bench-pairs compares whole runs.
+# Ten thousand types; scripts/bench/bench-pairs compares whole runs.
 noinst_PROGRAMS += %D%/manytypes
 %C%_manytypes_SOURCES = %D%/manytypes.c %D%/bench.c
 %C%_manytypes_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
@@ -81,7 +83,7 @@ noinst_PROGRAMS += %D%/start %D%/start_rank
 %C%_start_rank_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_start_rank_LDADD = $(MPI_LIBS)
 
-# Calls in a loop; scripts/bench-instructions counts their instructions.
+# Calls in a loop; scripts/bench/bench-instructions counts their instructions.
 noinst_PROGRAMS += %D%/cycle
 %C%_cycle_SOURCES = %D%/cycle.c %D%/bench.c
 %C%_cycle_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)

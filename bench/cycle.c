@@ -14,7 +14,7 @@
  *         comm       MPI_Comm_dup, MPI_Comm_free
  *
  * First WARM iterations (10,000), then COUNT (5,000) in the function cycle_counted, and nothing else in it:
- * `scripts/bench-instructions` has callgrind collect there. A vector has 3 to 7 blocks of two doubles.
+ * `scripts/bench/bench-instructions` has callgrind collect there. A vector has 3 to 7 blocks of two doubles.
  */
 #include "bench/bench.h"
 

@@ -15,7 +15,7 @@
  * 1 rank nothing waits. Prints one line: case/kind, seconds (wall) and processor seconds of the part with the types,
  * processor seconds of the process before it (MPI_Init above all), and the most memory that was resident, in KiB.
  *
- * `scripts/bench-pairs manytypes` runs every case natively and under Espalier in turns, and prints ratios.
+ * `scripts/bench/bench-pairs manytypes` runs every case natively and under Espalier in turns, and prints ratios.
  */
 #include "bench/bench.h"
 

@@ -4,7 +4,7 @@
  * blocks padded to the longest, and MPI_Bcast_init of all blocks for MPI_Scatterv_init (MPI_Scatter_init of MPICH
  * 4.0.2 fails in its second start on inner ranks: "Invalid communicator"). To be run on virtual hosts, natively:
  *
- *   scripts/testbed-hosts P RATE BUILD/bench/persistent [ROUNDS [BYTES...]]
+ *   scripts/testbed/hosts P RATE BUILD/bench/persistent [ROUNDS [BYTES...]]
  *
  * Prints microseconds, medians over rounds of the slowest rank's time from MPI_Start to the end of MPI_Wait; methods
  * in turns. Ends without MPI_Finalize, as bench/trees does with --leave 1.

@@ -1,8 +1,9 @@
-# Lists of scripts/; see Makefile.am.
-EXTRA_DIST += %D%/packages %D%/common.sh %D%/quickstart %D%/run-tests %D%/test-summary %D%/limit .ci/run
-EXTRA_DIST += %D%/run-scalapack %D%/without-times %D%/fresh-root %D%/bench %D%/bench-pairs %D%/fit-grids
-EXTRA_DIST += %D%/bench-instructions
-EXTRA_DIST += %D%/lint %D%/stress-types %D%/fuzz %D%/sanitize %D%/make-layout
-EXTRA_DIST += %D%/packages-testbed %D%/testbed-trees %D%/testbed-sim %D%/testbed-hosts
-EXTRA_DIST += %D%/testbed-shell %D%/testbed-rank %D%/testbed-summary %D%/stress-trees %D%/stress-harmless
-EXTRA_DIST += %D%/packages-slurm %D%/testbed-slurm
+# Lists of scripts/; see Makefile.am. README.md there says what each script is for.
+EXTRA_DIST += %D%/README.md %D%/common.sh %D%/packages %D%/quickstart %D%/run-tests .ci/run
+EXTRA_DIST += %D%/dev/check-api %D%/dev/fresh-root %D%/dev/fuzz %D%/dev/limit %D%/dev/lint %D%/dev/make-layout
+EXTRA_DIST += %D%/dev/packages-slurm %D%/dev/sanitize %D%/dev/stress-harmless %D%/dev/stress-trees
+EXTRA_DIST += %D%/dev/stress-types %D%/dev/test-summary %D%/dev/without-times
+EXTRA_DIST += %D%/bench/bench %D%/bench/bench-instructions %D%/bench/bench-pairs %D%/bench/fit-grids
+EXTRA_DIST += %D%/testbed/hosts %D%/testbed/packages %D%/testbed/rank %D%/testbed/shell %D%/testbed/sim
+EXTRA_DIST += %D%/testbed/slurm %D%/testbed/summary %D%/testbed/trees
+EXTRA_DIST += %D%/scalapack/run

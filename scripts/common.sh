@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Functions shared by the scripts of this folder; sourced, not run.
+# Functions shared by the scripts of this folder and those below it; sourced, not run.
 
 espi_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -55,14 +55,14 @@ install_packages() { # LOG [LIST]
 # (containers) installing starts nothing.
 install_slurm() { # LOG
     [ ! -d /run/systemd/system ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 0
-    [ -n "$(missing_packages packages-slurm)" ] || return 0
+    [ -n "$(missing_packages dev/packages-slurm)" ] || return 0
     (
         policy=/usr/sbin/policy-rc.d
         if [ ! -e "$policy" ]; then
             trap 'rm -f "$policy"' EXIT
             printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
         fi
-        install_packages "$1" packages-slurm
+        install_packages "$1" dev/packages-slurm
     ) || say "Slurm is not installed: its test will be skipped."
 }
 

@@ -1,4 +1,4 @@
-# Lists of tests/fuzz/; see Makefile.am. scripts/fuzz builds the targets with clang and libFuzzer.
+# Lists of tests/fuzz/; see Makefile.am. scripts/dev/fuzz builds the targets with clang and libFuzzer.
 check_PROGRAMS += %D%/fuzz-some
 TESTS += %D%/fuzz-some
 %C%_fuzz_some_SOURCES = %D%/fuzz_some.c %D%/fuzz_tree.c %D%/fuzz_sizes.c %D%/fuzz.c %D%/fuzz.h \

@@ -1,6 +1,7 @@
 /*
- * A fuzz target for the files that espalier gather reads: block sizes, models and links; scripts/fuzz builds and runs
- * it. The first byte says which, and for sizes the second and third the constants of the model; the rest is the file.
+ * A fuzz target for the files that espalier gather reads: block sizes, models and links; scripts/dev/fuzz builds
+ * and runs it. The first byte says which, and for sizes the second and third the constants of the model; the rest is
+ * the file.
  * A file is read, or refused with a message that names it and a line. Of sizes that were read, every tree is built
  * and held against what must be true of it; over links that were read, the optimal tree against others.
  */

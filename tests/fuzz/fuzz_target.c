@@ -1,4 +1,4 @@
-/* What libFuzzer calls: FUZZ_TARGET, set by scripts/fuzz. */
+/* What libFuzzer calls: FUZZ_TARGET, set by scripts/dev/fuzz. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

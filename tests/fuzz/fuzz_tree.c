@@ -1,9 +1,9 @@
 /*
  * A fuzz target for the parsers of trees and of files with layouts, reconstruction, normalization, folding,
- * transpacking and pictures; scripts/fuzz builds and runs it. The first byte chooses the constructor set, the costs,
- * the budget and what the rest is: text of a tree, lines as in a file, or a type map coded in bytes. Every answer is
- * held against what must be true of it; a violation ends the process by a trap, which the fuzzer reports with the
- * input that caused it. Maps are short, so that some hundreds of inputs are tried each second.
+ * transpacking and pictures; scripts/dev/fuzz builds and runs it. The first byte chooses the constructor set, the
+ * costs, the budget and what the rest is: text of a tree, lines as in a file, or a type map coded in bytes. Every
+ * answer is held against what must be true of it; a violation ends the process by a trap, which the fuzzer reports
+ * with the input that caused it. Maps are short, so that some hundreds of inputs are tried each second.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 # Lists of tests/preload/; see Makefile.am.
-EXTRA_DIST += scripts/check-api
 dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api %D%/run-launchers %D%/run-slurm
 TESTS += %D%/run-preload %D%/run-check-api %D%/grants %D%/run-launchers %D%/run-slurm
 # Odd surroundings, each natively and under three settings.

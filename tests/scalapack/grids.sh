@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two ranks and input files whose process grids fit them (scripts/fit-grids): the testers run all cases natively, on
-# both ranks, and pass; scripts/bench-pairs --grids hands them such files.
+# Two ranks and input files whose process grids fit them (scripts/bench/fit-grids): the testers run all cases
+# natively, on both ranks, and pass; scripts/bench/bench-pairs --grids hands them such files.
 programs=
 for folder in /usr/lib/*/scalapack/mpich-tests; do
     [ ! -d "$folder" ] || programs=$folder
@@ -11,7 +11,7 @@ work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 99
 for file in /usr/share/scalapack/*.dat /usr/share/scalapack/PBLAS/*.dat; do
-    "$ESPI_SOURCE/scripts/fit-grids" -v ranks=2 "$file" >"$(basename "$file")" || exit 1
+    "$ESPI_SOURCE/scripts/bench/fit-grids" -v ranks=2 "$file" >"$(basename "$file")" || exit 1
 done
 failed=0
 cases() { # TESTER CASES PATTERN: of lines that a case on two ranks prints
@@ -32,7 +32,7 @@ cases xdgblu 6 " 1 +2 .*PASSED"
 cases xdsvd 18 "^Passed.* 1 +2 "
 cases xdgsep 120 "${grid}.*PASSED"
 cases PBLAS/dpb1tst 8 "Test number .* (1 x +2|2 x +1) process grid"
-"$ESPI_SOURCE/scripts/bench-pairs" --grids --yield --rounds 1 --raw raw \
+"$ESPI_SOURCE/scripts/bench/bench-pairs" --grids --yield --rounds 1 --raw raw \
     scalapack xdbrd xdsvd PBLAS/dpb1tst >table || failed=1
 grep -q '^all 3  *wall  *espalier ' table || { echo "FAILED: no figures"; cat table; failed=1; }
 exit $failed

@@ -3,4 +3,4 @@
 # seconds; a machine that is busy with other things makes do with fewer.
 ESPI_TESTER_SECONDS=90
 export ESPI_TESTER_SECONDS
-exec "$ESPI_SOURCE/scripts/run-scalapack" --some --seconds 120
+exec "$ESPI_SOURCE/scripts/scalapack/run" --some --seconds 120

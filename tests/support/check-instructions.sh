@@ -1,9 +1,9 @@
 #!/bin/sh
-# scripts/bench-instructions: the native count of an iteration does not depend on how many there are (so that nothing
-# else is counted), the same run gives the same counts, Espalier is there where it should be, and what --where names
-# adds up to the table.
+# scripts/bench/bench-instructions: the native count of an iteration does not depend on how many there are (so that
+# nothing else is counted), the same run gives the same counts, Espalier is there where it should be, and what --where
+# names adds up to the table.
 command -v valgrind >/dev/null || { echo "no valgrind"; exit 77; }
-count=$ESPI_SOURCE/scripts/bench-instructions
+count=$ESPI_SOURCE/scripts/bench/bench-instructions
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 99

@@ -1,8 +1,9 @@
 #!/bin/sh
-# scripts/bench-pairs --from: its figures for made-up runs, of which medians and ratios are known; scripts/fit-grids:
-# each form of process grids, what must stay as it is, and Debian's input files where they are installed.
-pairs=$ESPI_SOURCE/scripts/bench-pairs
-fit=$ESPI_SOURCE/scripts/fit-grids
+# scripts/bench/bench-pairs --from: its figures for made-up runs, of which medians and ratios are known;
+# scripts/bench/fit-grids: each form of process grids, what must stay as it is, and Debian's input files where they
+# are installed.
+pairs=$ESPI_SOURCE/scripts/bench/bench-pairs
+fit=$ESPI_SOURCE/scripts/bench/fit-grids
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 99
