@@ -1,6 +1,6 @@
 # Lists of doc/; see Makefile.am.
 dist_man_MANS += %D%/espalier.1
-dist_doc_DATA += %D%/statistics.md
+dist_doc_DATA += %D%/guide.md %D%/statistics.md
 dist_doc_DATA += %D%/transpacking.md
 dist_doc_DATA += %D%/gather-trees.md %D%/gather-calls.md %D%/gather-trees-monotone.svg
 dist_doc_DATA += %D%/reconstruction.md
