@@ -7,7 +7,7 @@ libespalier_la_SOURCES = %D%/stub.c %D%/start.c %D%/next.c %D%/find.c
 libespalier_la_SOURCES += %D%/stub.h %D%/short.h %D%/find.h %D%/words.h %D%/typed_end.h %D%/bridge.h %D%/api.def
 libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 libespalier_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,now
-libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions $(ESPI_FEW_PAGES)
+libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions
 libespalier_la_LIBADD =
 libespalier_la_DEPENDENCIES = wrappers/stub.map
 

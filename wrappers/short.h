@@ -78,7 +78,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
     ESPI_INLINE int left_##name(ESPI_PARAMS_##n, bool (*is_left)(uint32_t))                                          \
     {                                                                                                                \
-        ESPI_UNUSED(n)                                                                                              \
+        ESPI_UNUSED(n)                                                                                               \
         (void)is_left;                                                                                               \
         return 0 __VA_ARGS__;                                                                                        \
     }                                                                                                                \
@@ -109,7 +109,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
     ESPI_INLINE bool granted_##name(ESPI_PARAMS_##n)                                                                 \
     {                                                                                                                \
         enum { large_counts = large };                                                                               \
-        ESPI_UNUSED(n)                                                                                              \
+        ESPI_UNUSED(n)                                                                                               \
         return true __VA_ARGS__;                                                                                     \
     }
 #include "api.def"
@@ -128,7 +128,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
     ESPI_INLINE void use_##name(ESPI_PARAMS_##n)                                                                     \
     {                                                                                                                \
-        ESPI_UNUSED(n)                                                                                              \
+        ESPI_UNUSED(n)                                                                                               \
         __VA_ARGS__                                                                                                  \
     }
 #include "api.def"
@@ -150,7 +150,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
     {                                                                                                                \
         enum { large_counts = large };                                                                               \
         uint64_t most = atomic_load_explicit(&espi_hot.reduce_most, memory_order_relaxed);                           \
-        ESPI_UNUSED(n)                                                                                              \
+        ESPI_UNUSED(n)                                                                                               \
         return most > 0 __VA_ARGS__;                                                                                 \
     }
 #include "api.def"

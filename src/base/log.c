@@ -7,12 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/write_all.h"
 
 static _Atomic int log_level = ESPI_LOG_WARN;
 
-ESPI_EVERY_RUN void espi_log_set_level(enum espi_log_level level)
+void espi_log_set_level(enum espi_log_level level)
 {
     atomic_store_explicit(&log_level, (int)level, memory_order_relaxed);
 }
@@ -29,7 +28,7 @@ void espi_log_text(const char *text, size_t len)
     errno = saved_errno;
 }
 
-ESPI_EVERY_RUN void espi_log(enum espi_log_level level, const char *format, ...)
+void espi_log(enum espi_log_level level, const char *format, ...)
 {
     static const char *const prefix[] = {"espalier: error: ", "espalier: warning: ", "espalier: ",
                                          "espalier: debug: "};

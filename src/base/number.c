@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
-
-ESPI_EVERY_RUN bool espi_whole_parse(const char *text, size_t len, int64_t *value)
+bool espi_whole_parse(const char *text, size_t len, int64_t *value)
 {
     bool negative = len > 0 && text[0] == '-';
     size_t i = negative;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/log.h"
 #include "base/number.h"
 
@@ -24,7 +23,7 @@ const struct espi_setting_info espi_setting_table[] = {
 #undef ESPI_SETTING
 };
 
-static ESPI_EVERY_RUN void *field_of(struct espi_settings *settings, const struct espi_setting_info *info)
+static void *field_of(struct espi_settings *settings, const struct espi_setting_info *info)
 {
     return (char *)settings + info->offset;
 }
@@ -35,7 +34,7 @@ static const void *field_of_const(const struct espi_settings *settings, const st
 }
 
 /* Index of `text` among the alternatives "a|b|c", or -1. */
-static ESPI_EVERY_RUN int choice_index(const char *allowed, const char *text)
+static int choice_index(const char *allowed, const char *text)
 {
     size_t len = strlen(text);
     for (int index = 0;; index++) {
@@ -57,7 +56,7 @@ static void choice_text(const char *allowed, int index, const char **text, size_
 }
 
 /* A decimal number that fills the whole text and lies within "LEAST..MOST". */
-static ESPI_EVERY_RUN bool number_value(const char *allowed, const char *text, int64_t *value)
+static bool number_value(const char *allowed, const char *text, int64_t *value)
 {
     const char *dots = strstr(allowed, "..");
     int64_t least, most;
@@ -66,7 +65,7 @@ static ESPI_EVERY_RUN bool number_value(const char *allowed, const char *text, i
            *value >= least && *value <= most;
 }
 
-ESPI_EVERY_RUN espi_status espi_settings_set(struct espi_settings *settings, enum espi_setting which,
+espi_status espi_settings_set(struct espi_settings *settings, enum espi_setting which,
                                             const char *text)
 {
     if ((unsigned)which >= ESPI_SETTING_COUNT)
@@ -109,7 +108,7 @@ ESPI_EVERY_RUN espi_status espi_settings_set(struct espi_settings *settings, enu
     return status;
 }
 
-ESPI_EVERY_RUN void espi_settings_defaults(struct espi_settings *settings)
+void espi_settings_defaults(struct espi_settings *settings)
 {
     memset(settings, 0, sizeof *settings);
     for (int i = 0; i < ESPI_SETTING_COUNT; i++)
@@ -282,7 +281,7 @@ static void process_warn(void *context, const char *message)
     espi_log(ESPI_LOG_WARN, "%s", message);
 }
 
-ESPI_EVERY_RUN bool espi_settings_given(void)
+bool espi_settings_given(void)
 {
     static const char ours[] = "ESPALIER";
     for (char *const *entry = environ; entry != NULL && *entry != NULL; entry++)
@@ -291,7 +290,7 @@ ESPI_EVERY_RUN bool espi_settings_given(void)
     return false;
 }
 
-ESPI_EVERY_RUN void espi_settings_load_process(struct espi_settings *settings, bool speak)
+void espi_settings_load_process(struct espi_settings *settings, bool speak)
 {
     if (!espi_settings_given()) {
         espi_settings_defaults(settings);

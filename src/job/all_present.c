@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "job/hydra.h"
 #include "job/presence.h"
 #include "job/pmi.h"
@@ -36,7 +35,7 @@ enum {
 static enum { ABSENT, ON_BOARD, IN_STORE } place;
 static uint64_t mine; /* hash of this rank's settings */
 
-static ESPI_EVERY_RUN const char *note_of_rank(int rank)
+static const char *note_of_rank(int rank)
 {
     static char note[24];
     snprintf(note, sizeof note, "%d", rank);
@@ -46,7 +45,7 @@ static ESPI_EVERY_RUN const char *note_of_rank(int rank)
 /* Rank 0 has this one instead where its settings are not the defaults, and one that tells them. */
 #define NOTE_FIRST "0-settings"
 
-static ESPI_EVERY_RUN const char *note_of_settings(uint64_t hash)
+static const char *note_of_settings(uint64_t hash)
 {
     static char note[32];
     snprintf(note, sizeof note, "settings-%016" PRIx64, hash);
@@ -70,9 +69,9 @@ static int cut(const char *text, size_t length, struct espi_pmi_pair *pairs)
     return count + 1;
 }
 
-ESPI_EVERY_RUN void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
+void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
 {
-    static ESPI_APART struct espi_pmi_pair pairs[PIECES + 2];
+    static struct espi_pmi_pair pairs[PIECES + 2];
     struct espi_hydra hydra;
     if (place != ABSENT || !espi_hydra_find(&hydra) || hydra.size < 2 || hydra.size > ESPI_ROLLCALL_MAX ||
         length > ESPI_ROLLCALL_TEXT)
@@ -97,13 +96,13 @@ ESPI_EVERY_RUN void espi_all_present_announce(uint64_t hash, const char *text, s
     }
 }
 
-static ESPI_EVERY_RUN bool first_is_on_board(void)
+static bool first_is_on_board(void)
 {
     return espi_presence_has(note_of_rank(0)) || espi_presence_has(NOTE_FIRST);
 }
 
 /* Whether rank 0 is where this rank is, with other settings. */
-static ESPI_EVERY_RUN bool first_has_others(void)
+static bool first_has_others(void)
 {
     char value[128];
     uint64_t hash;
@@ -126,7 +125,7 @@ static bool join(const char *value, char *text, size_t size, size_t *length)
     return true;
 }
 
-ESPI_EVERY_RUN bool espi_all_present_settings(int rank, char *text, size_t size, size_t *length)
+bool espi_all_present_settings(int rank, char *text, size_t size, size_t *length)
 {
     char value[1024], key[64];
     int pieces = 0;
@@ -144,7 +143,7 @@ ESPI_EVERY_RUN bool espi_all_present_settings(int rank, char *text, size_t size,
     return true;
 }
 
-ESPI_EVERY_RUN bool espi_all_present(int size)
+bool espi_all_present(int size)
 {
     if (size == 1)
         return true;
@@ -158,12 +157,12 @@ ESPI_EVERY_RUN bool espi_all_present(int size)
     return first_is_on_board();
 }
 
-ESPI_EVERY_RUN bool espi_all_present_is_local(void)
+bool espi_all_present_is_local(void)
 {
     return place != IN_STORE;
 }
 
-ESPI_EVERY_RUN bool espi_all_present_on_node(void)
+bool espi_all_present_on_node(void)
 {
     return place == ON_BOARD;
 }

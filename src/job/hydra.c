@@ -22,11 +22,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/apart.h"
-
 #define PROXY "hydra_pmi_proxy" /* as long as the kernel's short names of processes can be */
 
-static ESPI_EVERY_RUN int number_in_environment(const char *name)
+static int number_in_environment(const char *name)
 {
     const char *text = getenv(name);
     char *end;
@@ -37,7 +35,7 @@ static ESPI_EVERY_RUN int number_in_environment(const char *name)
 }
 
 /* Whether /proc is there and has this process's own numbers: it may be that of another name space of processes. */
-static ESPI_EVERY_RUN bool proc_is_ours(void)
+static bool proc_is_ours(void)
 {
     char self[32], number[32];
     ssize_t length = readlink("/proc/self", self, sizeof self - 1);
@@ -57,7 +55,7 @@ static bool short_name_is_proxy(long pid)
     return length == sizeof PROXY && memcmp(text, PROXY "\n", sizeof PROXY) == 0;
 }
 
-static ESPI_EVERY_RUN bool runs_proxy(long pid)
+static bool runs_proxy(long pid)
 {
     char link[32], file[PATH_MAX];
     snprintf(link, sizeof link, "/proc/%ld/exe", pid);
@@ -71,7 +69,7 @@ static ESPI_EVERY_RUN bool runs_proxy(long pid)
 
 /* The proxy at the other end; 0: there is none. (Sockets of other families have no maker that is known, and one in
    another name space of processes has the number 0.) */
-static ESPI_EVERY_RUN long find_proxy(int wire)
+static long find_proxy(int wire)
 {
     struct ucred maker;
     int type;
@@ -83,7 +81,7 @@ static ESPI_EVERY_RUN long find_proxy(int wire)
     return proc_is_ours() && runs_proxy(maker.pid) ? maker.pid : 0;
 }
 
-ESPI_EVERY_RUN bool espi_hydra_find(struct espi_hydra *hydra)
+bool espi_hydra_find(struct espi_hydra *hydra)
 {
     const int ranks_here = number_in_environment("MPI_LOCALNRANKS");
     const int number_here = number_in_environment("MPI_LOCALRANKID");

@@ -24,8 +24,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/apart.h"
-
 enum { NOTES = 2 };
 
 static char job[88]; /* common beginning of the names */
@@ -39,7 +37,7 @@ struct process {
 
 /* From the kernel's line about a process: fields 22, 26 and 28. The second one is a name in parentheses that may hold
    anything. Whoever may not look into the process reads 1 and 0 for the addresses. */
-static ESPI_EVERY_RUN bool look_at(long pid, struct process *process)
+static bool look_at(long pid, struct process *process)
 {
     uint64_t field[29] = {0};
     char line[1024];
@@ -60,7 +58,7 @@ static ESPI_EVERY_RUN bool look_at(long pid, struct process *process)
 }
 
 /* The number of this process's name space of processes. */
-static ESPI_EVERY_RUN bool name_space(uint64_t *number)
+static bool name_space(uint64_t *number)
 {
     char name[64];
     ssize_t length = readlink("/proc/self/ns/pid", name, sizeof name - 1);
@@ -68,7 +66,7 @@ static ESPI_EVERY_RUN bool name_space(uint64_t *number)
     return sscanf(name, "pid:[%" SCNu64 "]", number) == 1;
 }
 
-ESPI_EVERY_RUN bool espi_presence_find(long pid)
+bool espi_presence_find(long pid)
 {
     struct process process;
     uint64_t space;
@@ -82,7 +80,7 @@ ESPI_EVERY_RUN bool espi_presence_find(long pid)
 }
 
 /* False: too long. */
-static ESPI_EVERY_RUN bool name_of(const char *note, struct sockaddr_un *name, socklen_t *size)
+static bool name_of(const char *note, struct sockaddr_un *name, socklen_t *size)
 {
     *name = (struct sockaddr_un){.sun_family = AF_UNIX};
     size_t room = sizeof name->sun_path - 1; /* a first byte of 0: abstract */
@@ -91,7 +89,7 @@ static ESPI_EVERY_RUN bool name_of(const char *note, struct sockaddr_un *name, s
     return job[0] != '\0' && (size_t)length < room;
 }
 
-ESPI_EVERY_RUN bool espi_presence_post(const char *note)
+bool espi_presence_post(const char *note)
 {
     struct sockaddr_un name;
     socklen_t size;
@@ -113,7 +111,7 @@ ESPI_EVERY_RUN bool espi_presence_post(const char *note)
 
 /* By a socket that is there already, as descriptors may have run out. A name whose socket is connected to somebody
    else at that moment is found, too: it refuses. */
-ESPI_EVERY_RUN bool espi_presence_has(const char *note)
+bool espi_presence_has(const char *note)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct sockaddr_un name;
@@ -127,7 +125,7 @@ ESPI_EVERY_RUN bool espi_presence_has(const char *note)
     return true;
 }
 
-ESPI_EVERY_RUN void espi_presence_clear(void)
+void espi_presence_clear(void)
 {
     for (int i = 0; i < NOTES; i++) {
         if (posted[i] >= 0)

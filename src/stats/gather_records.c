@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "stats/snapshot.h"
 
 struct espi_stats_collective {
@@ -12,7 +11,7 @@ struct espi_stats_collective {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; taken once in a lease */
-static ESPI_APART struct espi_stats_collective records[ESPI_STATS_COLLECTIVES];
+static struct espi_stats_collective records[ESPI_STATS_COLLECTIVES];
 static struct espi_stats_collective others; /* what the table has no room for */
 static size_t record_count;
 static struct espi_report_model models[ESPI_LEVELS];

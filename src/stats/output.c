@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/apart.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "stats/path.h"
@@ -20,10 +19,10 @@
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below but the next line */
 static _Atomic uint64_t next_due = UINT64_MAX;                  /* UINT64_MAX: nothing to write */
 static bool is_open; /* a run is, of which something is to be told; the rest holds only then */
-static ESPI_APART struct espi_settings run_settings;
+static struct espi_settings run_settings;
 static struct espi_stats_run run;
-static ESPI_APART char file_name[ESPI_SETTING_TEXT + 512]; /* as it was given; empty: no file */
-static ESPI_APART struct espi_file_place place;            /* where that leads */
+static char file_name[ESPI_SETTING_TEXT + 512]; /* as it was given; empty: no file */
+static struct espi_file_place place;            /* where that leads */
 static bool direct; /* to a device or a descriptor (/dev/null, /dev/stderr): no .partial, no rename */
 static uint64_t interval;
 
@@ -38,7 +37,7 @@ static void give_up(const char *what)
 /* Under the lock. A reader, or a run that dies half-way, finds the old or the new contents as a whole. */
 static void write_report(const struct espi_report *report, bool final)
 {
-    static ESPI_APART char partial[sizeof place.name + 16], fresh[sizeof partial + 16];
+    static char partial[sizeof place.name + 16], fresh[sizeof partial + 16];
     struct espi_buffer bytes = ESPI_BUFFER_INIT;
 
     if (file_name[0] == '\0' || (direct && !final))
@@ -116,7 +115,7 @@ static bool name_file(void)
     return false;
 }
 
-ESPI_EVERY_RUN void espi_stats_open(const struct espi_stats_run *new_run)
+void espi_stats_open(const struct espi_stats_run *new_run)
 {
     pthread_mutex_lock(&output_lock);
     is_open = new_run->settings->stats[0] != '\0' || new_run->settings->summary;
@@ -161,7 +160,7 @@ void espi_stats_slow_path(void)
     pthread_mutex_unlock(&output_lock);
 }
 
-ESPI_EVERY_RUN bool espi_stats_wanted(void)
+bool espi_stats_wanted(void)
 {
     pthread_mutex_lock(&output_lock);
     bool wanted = is_open;
@@ -185,7 +184,7 @@ void espi_stats_close(const struct espi_report *report)
     pthread_mutex_unlock(&output_lock);
 }
 
-ESPI_EVERY_RUN void espi_stats_reset_run(void)
+void espi_stats_reset_run(void)
 {
     pthread_mutex_lock(&output_lock);
     is_open = false;

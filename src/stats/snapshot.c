@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/apart.h"
 #include "stats/snapshot.h"
 
 const struct espi_counter_info espi_counter_table[] = {
@@ -22,12 +21,12 @@ static _Atomic uint64_t anywhere[ESPI_COUNTER_COUNT];
 static void (*elsewhere)(uint64_t *counter, uint64_t *calls); /* written once, before other threads are */
 
 /* For threads that got no block of their own. */
-static ESPI_APART union {
+static union {
     struct espi_stats_thread head;
     unsigned char room[sizeof(struct espi_stats_thread) + ESPI_STATS_FUNCTIONS * sizeof(_Atomic uint64_t)];
 } shared;
 
-static ESPI_APART struct espi_stats_type types[ESPI_STATS_TYPES];
+static struct espi_stats_type types[ESPI_STATS_TYPES];
 static struct espi_stats_type other_types; /* what the table has no room for */
 static size_t type_count;
 static _Atomic uint64_t other_seen;
@@ -35,7 +34,7 @@ static _Atomic uint64_t other_seen;
 static int64_t started_seconds; /* written once, by espi_stats_start */
 static uint64_t started_ns;
 
-ESPI_EVERY_RUN void espi_stats_start(const char *(*name)(size_t function), size_t n)
+void espi_stats_start(const char *(*name)(size_t function), size_t n)
 {
     pthread_mutex_lock(&lists_lock);
     function_name = name;
@@ -45,7 +44,7 @@ ESPI_EVERY_RUN void espi_stats_start(const char *(*name)(size_t function), size_
     pthread_mutex_unlock(&lists_lock);
 }
 
-ESPI_EVERY_RUN void espi_stats_elsewhere(void (*add)(uint64_t *counter, uint64_t *calls))
+void espi_stats_elsewhere(void (*add)(uint64_t *counter, uint64_t *calls))
 {
     elsewhere = add;
 }
@@ -85,12 +84,12 @@ void espi_stats_thread_end(struct espi_stats_thread *thread)
     pthread_mutex_unlock(&lists_lock);
 }
 
-ESPI_EVERY_RUN void espi_count_anywhere(enum espi_counter which, uint64_t n)
+void espi_count_anywhere(enum espi_counter which, uint64_t n)
 {
     atomic_fetch_add_explicit(&anywhere[which], n, memory_order_relaxed);
 }
 
-ESPI_EVERY_RUN uint64_t espi_stats_now(void)
+uint64_t espi_stats_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/apart.h"
 #include "base/hash.h"
 #include "mpi/core/pmpi.h"
 
@@ -194,7 +193,7 @@ bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm)
     return look(facts, comm, !atomic_load(&attributes));
 }
 
-ESPI_EVERY_RUN void espi_comm_cache_start(bool world)
+void espi_comm_cache_start(bool world)
 {
     int level = MPI_THREAD_MULTIPLE;
     atomic_store(&have_world, world);
@@ -206,7 +205,7 @@ ESPI_EVERY_RUN void espi_comm_cache_start(bool world)
     pthread_mutex_unlock(&lock);
 }
 
-ESPI_EVERY_RUN void espi_comm_cache_stop(void)
+void espi_comm_cache_stop(void)
 {
     struct known *known, *next;
     pthread_mutex_lock(&lock);

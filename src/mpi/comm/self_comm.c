@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/apart.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/private_comm.h"
 
@@ -25,7 +24,7 @@ MPI_Comm espi_self_comm(void)
     return comm;
 }
 
-ESPI_EVERY_RUN void espi_self_stop(void)
+void espi_self_stop(void)
 {
     MPI_Comm comm = atomic_exchange(&own, MPI_COMM_NULL);
     if (comm != MPI_COMM_NULL)

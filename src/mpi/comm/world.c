@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/log.h"
 #include "mpi/core/pmpi.h"
 #include "job/all_present.h"
@@ -15,7 +14,7 @@
 
 struct espi_world espi_world = {.size = 1, .comm = MPI_COMM_NULL};
 static struct espi_settings *world_settings;
-static ESPI_APART char shared[ESPI_ROLLCALL_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
+static char shared[ESPI_ROLLCALL_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of `whole` */
 
 /* Bytes in `shared`; 0 when they do not fit. */
@@ -33,7 +32,7 @@ static uint64_t hash_of_shared(size_t length)
     return hash;
 }
 
-ESPI_EVERY_RUN void espi_world_announce(void)
+void espi_world_announce(void)
 {
     struct espi_settings settings;
     if (!espi_settings_given()) {
@@ -101,7 +100,7 @@ static bool share_settings(struct espi_settings *settings)
 }
 
 /* Rank 0's settings as it announced them, which only those ranks ask for that have others. */
-static ESPI_EVERY_RUN void take_settings(struct espi_settings *settings)
+static void take_settings(struct espi_settings *settings)
 {
     size_t length = 0;
     if (!espi_all_present_settings(espi_world.rank, shared, sizeof shared, &length))
@@ -117,7 +116,7 @@ static ESPI_EVERY_RUN void take_settings(struct espi_settings *settings)
     espi_log(ESPI_LOG_DEBUG, "rank %d takes the settings of rank 0", espi_world.rank);
 }
 
-ESPI_EVERY_RUN bool espi_world_whole(void)
+bool espi_world_whole(void)
 {
     int known = atomic_load_explicit(&espi_world.whole, memory_order_acquire);
     if (known != ESPI_WHOLE_UNKNOWN)
@@ -139,7 +138,7 @@ ESPI_EVERY_RUN bool espi_world_whole(void)
 
 /* What can be said of `whole` at the start. Later the launcher may be asked only while no other thread can be inside
    of MPI. */
-static ESPI_EVERY_RUN void begin_whole(struct espi_settings *settings)
+static void begin_whole(struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
     if (espi_world.size == 1)
@@ -153,7 +152,7 @@ static ESPI_EVERY_RUN void begin_whole(struct espi_settings *settings)
 
 /* What has to be done together before the program's first call. It follows from rank 0's settings and, where all are
    present, from the place where all have announced themselves, so all do the same. */
-static ESPI_EVERY_RUN void begin_together(const struct espi_settings *settings)
+static void begin_together(const struct espi_settings *settings)
 {
     /* Few ranks that share memory: the library's own calls take microseconds, and trees have nothing to win. A model
        given by the user is heard. */
@@ -185,7 +184,7 @@ static ESPI_EVERY_RUN void begin_together(const struct espi_settings *settings)
     }
 }
 
-ESPI_EVERY_RUN void espi_world_open(struct espi_settings *settings)
+void espi_world_open(struct espi_settings *settings)
 {
     espi_pmpi.Comm_rank(MPI_COMM_WORLD, &espi_world.rank);
     espi_pmpi.Comm_size(MPI_COMM_WORLD, &espi_world.size);
@@ -311,7 +310,7 @@ static void write_statistics(void)
         espi_report_release(&report);
 }
 
-ESPI_EVERY_RUN void espi_world_close(void)
+void espi_world_close(void)
 {
     if (!espi_world.open)
         return;

@@ -1,7 +1,6 @@
-/* api.def as data. */
 #include "mpi/core/api_table.h"
 
-#include <stddef.h>
+#include "mpi/core/buffer_args.h"
 
 const struct espi_api_row espi_api_rows[ESPI_FN_COUNT] = {
 #define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
@@ -10,23 +9,13 @@ const struct espi_api_row espi_api_rows[ESPI_FN_COUNT] = {
 #undef ESPI_API
 };
 
-static const struct names {
-#define ESPI_API(name, ...) char name[sizeof "MPI_" #name];
-#include "api.def"
-#undef ESPI_API
-} names = {
+static const char *const names[ESPI_FN_COUNT] = {
 #define ESPI_API(name, ...) "MPI_" #name,
-#include "api.def"
-#undef ESPI_API
-};
-
-static const uint16_t name_at[ESPI_FN_COUNT] = {
-#define ESPI_API(name, ...) offsetof(struct names, name),
 #include "api.def"
 #undef ESPI_API
 };
 
 const char *espi_api_name(size_t fn)
 {
-    return (const char *)&names + name_at[fn];
+    return names[fn];
 }

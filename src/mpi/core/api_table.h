@@ -1,21 +1,38 @@
-/* The forms of api.def's last column as initializers of struct espi_buffer_args. */
+/* api.def as data: what the core knows of each function (api_table.c). */
 #ifndef ESPI_MPI_CORE_API_TABLE_H
 #define ESPI_MPI_CORE_API_TABLE_H
 
-#include "mpi/core/handlers.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#define ESPI_NONE
-#define ESPI_TYPED(shape, at_root, buffer, count, type) {shape, at_root, buffer, count, type, -1, -1, -1, -1},
-#define ESPI_ONE(buffer, count, type) ESPI_TYPED(ESPI_SHAPE_ONE, false, buffer, count, type)
-#define ESPI_V(buffer, counts, type) ESPI_TYPED(ESPI_SHAPE_V, false, buffer, counts, type)
-#define ESPI_W(buffer, counts, types) ESPI_TYPED(ESPI_SHAPE_W, false, buffer, counts, types)
-#define ESPI_ONE_AT_ROOT(buffer, count, type) ESPI_TYPED(ESPI_SHAPE_ONE, true, buffer, count, type)
-#define ESPI_V_AT_ROOT(buffer, counts, type) ESPI_TYPED(ESPI_SHAPE_V, true, buffer, counts, type)
-#define ESPI_SEND(buffer, count, type, dest, tag) {ESPI_SHAPE_ONE, false, buffer, count, type, dest, tag, -1, -1},
-#define ESPI_RECV(buffer, count, type, source, tag) {ESPI_SHAPE_ONE, false, buffer, count, type, -1, -1, source, tag},
-#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag)                                          \
-    {ESPI_SHAPE_ONE, false, buffer, count, type, dest, sendtag, source, recvtag},
-#define ESPI_TARGET(count, type, rank) ESPI_TYPED(ESPI_SHAPE_ONE, false, -1, count, type)
-#define ESPI_TYPED_END {ESPI_SHAPE_NONE, false, -1, -1, -1, -1, -1, -1, -1}
+#include "bridge.h"
+
+enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_SYNC, ESPI_API_SYNC_REDUCE,
+                          ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
+
+enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };
+
+/* One described buffer of a call. Positions of arguments, -1 where there is none. */
+struct espi_buffer_args {
+    unsigned char shape; /* enum espi_shape */
+    bool at_root;
+    signed char buffer, count, type;
+    signed char dest, sendtag;   /* a peer that is sent to */
+    signed char source, recvtag; /* a peer that is received from */
+};
+
+#define ESPI_MAX_BUFFERS 3
+
+struct espi_api_row {
+    unsigned char args, treatment;
+    bool large;
+    signed char comm, root;
+    unsigned kind;
+    struct espi_buffer_args typed[ESPI_MAX_BUFFERS + 1]; /* ends with ESPI_SHAPE_NONE */
+};
+extern const struct espi_api_row espi_api_rows[ESPI_FN_COUNT];
+/* "MPI_Send", ...; `fn` is below ESPI_FN_COUNT. */
+const char *espi_api_name(size_t fn);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/hash.h"
 
 #define LIMIT ((size_t)64 << 20)
@@ -41,7 +40,7 @@ const void *espi_pooled_array(const void *content, size_t size)
     return entry ? entry->content : NULL;
 }
 
-ESPI_EVERY_RUN void espi_array_pool_stop(void)
+void espi_array_pool_stop(void)
 {
     struct interned *entry, *next;
     pthread_mutex_lock(&lock);

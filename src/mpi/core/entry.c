@@ -2,8 +2,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/log.h"
+#include "mpi/core/api_table.h"
 #include "mpi/core/handlers.h"
 #include "mpi/core/lifecycle.h"
 #include "mpi/core/pmpi.h"
@@ -17,7 +17,7 @@ static const struct espi_core core = {ESPI_BRIDGE_VERSION, espi_core_handlers};
 static const struct espi_core refusal = {0, NULL}; /* the stub says that the versions differ */
 
 /* The version that the library reports must be the one whose handles and headers the core was built with. */
-static ESPI_EVERY_RUN bool version_is_ours(void)
+static bool version_is_ours(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
@@ -36,7 +36,7 @@ static ESPI_EVERY_RUN bool version_is_ours(void)
     return false;
 }
 
-ESPI_EVERY_RUN const struct espi_core *espi_core_start(const struct espi_stub *stub)
+const struct espi_core *espi_core_start(const struct espi_stub *stub)
 {
     if (!stub || stub->version != ESPI_BRIDGE_VERSION)
         return &refusal;
@@ -50,6 +50,6 @@ ESPI_EVERY_RUN const struct espi_core *espi_core_start(const struct espi_stub *s
     espi_stats_start(espi_api_name, ESPI_FN_COUNT);
     espi_world_start(stub->is_last);
     espi_handle_table_share(stub->hot, stub->quicken);
-    espi_stats_elsewhere(espi_init_counts);
+    espi_lifecycle_prepare();
     return &core;
 }

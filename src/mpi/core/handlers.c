@@ -1,7 +1,6 @@
 /*
- * One handler for every function of api.def that is SUBSTITUTE, TREE or COUNT, made from its row.
- * A call without derived types costs a look at each type argument and a counter; so does one whose types are used as
- * they are for now. Everything else is the general way, driven by the row as data, and derived.c.
+ * One handler for every function of api.def, by its treatment. Those that are SUBSTITUTE, TREE or COUNT have a short
+ * way, made from the row, for calls that go on as they are (left_alone.h).
  */
 #include "mpi/core/handlers.h"
 
@@ -16,7 +15,9 @@
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/selfcopy/self_sends.h"
 #include "mpi/reduce/reduce.h"
-#include "mpi/core/api_table.h"
+#include "mpi/core/buffer_args.h"
+#include "mpi/core/generic.h"
+#include "mpi/core/left_alone.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"
@@ -26,132 +27,12 @@
 /* Every block of counters has room for every function (espi_stats_start). */
 _Static_assert(ESPI_FN_COUNT <= ESPI_STATS_FUNCTIONS, "all functions are counted");
 
-/* A use of a type that goes on as it is; all NULL: of a predefined one. */
-struct use {
-    MPI_Datatype type;
-    int64_t count;
-    atomic_uchar *quiet;         /* it was granted; or */
-    struct espi_type_slot *slot; /* what is known of the type */
-    bool off;                    /* or nothing, as types are left alone */
-};
-
-/* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now. */
-static inline __attribute__((always_inline)) bool goes_on(const struct espi_buffer_args *typed, bool large,
-                                                          bool passes, const espi_word *args, struct use *use)
-{
-    *use = (struct use){0};
-    if (typed->shape == ESPI_SHAPE_NONE)
-        return true;
-    if (typed->shape == ESPI_SHAPE_W)
-        return false;
-    MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
-    if (__builtin_expect(espi_type_is_predefined(type), 1))
-        return true;
-    if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0 || typed->at_root || passes)
-        return false;
-    use->type = type;
-    use->count = large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
-    if (use->count <= 0)
-        return false;
-    if (espi_settings.datatypes == ESPI_MODE_OFF)
-        return use->off = true;
-    if (use->count == 1 && (use->quiet = espi_slot_quiet(type)) != NULL)
-        return true;
-    return (use->slot = espi_types_quiet(type)) != NULL;
-}
-
-static inline __attribute__((always_inline)) void count_use(struct espi_stats_thread *stats, const struct use *use)
-{
-    if (use->quiet != NULL)
-        espi_types_used_granted(stats, use->quiet);
-    else if (use->slot != NULL)
-        espi_types_used(stats, use->type, use->slot, use->count);
-    if (use->off) {
-        espi_count(stats, ESPI_COUNT_calls_examined, 1);
-        espi_count(stats, ESPI_COUNT_left_switched_off, 1);
-    }
-}
-
-/* Setting auto: whether the call may have an own block that is to be looked at. */
-static inline __attribute__((always_inline)) bool own_is_due(struct espi_selfcopy_cache *cache, const struct use *a,
-                                                             const struct use *b, unsigned worth)
-{
-    if (a->quiet != NULL || b->quiet != NULL)
-        return espi_selfcopy_drawn(cache, a->quiet != NULL ? a->type : b->type);
-    return (a->slot != NULL || b->slot != NULL) && espi_selfcopy_due(cache, a->slot, b->slot, worth);
-}
-
-/* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` known to the compiler
-   only the questions that this function needs are left. `own`: what may be done with an own block, flags of enum
-   espi_paired. */
-static inline __attribute__((always_inline)) bool
-nothing_to_do(struct espi_thread_state *mine, const struct espi_buffer_args *typed, bool large, bool passes,
-              unsigned own, const espi_word *args)
-{
-    struct use first, second = {0}, third = {0};
-    if (!goes_on(&typed[0], large, passes, args, &first))
-        return false;
-    if (typed[0].shape != ESPI_SHAPE_NONE) {
-        if (!goes_on(&typed[1], large, passes, args, &second))
-            return false;
-        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&typed[2], large, passes, args, &third))
-            return false;
-    }
-    /* One type on both sides, and one use left: counted by the slot. */
-    if (first.quiet != NULL && first.quiet == second.quiet &&
-        (atomic_load_explicit(first.quiet, memory_order_relaxed) & ESPI_BYTE_LEFT) < 3)
-        return false;
-    if (own && (first.quiet || first.slot || second.quiet || second.slot) &&
-        (espi_settings.datatypes != ESPI_MODE_AUTO || own_is_due(&mine->onto, &first, &second, own)))
-        return false;
-    count_use(mine->stats, &first);
-    count_use(mine->stats, &second);
-    count_use(mine->stats, &third);
-    return true;
-}
-
-/* The general way, for all functions of n words. */
-#define ESPI_HANDLER(n)                                                                                              \
-    static __attribute__((noinline)) espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn,               \
-                                                          espi_word *args, espi_next next)                           \
-    {                                                                                                                \
-        if (__builtin_expect(!atomic_load_explicit(&espi_running, memory_order_acquire), 0) && !espi_start_late())   \
-            return ESPI_CALL(next, n, args);                                                                         \
-        struct espi_thread_state *mine = espi_thread_state(thread);                                                  \
-        if (__builtin_expect(!mine, 0))                                                                              \
-            return ESPI_CALL(next, n, args);                                                                         \
-        espi_count_call(mine->stats, fn);                                                                            \
-        const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
-        if (nothing_to_do(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))                  \
-            return ESPI_CALL(next, n, args);                                                                         \
-        espi_word changed[n];                                                                                        \
-        __builtin_memcpy(changed, args, sizeof changed);                                                             \
-        struct espi_substitution derived = {thread, mine, row, args, changed, {0}, 0, false};                        \
-        espi_substitute_begin(&derived);                                                                             \
-        espi_word result = ESPI_CALL(next, n, changed);                                                              \
-        if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_substitute_repeat(&derived, (int)result))        \
-            result = ESPI_CALL(next, n, args);                                                                       \
-        espi_substitute_end(&derived, (int)result);                                                                  \
-        return result;                                                                                               \
-    }
-
-ESPI_HANDLER(4)
-ESPI_HANDLER(5)
-ESPI_HANDLER(6)
-ESPI_HANDLER(7)
-ESPI_HANDLER(8)
-ESPI_HANDLER(9)
-ESPI_HANDLER(10)
-ESPI_HANDLER(11)
-ESPI_HANDLER(12)
-ESPI_HANDLER(13)
-
 static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     espi_word result = ESPI_CALL(next, 1, args);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
     struct espi_thread_state *mine = espi_thread_state(thread);
-    if ((int)result != MPI_SUCCESS || !mine || (!RUNNING && !espi_start_late()))
+    if ((int)result != MPI_SUCCESS || !mine || !espi_is_running())
         return result;
     espi_bump(&mine->stats->calls[fn], 1);
     if (!espi_type_is_predefined(*type))
@@ -171,7 +52,7 @@ static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, es
 {
     espi_word result = ESPI_CALL(next, 2, args);
     struct espi_thread_state *mine = espi_thread_state(thread);
-    if ((int)result != MPI_SUCCESS || !mine || (!RUNNING && !espi_start_late()))
+    if ((int)result != MPI_SUCCESS || !mine || !espi_is_running())
         return result;
     espi_bump(&mine->stats->calls[fn], 1);
     MPI_Datatype old_type = (MPI_Datatype)args[0], new_type = *(const MPI_Datatype *)args[1];
@@ -223,20 +104,6 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
     return fn == ESPI_FN_Comm_idup ? ESPI_CALL(next, 3, args) : ESPI_CALL(next, 4, args);
 }
 
-static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] = handle_6,   [7] = handle_7,
-                                       [8] = handle_8,   [9] = handle_9,   [10] = handle_10, [11] = handle_11,
-                                       [12] = handle_12, [13] = handle_13};
-
-static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
-{
-    return espi_selfcopy_call(thread, fn, args, next, by_args[espi_api_rows[fn].args]);
-}
-
-espi_handler espi_generic_handler(enum espi_fn fn)
-{
-    return espi_api_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_api_rows[fn].args];
-}
-
 /* The short way of each function: what needs nothing goes on here, everything else goes to `general`. */
 #define ESPI_SHORT(name, n, large, kind, comm, passes, own, general, ready, ...)                                     \
     static espi_word short_##name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)      \
@@ -245,7 +112,7 @@ espi_handler espi_generic_handler(enum espi_fn fn)
         struct espi_thread_state *mine = thread->core;                                                               \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \
-        if (__builtin_expect(!mine || !(ready) || !nothing_to_do(mine, typed, large, passes, own, args), 0))         \
+        if (__builtin_expect(!mine || !(ready) || !espi_left_alone(mine, typed, large, passes, own, args), 0))         \
             return general(thread, fn, args, next);                                                                  \
         espi_bump(&mine->stats->calls[ESPI_FN_##name], 1);                                                           \
         return ESPI_CALL(next, n, args);                                                                             \
@@ -253,10 +120,9 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 #define OWN(kind)                                                                                                    \
     (((kind) & ESPI_OWN) == 0 ? 0 : ESPI_PAIRED_COPIED | ((kind) & ESPI_P2P ? (unsigned)ESPI_PAIRED_LOCAL : 0))
 #define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, ...)                                                       \
-    ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), ((kind) & ESPI_OWN ? handle_own : handle_##n),          \
-               RUNNING, __VA_ARGS__)
+    ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), espi_generic_handler(fn), RUNNING, __VA_ARGS__)
 #define ESPI_SHORT_COUNT(name, n, large, kind, comm, ...)                                                            \
-    ESPI_SHORT(name, n, large, kind, comm, true, 0, handle_##n, RUNNING, __VA_ARGS__)
+    ESPI_SHORT(name, n, large, kind, comm, true, 0, espi_generic_handler(fn), RUNNING, __VA_ARGS__)
 #define ESPI_SHORT_TREE(name, n, large, kind, comm, ...)                                                             \
     ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), espi_collective_call, RUNNING && !espi_world.trees,     \
                __VA_ARGS__)

@@ -1,48 +1,14 @@
-/* Handlers made from api.def (dispatch.c) and what they know of each function (rows.c). */
+/* The handlers of all functions, made from api.def; the top of the core (handlers.c). */
 #ifndef ESPI_MPI_CORE_HANDLERS_H
 #define ESPI_MPI_CORE_HANDLERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "bridge.h"
 
-enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_SYNC, ESPI_API_SYNC_REDUCE,
-                          ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };
-
-enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };
-
-/* One described buffer of a call. Positions of arguments, -1 where there is none. */
-struct espi_buffer_args {
-    unsigned char shape; /* enum espi_shape */
-    bool at_root;
-    signed char buffer, count, type;
-    signed char dest, sendtag;   /* a peer that is sent to */
-    signed char source, recvtag; /* a peer that is received from */
-};
-
-#define ESPI_MAX_BUFFERS 3
-
-/* Without pointers, as are the names: such a table needs no work of the loader's. */
-struct espi_api_row {
-    unsigned char args, treatment;
-    bool large;
-    signed char comm, root;
-    unsigned kind;
-    struct espi_buffer_args typed[ESPI_MAX_BUFFERS + 1]; /* ends with ESPI_SHAPE_NONE */
-};
-extern const struct espi_api_row espi_api_rows[ESPI_FN_COUNT];
-/* "MPI_Send", ...; `fn` is below ESPI_FN_COUNT. */
-const char *espi_api_name(size_t fn);
+extern const espi_handler espi_core_handlers[ESPI_FN_COUNT];
 
 /* For struct espi_hot: `committed`. */
 void espi_type_was_committed(struct espi_thread *thread, uint32_t type);
-
-/* The handlers of all functions; those of the life cycle are in init.c. */
-extern const espi_handler espi_core_handlers[ESPI_FN_COUNT];
-
-/* The handler that only substitutes datatypes: what the others fall back on. */
-espi_handler espi_generic_handler(enum espi_fn fn);
 
 #endif

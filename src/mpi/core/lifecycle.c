@@ -7,10 +7,10 @@
 
 #include <pthread.h>
 
-#include "base/apart.h"
 #include "base/log.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/handlers.h"
+#include "mpi/core/runtime.h"
 #include "mpi/gather/comm_state.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/selfcopy/self_copy.h"
@@ -24,9 +24,6 @@
 #include "stats/stats.h"
 #include "words.h"
 
-atomic_bool espi_running;
-struct espi_settings espi_settings;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and starting and stopping */
 static bool world_begun;  /* and not yet ended */
 static bool world_ended;  /* MPI_COMM_WORLD comes only once */
@@ -34,7 +31,7 @@ static int sessions;
 static atomic_bool had_session; /* perhaps one that MPI refused */
 
 /* Elements of a reduction that are never too many to leave it to MPI: see may_be_large of reduce.c. */
-static ESPI_EVERY_RUN uint64_t reduce_most(void)
+static uint64_t reduce_most(void)
 {
     int64_t most = espi_settings.reduce_piece_kb * 1024 / 32 / (espi_world.size > 0 ? espi_world.size : 1);
 
@@ -42,7 +39,7 @@ static ESPI_EVERY_RUN uint64_t reduce_most(void)
 }
 
 /* Which calls the stub may see to by itself. */
-static ESPI_EVERY_RUN void set_plain(bool running)
+static void set_plain(bool running)
 {
     int level = MPI_THREAD_MULTIPLE;
 
@@ -64,7 +61,7 @@ static ESPI_EVERY_RUN void set_plain(bool running)
     espi_handle_table_plain(0, flags);
 }
 
-void espi_init_counts(uint64_t *counter, uint64_t *calls)
+void espi_stub_counts(uint64_t *counter, uint64_t *calls)
 {
     uint64_t granted = atomic_load_explicit(&espi_hot->granted, memory_order_relaxed);
     uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
@@ -88,7 +85,7 @@ void espi_init_counts(uint64_t *counter, uint64_t *calls)
 }
 
 /* Under the lock, with MPI usable and settings read. */
-static ESPI_EVERY_RUN void start_services(void)
+static void start_services(void)
 {
     if (atomic_load_explicit(&espi_running, memory_order_relaxed)) {
         set_plain(true); /* the world came after a session */
@@ -102,7 +99,7 @@ static ESPI_EVERY_RUN void start_services(void)
     set_plain(true);
 }
 
-static ESPI_EVERY_RUN void stop_services(void)
+static void stop_services(void)
 {
     if (!atomic_load_explicit(&espi_running, memory_order_relaxed))
         return;
@@ -118,7 +115,7 @@ static ESPI_EVERY_RUN void stop_services(void)
     espi_array_pool_stop();
 }
 
-static ESPI_EVERY_RUN int world_ends(MPI_Comm comm, int key, void *value, void *state)
+static int world_ends(MPI_Comm comm, int key, void *value, void *state)
 {
     (void)comm;
     (void)key;
@@ -138,7 +135,7 @@ static ESPI_EVERY_RUN int world_ends(MPI_Comm comm, int key, void *value, void *
 }
 
 /* Under the lock. */
-static ESPI_EVERY_RUN bool watch_the_end(void)
+static bool watch_the_end(void)
 {
     int key = MPI_KEYVAL_INVALID;
     if (espi_pmpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &key, NULL) != MPI_SUCCESS)
@@ -148,7 +145,7 @@ static ESPI_EVERY_RUN bool watch_the_end(void)
     return good;
 }
 
-static ESPI_EVERY_RUN void begin_world(void)
+static void begin_world(void)
 {
     uint64_t begun = espi_stats_now();
     espi_pmpi_for_threads();
@@ -175,7 +172,7 @@ static bool mpi_is_usable(void)
            !ended;
 }
 
-bool espi_start_late(void)
+static bool start_late(void)
 {
     if (!mpi_is_usable())
         return false;
@@ -183,7 +180,13 @@ bool espi_start_late(void)
     return atomic_load_explicit(&espi_running, memory_order_acquire);
 }
 
-ESPI_EVERY_RUN espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
+void espi_lifecycle_prepare(void)
+{
+    espi_runtime_starter(start_late);
+    espi_stats_elsewhere(espi_stub_counts);
+}
+
+espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_word *args,
                                           espi_next next)
 {
     int begun = 1;

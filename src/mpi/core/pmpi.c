@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/log.h"
 #include "bridge.h"
 #include "words.h"
@@ -22,7 +21,7 @@ static double lacking_time(void)
 }
 
 /* NULL: there is none. */
-static ESPI_EVERY_RUN espi_next look_up(const char *symbol)
+static espi_next look_up(const char *symbol)
 {
     espi_next function = NULL;
     void *found = dlsym(mpi, symbol);
@@ -30,7 +29,7 @@ static ESPI_EVERY_RUN espi_next look_up(const char *symbol)
     return function;
 }
 
-static ESPI_EVERY_RUN espi_next look_up_or(const char *symbol, espi_next instead)
+static espi_next look_up_or(const char *symbol, espi_next instead)
 {
     espi_next function = look_up(symbol);
     if (!function)
@@ -48,7 +47,7 @@ static ESPI_EVERY_RUN espi_next look_up_or(const char *symbol, espi_next instead
 
 /* What stands in the table at first. The unevaluated call holds the number of arguments against mpi.h. */
 #define FIRST(symbol, field, n)                                                                                      \
-    ESPI_EVERY_RUN static espi_word first_##field(ESPI_PARAMS_##n)                                                   \
+    static espi_word first_##field(ESPI_PARAMS_##n)                                                                  \
     {                                                                                                                \
         _Static_assert(sizeof symbol(ESPI_ZEROS_##n) == sizeof(int), "returns a code");                              \
         espi_next real = look_up_or(#symbol, (espi_next)lacking);                                                    \
@@ -79,7 +78,7 @@ struct espi_pmpi espi_pmpi = {
 #undef ESPI_PMPI_TIME
 };
 
-ESPI_EVERY_RUN const char *espi_pmpi_open(void *library)
+const char *espi_pmpi_open(void *library)
 {
     static const char youngest[] = "PMPI_Type_get_contents_c";
     mpi = library;
@@ -106,7 +105,7 @@ const char *espi_pmpi_load(void *library)
     return missing;
 }
 
-ESPI_EVERY_RUN void espi_pmpi_for_threads(void)
+void espi_pmpi_for_threads(void)
 {
     int level = MPI_THREAD_SINGLE;
     if (espi_pmpi.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE)

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "mpi/core/pmpi.h"
 
 /* Base types that have an MPI handle; beyond this many, Fortran types of exotic precision are left alone. */
@@ -36,7 +35,7 @@ static const struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static espi_base of_builtin[BUILTINS], of_pair[PAIRS];
-static ESPI_APART _Atomic(MPI_Datatype) handle_of[HANDLES];
+static _Atomic(MPI_Datatype) handle_of[HANDLES];
 
 /* A base type stands for a handle only when MPI and the vocabulary agree on its bytes. */
 static bool same_bytes(espi_base base, MPI_Datatype type)

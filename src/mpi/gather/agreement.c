@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/core/handlers.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/api_table.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/reduce/reduce.h"

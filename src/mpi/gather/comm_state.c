@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/world.h"
 #include "stats/stats.h"
@@ -16,7 +15,7 @@ static struct espi_gather_comm *all;
 static int keyval = MPI_KEYVAL_INVALID;
 
 enum { RESERVE = 8 };
-static ESPI_APART struct espi_gather_comm reserve[RESERVE];
+static struct espi_gather_comm reserve[RESERVE];
 static bool reserved[RESERVE];
 
 atomic_uint espi_gather_epoch;
@@ -96,7 +95,7 @@ static int comm_ends(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-ESPI_EVERY_RUN void espi_gather_comms_start(void)
+void espi_gather_comms_start(void)
 {
     pthread_mutex_lock(&lock);
     if (espi_pmpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_ends, &keyval, NULL) != MPI_SUCCESS)
@@ -104,7 +103,7 @@ ESPI_EVERY_RUN void espi_gather_comms_start(void)
     pthread_mutex_unlock(&lock);
 }
 
-ESPI_EVERY_RUN void espi_gather_comms_stop(void)
+void espi_gather_comms_stop(void)
 {
     /* Communicators that live on keep an attribute that is never looked at again; what it points to stays. Freeing
        the private ones is left to MPI's end with them: ranks need not hold the same communicators in the same

@@ -10,9 +10,10 @@
 
 #include "mpi/gather/agreement.h"
 #include "mpi/comm/comm_cache.h"
-#include "mpi/core/handlers.h"
+#include "mpi/core/api_table.h"
+#include "mpi/core/generic.h"
 #include "mpi/gather/comm_state.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
@@ -323,7 +324,7 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     const struct espi_api_row *row = &espi_api_rows[fn];
     espi_handler library = espi_generic_handler(fn);
     struct espi_thread_state *mine;
-    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) || !espi_world.trees ||
+    if (!espi_is_running() || !espi_world.trees ||
         !(mine = espi_thread_state(thread)))
         return library(thread, fn, args, next);
     struct call c = {.row = row, .args = args, .family = family_of(fn), .comm = (MPI_Comm)args[(int)row->comm],

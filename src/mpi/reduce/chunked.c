@@ -16,7 +16,7 @@
 #include "base/settings.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/datatype/emit.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/comm/world.h"

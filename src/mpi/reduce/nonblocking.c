@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/apart.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/typeplan/handle_table.h"
@@ -71,7 +70,7 @@ static int release(void *state)
     return MPI_SUCCESS;
 }
 
-ESPI_EVERY_RUN void espi_reduce_later_sweep(void)
+void espi_reduce_later_sweep(void)
 {
     if (!atomic_load_explicit(&ended_any, memory_order_acquire))
         return;

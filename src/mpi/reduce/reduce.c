@@ -10,8 +10,8 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/datatype/decode.h"
-#include "mpi/core/handlers.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/api_table.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/core/pmpi.h"
@@ -429,7 +429,7 @@ espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_wor
 {
     struct espi_thread_state *mine;
     unsigned bit;
-    if ((!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
+    if (!espi_is_running() ||
         !(mine = espi_thread_state(thread)))
         return go_on(fn, args, next);
     espi_count_call(mine->stats, fn);

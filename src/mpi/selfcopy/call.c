@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "mpi/comm/comm_cache.h"
-#include "mpi/core/handlers.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/api_table.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/selfcopy/self_sends.h"
@@ -278,7 +278,7 @@ espi_word espi_selfcopy_call(struct espi_thread *thread, enum espi_fn fn, espi_w
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
     if (!has_derived(row, args) ||
-        (!atomic_load_explicit(&espi_running, memory_order_acquire) && !espi_start_late()) ||
+        !espi_is_running() ||
         espi_settings.datatypes == ESPI_MODE_OFF)
         return substitute(thread, fn, args, next);
     bool message = fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c;

@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "base/hash.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/datatype/decode.h"
-#include "mpi/core/lifecycle.h"
+#include "mpi/core/runtime.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/core/pmpi.h"
@@ -46,7 +45,7 @@ struct layouts {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used, pairs_seen and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
-static ESPI_APART struct slot slots[SLOTS];
+static struct slot slots[SLOTS];
 static unsigned pairs_seen;
 static bool slots_used;
 static struct layouts *plans;
@@ -323,7 +322,7 @@ const struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, 
     return (place->waited += weight) < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
 }
 
-ESPI_EVERY_RUN void espi_selfcopy_stop(void)
+void espi_selfcopy_stop(void)
 {
     struct layouts *l, *next;
     pthread_mutex_lock(&planning);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "bridge.h"
-#include "mpi/core/handlers.h"
+#include "mpi/core/api_table.h"
 #include "mpi/typeplan/handle_table.h"
 
 static inline atomic_uchar *espi_self_sends_place(MPI_Comm comm, int rank)

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/apart.h"
 #include "stats/stats.h"
 
 enum {
@@ -14,7 +13,7 @@ enum {
 static _Atomic uint64_t booked, idled, gained;
 static uint64_t begun, grant;
 
-ESPI_EVERY_RUN void espi_admission_start(int64_t grant_ms)
+void espi_admission_start(int64_t grant_ms)
 {
     begun = espi_stats_now();
     grant = (uint64_t)grant_ms * 1000000;

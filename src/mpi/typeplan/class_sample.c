@@ -2,7 +2,6 @@
 
 #include <stdatomic.h>
 
-#include "base/apart.h"
 #include "mpi/typeplan/handle_table.h"
 
 enum { HEAT = 64 }; /* first uses to look at after one that met a known layout with a better type */
@@ -18,14 +17,14 @@ static void give(uint32_t gap)
     atomic_store_explicit(&espi_hot->fresh, gap, memory_order_relaxed);
 }
 
-ESPI_EVERY_RUN void espi_class_sample_reset(void)
+void espi_class_sample_reset(void)
 {
     atomic_store(&lives, 0);
     atomic_store(&heat, 0);
     give(0);
 }
 
-ESPI_EVERY_RUN void espi_class_sample_recall(void)
+void espi_class_sample_recall(void)
 {
     give(0);
 }

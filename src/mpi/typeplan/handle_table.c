@@ -2,9 +2,7 @@
 
 #include <sys/mman.h>
 
-#include "base/apart.h"
-
-ESPI_APART _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
+_Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 static atomic_uint chunks_end; /* chunks from here on are not there */
 struct espi_hot *espi_hot;
 
@@ -12,13 +10,13 @@ _Atomic uint64_t espi_handle_table_settled;
 static uint64_t without_history_no_more; /* lives that the stub has begun and will not end */
 static void (*tell_stub)(void);
 
-ESPI_EVERY_RUN void espi_handle_table_share(struct espi_hot *hot, void (*quicken)(void))
+void espi_handle_table_share(struct espi_hot *hot, void (*quicken)(void))
 {
     espi_hot = hot;
     tell_stub = quicken;
 }
 
-ESPI_EVERY_RUN void espi_handle_table_plain(unsigned keep, unsigned more)
+void espi_handle_table_plain(unsigned keep, unsigned more)
 {
     unsigned before = atomic_load(&espi_hot->plain);
 
@@ -117,7 +115,7 @@ static MPI_Datatype handle_of(uint32_t number)
     return (MPI_Datatype)(0x8c000000u | (number >> 26 & 1) << 30 | (number & 0x3ffffff));
 }
 
-ESPI_EVERY_RUN void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))
+void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))
 {
     unsigned end = atomic_load(&chunks_end), which, i;
 

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/partial_pack_cost.h"
 #include "mpi/core/pmpi.h"
@@ -34,7 +33,7 @@ struct bench {
     int count, bytes;
 };
 
-ESPI_EVERY_RUN void espi_microbench_start(void)
+void espi_microbench_start(void)
 {
     int level = MPI_THREAD_MULTIPLE;
 
@@ -44,7 +43,7 @@ ESPI_EVERY_RUN void espi_microbench_start(void)
     ready = true;
 }
 
-ESPI_EVERY_RUN void espi_microbench_stop(void)
+void espi_microbench_stop(void)
 {
     ready = false;
     sends = false;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/apart.h"
 #include "base/hash.h"
 
 #include "mpi/typeplan/select.h"
@@ -146,7 +145,7 @@ struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
     return old == e ? NULL : &e->plan;
 }
 
-ESPI_EVERY_RUN void espi_plans_stop(void)
+void espi_plans_stop(void)
 {
     struct espi_plan_entry *e, *next, *all;
 

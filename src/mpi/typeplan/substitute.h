@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "mpi/core/handlers.h"
+#include "mpi/core/api_table.h"
 #include "mpi/core/thread_state.h"
 
 /* One call under way. begin - the call with `changed` - perhaps repeat - end. */

@@ -22,7 +22,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/apart.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/typeplan/type_class.h"
@@ -137,7 +136,7 @@ static bool is_tied(const struct espi_type_slot *s, MPI_Datatype type)
                           (unsigned)(uintptr_t)value == atomic_load(&s->life));
 }
 
-ESPI_EVERY_RUN bool espi_types_fresh(void)
+bool espi_types_fresh(void)
 {
     int how = atomic_load_explicit(&mode, memory_order_relaxed);
 
@@ -145,7 +144,7 @@ ESPI_EVERY_RUN bool espi_types_fresh(void)
            (how == ESPI_MODE_AUTO || how == ESPI_MODE_OFF);
 }
 
-ESPI_EVERY_RUN espi_status espi_types_start(const struct espi_settings *settings)
+espi_status espi_types_start(const struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
 
@@ -174,7 +173,7 @@ static void forget(struct espi_type_slot *s, MPI_Datatype type)
         end(s);
 }
 
-ESPI_EVERY_RUN void espi_types_stop(void)
+void espi_types_stop(void)
 {
     atomic_store(&mode, ESPI_MODE_OFF);
     if (!atomic_exchange(&registering, false))

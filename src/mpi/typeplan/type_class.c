@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "mpi/core/pmpi.h"
 
 enum { KINDS = 512, SEEN = 1024 };
@@ -14,12 +13,12 @@ struct kind {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
 /* In the order in which their places were first wanted: as much memory is touched as there are kinds. */
-static ESPI_APART struct {
+static struct {
     uint16_t at[KINDS]; /* by place: 1 + index in `list`, 0: none yet */
     uint16_t count;
     struct kind list[KINDS];
 } kinds;
-static ESPI_APART uint64_t seen[SEEN];
+static uint64_t seen[SEEN];
 static bool used; /* neither is untouched */
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -114,7 +113,7 @@ bool espi_layout_seen(uint64_t layout_key)
     return before;
 }
 
-ESPI_EVERY_RUN void espi_classes_reset(void)
+void espi_classes_reset(void)
 {
     pthread_mutex_lock(&lock);
     if (used) { /* memory that was never written costs nothing */
