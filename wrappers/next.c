@@ -41,37 +41,37 @@ bool espi_is_programs(bool profiling, enum espi_fn fn, const void *caller)
     return !espi_self.mpi || !espi_is_same_object(caller, dlsym(espi_self.mpi, names[fn]));
 }
 
-static atomic_uint never; /* flags: what needs them is not quick any more */
+static atomic_uint never; /* flags: what needs them is not fast any more */
 
-static bool is_quick(enum espi_fn fn)
+static bool is_fast(enum espi_fn fn)
 {
     return (atomic_load(&espi_hot.plain) & ~atomic_load(&never) & espi_short_flags[fn]) != 0;
 }
 
-static void quicken(bool profiling, enum espi_fn fn)
+static void refresh(bool profiling, enum espi_fn fn)
 {
     struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, fn);
-    espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), quick = NULL;
+    espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), fast = NULL;
     if (next && atomic_load_explicit(&espi_hot.handlers, memory_order_acquire) == espi_nothing)
-        atomic_store_explicit(&entry->through, next, memory_order_release);
-    if (next && !profiling && is_quick(fn) && is_mpis_own(next, names[fn] + 1))
-        quick = next;
-    atomic_store(&entry->quick, quick);
-    /* Flags that were cleared since are seen either here, or by whoever clears `quick` after them. */
-    if (!is_quick(fn))
-        atomic_store(&entry->quick, NULL);
+        atomic_store_explicit(&entry->passthrough, next, memory_order_release);
+    if (next && !profiling && is_fast(fn) && is_mpis_own(next, names[fn] + 1))
+        fast = next;
+    atomic_store(&entry->fast_next, fast);
+    /* Flags that were cleared since are seen either here, or by whoever clears `fast_next` after them. */
+    if (!is_fast(fn))
+        atomic_store(&entry->fast_next, NULL);
 }
 
 /* Entries with a `next`, a bit each: programs call few functions, and the entries fill pages. */
 enum { WORD = 64, WORDS = (ESPI_FN_COUNT + WORD - 1) / WORD };
 static _Atomic uint64_t found[2][WORDS];
 
-void espi_quicken(void)
+void espi_refresh(void)
 {
     for (unsigned profiling = 0; profiling < 2; profiling++)
         for (unsigned word = 0; word < WORDS; word++)
             for (uint64_t left = atomic_load(&found[profiling][word]); left != 0; left &= left - 1)
-                quicken(profiling, (enum espi_fn)(word * WORD + (unsigned)__builtin_ctzll(left)));
+                refresh(profiling, (enum espi_fn)(word * WORD + (unsigned)__builtin_ctzll(left)));
 }
 
 espi_next espi_find_next(bool profiling, enum espi_fn fn)
@@ -85,9 +85,9 @@ espi_next espi_find_next(bool profiling, enum espi_fn fn)
     atomic_fetch_or(&found[profiling][fn / WORD], (uint64_t)1 << fn % WORD);
     if (espi_short_flags[fn] & ESPI_PLAIN_NO_MORE) {
         atomic_store(&never, ESPI_PLAIN_REQUESTS);
-        espi_quicken();
+        espi_refresh();
     } else {
-        quicken(profiling, fn);
+        refresh(profiling, fn);
     }
     return next;
 }

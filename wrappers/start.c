@@ -23,8 +23,8 @@ static struct espi_thread *this_thread(void)
     return &espi_here;
 }
 
-struct espi_stub espi_self = {ESPI_BRIDGE_VERSION, NULL,         this_thread, espi_say,
-                              espi_is_last,        espi_quicken, &espi_hot};
+struct espi_stub espi_self = {ESPI_ABI_VERSION, NULL,         this_thread, espi_say,
+                              espi_is_last,        espi_refresh, &espi_hot};
 
 static void say_about(const char *before, const char *name, const char *after)
 {
@@ -96,7 +96,7 @@ static const espi_handler *decide(void)
     }
     espi_core_start_fn begin = (espi_core_start_fn)(uintptr_t)dlsym(core, ESPI_CORE_START);
     const struct espi_core *answer = begin ? begin(&espi_self) : NULL;
-    if (!begin || (answer && answer->version != ESPI_BRIDGE_VERSION)) {
+    if (!begin || (answer && answer->version != ESPI_ABI_VERSION)) {
         say_about("", name, " is of another version of Espalier: every call passes through untouched");
         return espi_nothing;
     }
@@ -106,7 +106,7 @@ static const espi_handler *decide(void)
 static void start(void)
 {
     atomic_store_explicit(&espi_hot.handlers, decide(), memory_order_release);
-    espi_quicken();
+    espi_refresh();
 }
 
 const espi_handler *espi_start(void)

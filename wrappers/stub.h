@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "bridge.h"
+#include "abi.h"
 
 #define ESPI_HIDDEN __attribute__((visibility("hidden")))
 
@@ -15,6 +15,9 @@ extern ESPI_HIDDEN __thread struct espi_thread espi_here __attribute__((tls_mode
 
 /* Decides, once per process, between the core and passing through. Returns the table now in espi_hot.handlers. */
 ESPI_HIDDEN const espi_handler *espi_start(void);
+/* A call that its entry does not see to: `args` in the entry's own frame, as many as the row says; `caller`: where
+   the entry returns to (entry_slow.c). */
+ESPI_HIDDEN espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, const void *caller);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an
    error. */
 ESPI_HIDDEN espi_next espi_find_next(bool profiling, enum espi_fn fn);
@@ -22,8 +25,8 @@ ESPI_HIDDEN espi_next espi_find_next(bool profiling, enum espi_fn fn);
    `caller`, was not made by the MPI library, nor by a tool that had it from us. */
 ESPI_HIDDEN bool espi_is_last(enum espi_fn fn);
 ESPI_HIDDEN bool espi_is_programs(bool profiling, enum espi_fn fn, const void *caller);
-/* Sets `quick` and `through` of all entries by what holds now: the flags `plain`, and the table of handlers. */
-ESPI_HIDDEN void espi_quicken(void);
+/* Sets `fast_next` and `passthrough` of all entries by what holds now: the flags `plain`, the table of handlers. */
+ESPI_HIDDEN void espi_refresh(void);
 
 /* Beside the flags of enum espi_plain: the function may make a request for which MPI calls itself, from inside of the
    functions that complete it (nonblocking input and output). */

@@ -3,8 +3,8 @@
  * has all of them wait for each other, so when it has returned, whoever was ever going to say so has done it, and
  * each rank that looks sees the same: the verdicts agree without a word between ranks.
  *
- * Ranks of one node post a note on its board (board.h), which takes microseconds. Others, and those that can not, put
- * a key into the launcher's store (launcher.h), whose answers have to be waited for. A rank that has posted a note
+ * Ranks of one node post a note on its board (presence.h), which takes microseconds. Others, and those that can not,
+ * put a key into the launcher's store (pmi.h), whose answers have to be waited for. A rank that has posted a note
  * looks for the notes of all others, and one that has put a key for the keys of all others, and nobody does both: all
  * are present where all chose the same place, and otherwise nobody finds all. A rank that Hydra has not started, as
  * far as it can know (job/hydra.h), says nothing in any place.

@@ -1,5 +1,5 @@
 /*
- * Roll call: does every rank of MPI_COMM_WORLD have an active core? And which settings has rank 0? (rollcall.c)
+ * Roll call: does every rank of MPI_COMM_WORLD have an active core? And which settings has rank 0? (all_present.c)
  * Nothing collective of Espalier may happen otherwise, for a rank without it would leave the others waiting.
  */
 #ifndef ESPI_JOB_ALL_PRESENT_H

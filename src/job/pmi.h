@@ -1,5 +1,5 @@
 /*
- * The key-value store that Hydra keeps for MPI's own start (launcher.c). Other launchers are not asked: there nothing
+ * The key-value store that Hydra keeps for MPI's own start (pmi.c). Other launchers are not asked: there nothing
  * can be put or learnt. Used before the real MPI_Init, and afterwards only while no other thread can be inside of
  * MPI. What is put before MPI_Init can be got after it, by every rank: MPI_Init on more than one rank contains a
  * barrier of that store.

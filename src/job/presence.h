@@ -1,6 +1,6 @@
 /*
  * A board for the ranks of one node, on which each posts notes that the others can look for, without a word to
- * anybody and without waiting (board.c).
+ * anybody and without waiting (presence.c).
  */
 #ifndef ESPI_JOB_PRESENCE_H
 #define ESPI_JOB_PRESENCE_H

@@ -4,7 +4,7 @@ pkglib_LTLIBRARIES += libespalier-core.la
 noinst_LTLIBRARIES += libespi-mpi.la
 ESPI_MPI_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 # All but what is planned for types: a test puts another in its place.
-espi_mpi_services = wrappers/bridge.h wrappers/api.def wrappers/words.h
+espi_mpi_services = wrappers/abi.h wrappers/api.def wrappers/words.h
 espi_mpi_types =
 libespi_mpi_la_SOURCES = $(espi_mpi_services) $(espi_mpi_types)
 libespi_mpi_la_CPPFLAGS = $(ESPI_MPI_CPPFLAGS)

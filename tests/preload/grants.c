@@ -1,11 +1,11 @@
 /*
- * What the stub does with the uses that the core has granted (short.h): a call takes one for each derived type, is
+ * What the stub does with the uses that the core has granted (fastpath.h): a call takes one for each derived type, is
  * not made with less than three left (two would do, as one type may describe both sides of a call, but three are one
  * bit), and not with a count other than one.
  */
 #include <stdio.h>
 
-#include "short.h"
+#include "fastpath.h"
 
 struct espi_hot espi_hot;
 __thread struct espi_thread espi_here;

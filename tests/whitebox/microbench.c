@@ -1,4 +1,4 @@
-/* Times and bytes of candidates (measure.h): which are wrong, where memory ends; microbench_rounds.c: how long it
+/* Times and bytes of candidates (microbench.h): which are wrong, where memory ends; microbench_rounds.c: how long it
    goes on. */
 #include <check.h>
 #include <mpi.h>

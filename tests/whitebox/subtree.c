@@ -1,5 +1,5 @@
 /*
- * The trees' own code (src/mpi/tree_*.c, treeplan.c), linked directly: what no program can bring about by its
+ * The trees' own code (src/mpi/gather/), linked directly: what no program can bring about by its
  * arguments alone. The memory for messages is this program's own: it ends in bytes that must stay as they are, its
  * pieces are counted, and it can be refused. Needs 5 ranks; no preload. Prints `N passed, N failed` on rank 0.
  *

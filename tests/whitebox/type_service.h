@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #include "base/settings.h"
-#include "bridge.h"
+#include "abi.h"
 
 extern struct espi_thread own_thread; /* as the stub lends it to the core */
 

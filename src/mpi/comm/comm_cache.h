@@ -1,4 +1,4 @@
-/* What a call needs to know of its communicator, looked up without disturbing the program's errors (comms.c). */
+/* What a call needs to know of its communicator, looked up without disturbing the program's errors (comm_cache.c). */
 #ifndef ESPI_MPI_COMM_COMM_CACHE_H
 #define ESPI_MPI_COMM_COMM_CACHE_H
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/settings.h"
-#include "bridge.h"
+#include "abi.h"
 
 enum espi_whole { ESPI_WHOLE_UNKNOWN, ESPI_WHOLE_NO, ESPI_WHOLE_YES };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bridge.h"
+#include "abi.h"
 
 enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, ESPI_API_SYNC, ESPI_API_SYNC_REDUCE,
                           ESPI_API_COUNT, ESPI_API_LIFE, ESPI_API_GUARD, ESPI_API_LEAVE };

@@ -1,5 +1,5 @@
 /* Arrays that outlive the call they are given to: MPI may read them until a nonblocking operation is complete
-   (intern.c). */
+   (array_pool.c). */
 #ifndef ESPI_MPI_CORE_ARRAY_POOL_H
 #define ESPI_MPI_CORE_ARRAY_POOL_H
 

@@ -13,7 +13,7 @@
 
 __attribute__((visibility("default"))) const struct espi_core *espi_core_start(const struct espi_stub *stub);
 
-static const struct espi_core core = {ESPI_BRIDGE_VERSION, espi_core_handlers};
+static const struct espi_core core = {ESPI_ABI_VERSION, espi_core_handlers};
 static const struct espi_core refusal = {0, NULL}; /* the stub says that the versions differ */
 
 /* The version that the library reports must be the one whose handles and headers the core was built with. */
@@ -38,7 +38,7 @@ static bool version_is_ours(void)
 
 const struct espi_core *espi_core_start(const struct espi_stub *stub)
 {
-    if (!stub || stub->version != ESPI_BRIDGE_VERSION)
+    if (!stub || stub->version != ESPI_ABI_VERSION)
         return &refusal;
     const char *missing = espi_pmpi_open(stub->mpi);
     if (missing) {
@@ -49,7 +49,7 @@ const struct espi_core *espi_core_start(const struct espi_stub *stub)
         return NULL;
     espi_stats_start(espi_api_name, ESPI_FN_COUNT);
     espi_world_start(stub->is_last);
-    espi_handle_table_share(stub->hot, stub->quicken);
+    espi_handle_table_share(stub->hot, stub->refresh);
     espi_lifecycle_prepare();
     return &core;
 }

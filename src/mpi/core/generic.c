@@ -20,7 +20,7 @@
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(mine->stats, fn);                                                                            \
         const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
-        if (espi_left_alone(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))                  \
+        if (espi_left_alone(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))                \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \

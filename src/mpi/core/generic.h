@@ -2,7 +2,7 @@
 #ifndef ESPI_MPI_CORE_GENERIC_H
 #define ESPI_MPI_CORE_GENERIC_H
 
-#include "bridge.h"
+#include "abi.h"
 
 espi_handler espi_generic_handler(enum espi_fn fn);
 

@@ -112,7 +112,7 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
         struct espi_thread_state *mine = thread->core;                                                               \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \
-        if (__builtin_expect(!mine || !(ready) || !espi_left_alone(mine, typed, large, passes, own, args), 0))         \
+        if (__builtin_expect(!mine || !(ready) || !espi_left_alone(mine, typed, large, passes, own, args), 0))       \
             return general(thread, fn, args, next);                                                                  \
         espi_bump(&mine->stats->calls[ESPI_FN_##name], 1);                                                           \
         return ESPI_CALL(next, n, args);                                                                             \

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bridge.h"
+#include "abi.h"
 
 extern const espi_handler espi_core_handlers[ESPI_FN_COUNT];
 

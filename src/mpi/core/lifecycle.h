@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bridge.h"
+#include "abi.h"
 
 /* For espi_stats_elsewhere: adds what the stub has counted. */
 void espi_stub_counts(uint64_t *counter, uint64_t *calls);

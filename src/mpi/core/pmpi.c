@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "bridge.h"
+#include "abi.h"
 #include "words.h"
 
 static void *mpi;

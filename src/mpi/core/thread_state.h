@@ -1,13 +1,13 @@
-/* What the core keeps per thread (mine.c). */
+/* What the core keeps per thread (thread_state.c). */
 #ifndef ESPI_MPI_CORE_THREAD_STATE_H
 #define ESPI_MPI_CORE_THREAD_STATE_H
 
-#include "bridge.h"
+#include "abi.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "stats/stats.h"
 
-/* The communicator of this thread's last gather, scatter or synchronization; of this epoch (gather_comm.h). */
+/* The communicator of this thread's last gather, scatter or synchronization; of this epoch (comm_state.h). */
 struct espi_last_gather_comm {
     struct espi_gather_comm *state; /* NULL: none */
     MPI_Comm comm;

@@ -15,10 +15,10 @@
 
 #include <stdbool.h>
 
-#include "bridge.h"
+#include "abi.h"
 #include "mpi/gather/comm_state.h"
 
-/* Handlers (bridge.h) of MPI_Barrier and MPI_Allreduce: the call, and what is to be agreed after it. */
+/* Handlers (abi.h) of MPI_Barrier and MPI_Allreduce: the call, and what is to be agreed after it. */
 espi_word espi_agreement_barrier(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 espi_word espi_agreement_allreduce(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 

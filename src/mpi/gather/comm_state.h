@@ -1,5 +1,5 @@
 /*
- * What Espalier keeps of a communicator of the program for gathers and scatters along trees (gather_comm.c): its
+ * What Espalier keeps of a communicator of the program for gathers and scatters along trees (comm_state.c): its
  * synchronizations so far, its leases, and what the model needs to know of it.
  */
 #ifndef ESPI_MPI_GATHER_COMM_STATE_H

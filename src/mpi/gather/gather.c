@@ -1,4 +1,4 @@
-/* MPI_Gatherv along a tree: all ranks but the root. See treeplan.h for the protocol. */
+/* MPI_Gatherv along a tree: all ranks but the root. See subtree_plan.h for the protocol. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,7 +238,7 @@ static int send_to_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
     return rc ? rc : espi_pmpi.Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* ---- a rank with children that was refused: see treeplan.h ---- */
+/* ---- a rank with children that was refused: see subtree_plan.h ---- */
 
 /* The children's pieces of one call, without an own one. */
 static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)

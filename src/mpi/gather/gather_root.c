@@ -1,4 +1,4 @@
-/* The root of an MPI_Gatherv along a tree. See treeplan.h for the protocol. */
+/* The root of an MPI_Gatherv along a tree. See subtree_plan.h for the protocol. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -209,7 +209,7 @@ static int run_tree(const struct call *c, struct espi_lease *lease)
 }
 
 /* The calls go along a tree, and MPI refuses this one of this rank: what other ranks need of it is done all the same,
-   see treeplan.h; then the library reports the error. */
+   see subtree_plan.h; then the library reports the error. */
 static void refuse(struct call *c, struct espi_lease *lease)
 {
     lease->irregular = true;

@@ -2,9 +2,9 @@
 #ifndef ESPI_MPI_GATHER_GATHERV_H
 #define ESPI_MPI_GATHER_GATHERV_H
 
-#include "bridge.h"
+#include "abi.h"
 
-/* Handler (bridge.h): carries the call out along a tree where a lease says so, else by the library, with better
+/* Handler (abi.h): carries the call out along a tree where a lease says so, else by the library, with better
    datatypes where there are any. */
 espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 

@@ -22,7 +22,7 @@ struct decision {
     int32_t state; /* enum espi_lease_state */
     int32_t method, slack;
     int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
-    int32_t quiet, skip, turns; /* of the next lease, see treejudge.h */
+    int32_t quiet, skip, turns; /* of the next lease, see method_select.h */
 };
 static const struct decision by_library = {.length = SHORTEST_LEASE, .stride = 1, .state = ESPI_LEASE_HOLDS,
                                            .method = ESPI_METHOD_LIBRARY, .quiet = 1};

@@ -10,7 +10,7 @@
  * A lease holds for a number of turns; a turn is so many synchronizations that the root expects a call or more in
  * each. Within a lease there is no message but those of the tree.
  *
- * What the root decides: the model names the methods that may be worth it; treejudge.h decides among them and the
+ * What the root decides: the model names the methods that may be worth it; method_select.h decides among them and the
  * library by what calls took. For that every rank keeps the times of the calls of some turns of a lease, of the same
  * turns on all ranks: the time of a call is the longest of all ranks. Where trees cannot win, or have lost, leases
  * are long and nothing is measured. When counts change the tree is made anew; when they become another problem, the
@@ -56,7 +56,7 @@ struct espi_lease {
     /* Agreed, the same on all ranks while the lease holds: */
     int method;        /* ESPI_METHOD_LIBRARY or enum espi_commtree_kind */
     int now;           /* the method of calls before the next synchronization */
-    bool turns;        /* the library has some of the turns, see treejudge.h */
+    bool turns;        /* the library has some of the turns, see method_select.h */
     bool quiet;        /* nothing is measured */
     int skip;          /* turns at its beginning that are not measured */
     int64_t begun;     /* synchronizations of the communicator when it began */

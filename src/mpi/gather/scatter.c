@@ -1,4 +1,4 @@
-/* MPI_Scatterv along a tree. See treeplan.h for the protocol. */
+/* MPI_Scatterv along a tree. See subtree_plan.h for the protocol. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -312,7 +312,7 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
     return rc ? rc : last;
 }
 
-/* ---- a rank with children that was refused: see treeplan.h ---- */
+/* ---- a rank with children that was refused: see subtree_plan.h ---- */
 
 /* What is the children's of one call; the own part is kept. */
 static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)

@@ -56,7 +56,7 @@ enum espi_tag {
 /* In the place of the size of a block. */
 enum { ESPI_SIZE_GONE = -1 };
 
-/* ---- treeplan.c: pure bookkeeping ---- */
+/* ---- subtree_plan.c: pure bookkeeping ---- */
 
 struct espi_subtree {
     int rank;        /* that leads it: the peer of the messages */
@@ -146,11 +146,11 @@ int espi_tree_catch_up(struct espi_subtree_plan *plan, MPI_Comm comm, bool gathe
 int espi_tree_receive_late(const struct espi_subtree *sub, MPI_Comm comm, void **memory, int64_t *bytes);
 /* espi_tree_catch_up of a gather. */
 int espi_tree_gather_spare(struct espi_subtree_plan *plan, MPI_Comm comm);
-/* The root's (tree_gather_root.c). */
+/* The root's (gather_root.c). */
 int espi_tree_gather_root(struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own,
                           const struct espi_blocks *blocks);
 
-/* ---- tree_io.c: messages and memory of a call ---- */
+/* ---- messages.c: messages and memory of a call ---- */
 
 int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Request *request);

@@ -1,4 +1,4 @@
-/* Measured models, kept per user and set of hosts, so that not every run measures (tree_cache.c).
+/* Measured models, kept per user and set of hosts, so that not every run measures (cache.c).
 
    One file for each set of hosts, with the ranks on each node, the MPI library and the variables that choose its
    transports: $XDG_CACHE_HOME/espalier/model-<hash>, else below $HOME/.cache. Form: commtree/model_file.h. Whatever

@@ -8,7 +8,7 @@
 #include "base/settings.h"
 #include "commtree/model_file.h"
 
-/* ---- where ranks are (tree_places.c) ---- */
+/* ---- where ranks are (topology.c) ---- */
 
 /* Of a communicator. */
 struct espi_topology {
@@ -26,7 +26,7 @@ int espi_node_of(MPI_Comm world, int *ranks);
    Collective. */
 void espi_topology_of(MPI_Comm own, int mine, int *node, struct espi_topology *places);
 
-/* ---- the model (tree_model.c) ---- */
+/* ---- the model (netmodel.c) ---- */
 
 enum espi_model_source { ESPI_MODEL_ASSUMED, ESPI_MODEL_MEASURED, ESPI_MODEL_CACHED, ESPI_MODEL_FILE };
 /* "assumed", "measured", "cache", "file". */

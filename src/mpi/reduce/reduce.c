@@ -317,7 +317,7 @@ static int refused_buffers(const struct reduction *r)
     return rc || !r->gets ? rc : refusal_of(r, r->args[RECVBUF], r->copies_out);
 }
 
-/* True when the call was carried out in pieces (reduce_pieces.c). Every rank of the communicator comes to the same
+/* True when the call was carried out in pieces (chunked.c). Every rank of the communicator comes to the same
    conclusion up to the agreement, whatever type it passes: size, communicator and settings are common. */
 static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
 {

@@ -6,7 +6,7 @@
  * so a rank that passes count x base type itself meets one that passes a derived type of equal signature. A dense
  * layout is passed as it stands; one with gaps is packed before and unpacked after. What a call does depends on its
  * own arguments alone, but for one thing: very large blocking calls agree on a way with bounded memory
- * (reduce_pieces.c).
+ * (chunked.c).
  */
 #ifndef ESPI_MPI_REDUCE_REDUCE_H
 #define ESPI_MPI_REDUCE_REDUCE_H
@@ -18,17 +18,17 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "bridge.h"
+#include "abi.h"
 #include "layout/layout.h"
 
-/* ---- reduce_ops.c ---- */
+/* ---- ops.c ---- */
 
 /* A bit per predefined operation that the standard defines for a base type, by MPI's name of it. */
 unsigned espi_reduce_ops_of(const char *base_name);
 /* The bit of a predefined operation; 0 for every other handle. */
 unsigned espi_reduce_op_bit(MPI_Op op);
 
-/* ---- reduce_view.c: a derived type as a sequence of elements of one base type ---- */
+/* ---- element_view.c: a derived type as a sequence of elements of one base type ---- */
 
 struct espi_elements {
     MPI_Datatype base;
@@ -43,12 +43,12 @@ struct espi_elements {
 };
 
 /* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid
-   until the type is freed; looked at once (types.c keeps it). */
+   until the type is freed; looked at once (type_cache.c keeps it). */
 const struct espi_elements *espi_elements_of(MPI_Datatype type);
 /* Looks at a valid type; view->base is MPI_DATATYPE_NULL where its elements differ. */
 void espi_elements_look(MPI_Datatype type, struct espi_elements *view);
 
-/* ---- reduce_buffer.c: from the program's layout to a contiguous buffer of elements, and back ---- */
+/* ---- staging.c: from the program's layout to a contiguous buffer of elements, and back ---- */
 
 /* `copies` copies of `type` at `buf` to or from copies * each elements at `elements`. Returns an MPI error code. */
 int espi_elements_pack(const struct espi_elements *view, const void *buf, MPI_Count copies, MPI_Datatype type,
@@ -62,7 +62,7 @@ int espi_elements_unpack(const struct espi_elements *view, const void *elements,
 enum espi_reduction { ESPI_RED_REDUCE, ESPI_RED_ALL, ESPI_RED_EXSCAN, ESPI_RED_BLOCK, ESPI_RED_SCATTER,
                       ESPI_RED_LOCAL };
 
-/* Handlers (bridge.h): all reductions; MPI_Start, Startall; the calls that complete persistent requests. */
+/* Handlers (abi.h): all reductions; MPI_Start, Startall; the calls that complete persistent requests. */
 espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 /* A reduction with gaps on its way: the program's side, and the contiguous buffers that take its place. */
@@ -83,7 +83,7 @@ int espi_staged_pack(struct espi_staged *staged);
 int espi_staged_unpack(struct espi_staged *staged);
 void espi_staged_release(struct espi_staged *staged);
 
-/* ---- reduce_pieces.c: very large blocking reductions ---- */
+/* ---- chunked.c: very large blocking reductions ---- */
 
 struct espi_large {
     enum espi_fn fn; /* the blocking int form: Reduce, Allreduce, Scan, Exscan, Reduce_scatter(_block) */
@@ -111,7 +111,7 @@ bool espi_reduce_in_pieces(const struct espi_large *call, int *rc);
 /* Reduce_local of a layout with gaps, always in pieces. Returns an MPI error code. */
 int espi_reduce_local_in_pieces(const struct espi_large *call);
 
-/* ---- reduce_later.c: nonblocking reductions with gaps ---- */
+/* ---- nonblocking.c: nonblocking reductions with gaps ---- */
 
 /* Takes over `staged` and *request, that of MPI's call; *request becomes the request that the program waits for:
    unpacking happens when it completes. Returns an MPI error code. */
@@ -125,7 +125,7 @@ void espi_reduce_later_sweep(void);
 /* Makes progress with this request, if it is one of a nonblocking reduction with gaps. */
 void espi_reduce_later_advance(MPI_Request request);
 
-/* ---- reduce_persistent.c: persistent reductions with gaps ---- */
+/* ---- persistent.c: persistent reductions with gaps ---- */
 
 /* Takes over `staged`; *request is MPI's and the program's. On an error both are gone. */
 int espi_reduce_persist(struct espi_staged *staged, MPI_Request *request);

@@ -11,7 +11,7 @@
  * the call's receive would take, then only its own message can ever fulfil it, as nobody else can send one while the
  * call lasts. Would that go to another receive, the call would never return. So the two are for each other, or the
  * program hangs without Espalier too. Whether a message is pending: MPI_Iprobe knows those that have arrived, which
- * on a communicator of one rank are all; on others pending.h knows where none was ever sent that way.
+ * on a communicator of one rank are all; on others self_sends.h knows where none was ever sent that way.
  */
 #include <stdlib.h>
 #include <string.h>

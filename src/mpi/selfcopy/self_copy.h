@@ -1,7 +1,7 @@
 /*
  * Data that a rank gives itself: copied from layout to layout in one go, in the place of MPI's packing and unpacking.
  *
- * A pair is (type, count) on either side. It is planned when its use has earned it (budget.h), as a compiled copy
+ * A pair is (type, count) on either side. It is planned when its use has earned it (admission.h), as a compiled copy
  * program over a tree that both layouts share; setting auto keeps the program only if it is clearly faster than MPI's
  * own copy in a measurement, setting always wherever the signatures are equal. Plans are kept for the life of the
  * process, for equal layouts under any handles, up to a limit.
@@ -13,14 +13,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "bridge.h"
+#include "abi.h"
 #include "base/settings.h"
 #include "layout/layout.h"
 #include "mpi/typeplan/handle_table.h"
 
 struct espi_copy;
 
-/* ---- plans (onto.c, onto_plan.c) ---- */
+/* ---- plans (self_copy.c, plan.c) ---- */
 
 struct espi_selfcopy_plan {
     const struct espi_copy *copy; /* NULL: MPI's own copy is better, or the signatures differ */
@@ -40,7 +40,7 @@ struct espi_selfcopy_side {
 struct espi_selfcopy_cache {
     struct espi_selfcopy_known {
         struct espi_selfcopy_key {
-            uint64_t from, onto; /* lives of the types (onto.c); 0: empty */
+            uint64_t from, onto; /* lives of the types (self_copy.c); 0: empty */
             int64_t from_count, onto_count;
         } key;
         unsigned generation;
@@ -84,7 +84,8 @@ static inline bool espi_selfcopy_due(struct espi_selfcopy_cache *cache, const st
     return true;
 }
 
-/* The same where a use of `type` was granted (slots.h), and its slot is left alone unless the lot falls on it. */
+/* The same where a use of `type` was granted (handle_table.h), and its slot is left alone unless the lot falls on
+   it. */
 static inline bool espi_selfcopy_drawn(struct espi_selfcopy_cache *cache, MPI_Datatype type)
 {
     const struct espi_type_slot *slot;
@@ -126,7 +127,7 @@ void espi_selfcopy_plan_free(struct espi_selfcopy_plan *plan);
 /* Frees all plans. */
 void espi_selfcopy_stop(void);
 
-/* ---- blocks (onto_block.c) ---- */
+/* ---- blocks (block.c) ---- */
 
 /* A block that a rank sends to itself. */
 struct espi_selfcopy_block {
@@ -142,7 +143,7 @@ struct espi_selfcopy_block {
 bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *block);
 void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfcopy_block *block);
 
-/* ---- calls (onto_call.c) ---- */
+/* ---- calls (call.c) ---- */
 
 /* The handler of functions with a block of this kind (api.def: ESPI_OWN): carries the block out and leaves the rest,
    if there is any, to `substitute`. */

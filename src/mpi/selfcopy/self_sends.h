@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bridge.h"
+#include "abi.h"
 #include "mpi/core/api_table.h"
 #include "mpi/typeplan/handle_table.h"
 
@@ -24,7 +24,8 @@ static inline atomic_uchar *espi_self_sends_place(MPI_Comm comm, int rank)
     return &espi_hot->pending[espi_self_sends_at((uint32_t)comm, rank)];
 }
 
-/* Notes a call of kind ESPI_LEAVES, before it is made (wrappers/short.h does it for the calls that stay in the stub).
+/* Notes a call of kind ESPI_LEAVES, before it is made (wrappers/fastpath.h does it for the calls that stay in the
+   stub).
    `comm`: position of the communicator. On every message's way, so it is made for `typed` and `kind` that the
    compiler knows. */
 static inline __attribute__((always_inline)) void espi_self_sends_note(const struct espi_buffer_args *typed,

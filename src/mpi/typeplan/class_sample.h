@@ -1,6 +1,6 @@
 /*
  * Which types are looked at at their first use: the sample by which planning learns what kinds of types a program
- * makes again and again (kinds.h). Setting auto only; the others look at all types, or at none.
+ * makes again and again (type_class.h). Setting auto only; the others look at all types, or at none.
  *
  * The first types are all of the sample. Then a type is of it with a chance of one in so many (`share`), which stands
  * for a fixed share of all types until then. So the types of a kind that go by before the sample shows it are a fixed
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bridge.h"
+#include "abi.h"
 
 enum {
     ESPI_LOOK_FIRST = ESPI_GRANT_NEW + 1, /* the use at which a type that is not of the sample is looked at */

@@ -10,10 +10,10 @@ _Atomic uint64_t espi_handle_table_settled;
 static uint64_t without_history_no_more; /* lives that the stub has begun and will not end */
 static void (*tell_stub)(void);
 
-void espi_handle_table_share(struct espi_hot *hot, void (*quicken)(void))
+void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void))
 {
     espi_hot = hot;
-    tell_stub = quicken;
+    tell_stub = refresh;
 }
 
 void espi_handle_table_plain(unsigned keep, unsigned more)

@@ -13,7 +13,8 @@
  *
  * A slot has lives: MPICH gives the handle of a freed type to a new one. A life begins when the type is committed and
  * ends before MPI_Type_free; the stub sees both in every language. What would be wrong for another type (a plan, a
- * view of its elements) ends by an attribute of the datatype, too, whose delete callback names the life (types.c).
+ * view of its elements) ends by an attribute of the datatype, too, whose delete callback names the life
+ * (type_cache.c).
  */
 #ifndef ESPI_MPI_TYPEPLAN_HANDLE_TABLE_H
 #define ESPI_MPI_TYPEPLAN_HANDLE_TABLE_H
@@ -24,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bridge.h"
+#include "abi.h"
 
 #define ESPI_NEVER UINT64_MAX
 
@@ -46,12 +47,12 @@ struct espi_type_slot {
     _Atomic uint64_t look; /* number of uses at which to look whether planning is due; ESPI_NEVER: no more */
     _Atomic(struct espi_plan *) plan;
     _Atomic(struct espi_elements *) elements; /* for reductions; NULL: not yet looked at */
-    struct espi_type_detail *detail; /* of types.c, NULL before the first look */
+    struct espi_type_detail *detail; /* of type_cache.c, NULL before the first look */
     atomic_uint life;
     atomic_bool known;   /* committed and not freed */
     atomic_bool settled; /* planned, and best as it is */
     bool tied;           /* the attribute hangs on the datatype */
-    atomic_uchar paired; /* enum espi_paired: what is done with blocks of this type (onto.h) */
+    atomic_uchar paired; /* enum espi_paired: what is done with blocks of this type (self_copy.h) */
     atomic_uchar granted; /* uses of one item that were granted; those that are left stand in the byte */
 };
 _Static_assert(sizeof(struct espi_type_slot) <= 64, "a slot fits a line of the cache");
@@ -63,9 +64,9 @@ struct espi_type_chunk {
     atomic_uchar quiet[ESPI_SLOTS_EACH]; /* the bytes of handles that have none in struct espi_hot */
 };
 /* What the stub shares, from espi_handle_table_share on; before, and without a stub (unit tests), one of our own.
-   `quicken`: see struct espi_stub. */
+   `refresh`: see struct espi_stub. */
 extern struct espi_hot *espi_hot;
-void espi_handle_table_share(struct espi_hot *hot, void (*quicken)(void));
+void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void));
 /* Changes the flags of espi_hot->plain: of those that are set only `keep` stay, and `more` are set. */
 void espi_handle_table_plain(unsigned keep, unsigned more);
 extern _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];

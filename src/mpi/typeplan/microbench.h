@@ -32,7 +32,8 @@ espi_status espi_microbench(struct espi_candidate *candidates, int n, int count,
 
 /* Before the program can call MPI from other threads. Where it may do so later (MPI_THREAD_MULTIPLE), or without
    MPI_COMM_SELF, nothing is sent: MPICH 4.0.2 on UCX dies when several threads make progress at certain moments, and
-   it must not be our calls that bring it to such a moment. ESPI_MEASURE_PARTIAL is then modelled (model.h). */
+   it must not be our calls that bring it to such a moment. ESPI_MEASURE_PARTIAL is then modelled
+   (partial_pack_cost.h). */
 void espi_microbench_start(void);
 
 /* Nothing is measured any more. */

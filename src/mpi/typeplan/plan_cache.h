@@ -21,7 +21,7 @@ struct espi_plan {
     struct espi_stats_type *record;
     int64_t size; /* bytes of data of one item */
     uint64_t gain_ns; /* what a typical use saves, as measured; 0 in setting always */
-    /* The rest belongs to plan.c: */
+    /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
 };
 

@@ -1,4 +1,4 @@
-/* What is best for one layout: reconstruction, emission, measurement, and the reason in words (judge.c). */
+/* What is best for one layout: reconstruction, emission, measurement, and the reason in words (select.c). */
 #ifndef ESPI_MPI_TYPEPLAN_SELECT_H
 #define ESPI_MPI_TYPEPLAN_SELECT_H
 

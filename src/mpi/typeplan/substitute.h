@@ -1,4 +1,4 @@
-/* Calls that carry a derived type, or an array of types (derived.c). */
+/* Calls that carry a derived type, or an array of types (substitute.c). */
 #ifndef ESPI_MPI_TYPEPLAN_SUBSTITUTE_H
 #define ESPI_MPI_TYPEPLAN_SUBSTITUTE_H
 

@@ -1,9 +1,10 @@
 /*
- * From handle to state to plan: the lives of types (slots.h), and when a type is looked at.
+ * From handle to state to plan: the lives of types (handle_table.h), and when a type is looked at.
  *
- * Most of it is not done: a commit begins a life, a use counts (types.h), a free ends it, a few nanoseconds each. The
+ * Most of it is not done: a commit begins a life, a use counts (type_cache.h), a free ends it, a few nanoseconds
+ * each. The
  * first use of a type is looked at only for a sample of the types, to learn which kinds of types are made again and
- * again (sample.h). Later uses are looked at when enough were made to have earned planning.
+ * again (class_sample.h). Later uses are looked at when enough were made to have earned planning.
  *
  * What must never serve another type with the same handle, a plan or a view of elements, is tied to the datatype by
  * an attribute, whose delete callback ends the life of the slot if nothing did before. Not so under

@@ -1,5 +1,5 @@
 /*
- * The program's derived types and what is known of them: what dispatch.c and init.c call.
+ * The program's derived types and what is known of them: what handlers.c and lifecycle.c call.
  * Every handle given here is a datatype handle by its bits and not a predefined one; it may still be garbage, freed
  * or not committed, and is then left alone. All functions are thread-safe (MPI_THREAD_MULTIPLE).
  */
@@ -13,7 +13,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
-#include "bridge.h"
+#include "abi.h"
 #include "mpi/typeplan/handle_table.h"
 #include "stats/stats.h"
 

@@ -3,14 +3,14 @@
  * No mpi.h here: every argument of every MPI function is an integer or a pointer, so it travels as one machine word
  * (the upper half of a word that holds an int is undefined), and passing it on is right for any MPI.
  */
-#ifndef ESPI_WRAPPERS_BRIDGE_H
-#define ESPI_WRAPPERS_BRIDGE_H
+#ifndef ESPI_WRAPPERS_ABI_H
+#define ESPI_WRAPPERS_ABI_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_BRIDGE_VERSION 7
+#define ESPI_ABI_VERSION 8
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -38,10 +38,10 @@ enum espi_api_kind {
     ESPI_PERSISTENT = 1 << 10,
     ESPI_PARTITIONED = 1 << 11,
     ESPI_REDUCTION = 1 << 12,
-    ESPI_OWN = 1 << 13,    /* a rank may have a block for itself in it (onto.h) */
-    ESPI_LEAVES = 1 << 14, /* may leave a message that nobody has received yet (pending.h) */
+    ESPI_OWN = 1 << 13,    /* a rank may have a block for itself in it (self_copy.h) */
+    ESPI_LEAVES = 1 << 14, /* may leave a message that nobody has received yet (self_sends.h) */
     ESPI_ENDS = 1 << 15,   /* ends the life of a handle: its handler is called inside of another call, too */
-    ESPI_JOINT = 1 << 16   /* what the core does with it must not differ between ranks, see stub.c */
+    ESPI_JOINT = 1 << 16   /* what the core does with it must not differ between ranks, see entry_slow.c */
 };
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */
@@ -50,7 +50,6 @@ struct espi_thread {
     void *core;      /* the core's own per-thread state, NULL until it makes one */
     _Atomic uint64_t *calls; /* of the core, counts the thread's calls, by enum espi_fn; NULL where `core` is */
     bool inner;              /* the call is one inside of another, kind ESPI_ENDS */
-    const void *caller;      /* of a call of kind ESPI_JOINT: where it returns to */
 };
 
 /* Calls in which the core has nothing to do but count, or not even that. Where the core says that it is so (struct
@@ -87,7 +86,7 @@ typedef void (*espi_next)(void);
 typedef espi_word (*espi_handler)(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 struct espi_core {
-    unsigned version; /* ESPI_BRIDGE_VERSION */
+    unsigned version; /* ESPI_ABI_VERSION */
     /* ESPI_FN_COUNT entries that never change. NULL: the stub calls `next` itself, inside the guard. */
     const espi_handler *handlers;
 };
@@ -161,8 +160,8 @@ struct espi_entry {
     /* Not for PMPI_X: where plain calls go on to without a mark that the thread is inside of a call. NULL: they do
        not; the flags of struct espi_hot ask for more, or calls to PMPI_X may follow that are not the program's own:
        of another tool, which comes next; of MPI itself, for the requests of files. */
-    _Atomic(espi_next) quick;
-    _Atomic(espi_next) through; /* where all calls go on to, as there is no core; NULL otherwise */
+    _Atomic(espi_next) fast_next;
+    _Atomic(espi_next) passthrough; /* where all calls go on to, as there is no core; NULL otherwise */
 };
 
 /* What calls read and write, in few lines of the cache, most of it in one page: owned by the stub, and shared with
@@ -184,7 +183,7 @@ struct espi_hot {
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
     _Alignas(64) atomic_uchar bytes[ESPI_BYTES]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
-    atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see pending.h */
+    atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
 };
 
 /* `fn` is mostly a constant, and so is the place then. */
@@ -216,7 +215,7 @@ struct espi_stub {
     void (*log)(const char *message);                /* one line to stderr, for what must be said before settings */
     /* Whether no other tool stands between the stub and the MPI library for this function. */
     bool (*is_last)(enum espi_fn fn);
-    void (*quicken)(void);                           /* to be called when `plain` of struct espi_hot has changed */
+    void (*refresh)(void);                           /* to be called when `plain` of struct espi_hot has changed */
     struct espi_hot *hot;
 };
 

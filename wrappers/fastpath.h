@@ -1,5 +1,16 @@
 /*
- * Which calls the stub sees to by itself, and what it counts of them: made from api.def, for stub.c only.
+ * The fast path: which calls an entry passes on by itself, without the core. Made from api.def, for entry.c.
+ *
+ * A call goes straight on when all of this holds; what is missing sends it to espi_entry_slow, which is always right:
+ *  1. the next MPI_X is known, and is the MPI library's own (`fast_next`; for PMPI_X the mark and `plain` are asked);
+ *  2. the core has said that calls of this treatment are plain (enum espi_plain), or `fast_next` would be NULL: MPI
+ *     calls do not overlap, no gather may go along a tree, no request is the core's;
+ *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_treatment):
+ *     SUBSTITUTE   no derived type, or each has a use left that the core has granted
+ *     COUNT        the core would only count it
+ *     TREE, SYNC   no derived type
+ *     REDUCE       no derived type, and too few elements for a reduction in pieces
+ *     Type_commit, Type_free   begin and end a life that the core need not see
  *
  * For each row there are, of its arguments,
  *   derived_NAME   the number of types that are not predefined; large where the types are an array
@@ -7,10 +18,10 @@
  *   granted_NAME   whether each derived type has a use left that the core has granted (bytes of struct espi_hot)
  *   use_NAME       makes these uses
  *   few_NAME       whether it has at most `reduce_most` elements
- *   note_NAME      notes the receiver (pending.h), for rows of kind ESPI_LEAVES
+ *   note_NAME      notes the receiver (self_sends.h), for rows of kind ESPI_LEAVES
  */
-#ifndef ESPI_WRAPPERS_SHORT_H
-#define ESPI_WRAPPERS_SHORT_H
+#ifndef ESPI_WRAPPERS_FASTPATH_H
+#define ESPI_WRAPPERS_FASTPATH_H
 
 #include "stub.h"
 #include "words.h"
@@ -156,7 +167,7 @@ ESPI_INLINE void espi_use_grant(espi_word type)
 #include "api.def"
 #include "typed_end.h"
 
-/* ---- note_NAME: see pending.h, which does the same for calls that the core sees ---- */
+/* ---- note_NAME: see self_sends.h, which does the same for calls that the core sees ---- */
 #define ESPI_ANSWER(source, tag)                                                                                     \
     if (blocks && (int)a##source == to && ((int)a##tag == sent || (int)a##tag == ESPI_ANY_TAG))                      \
         return;

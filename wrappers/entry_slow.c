@@ -1,0 +1,133 @@
+/*
+ * What an entry does not see to by itself, for any function: by its number and an array of its arguments.
+ *
+ * A call that is made while the same thread is inside one (by the core, another tool, a callback, MPI itself) goes
+ * straight on, but for MPI_Type_free, which the core is told of: MPI may give the handle to another type at once.
+ * `frame` tells (0 outside): the stack grows downwards, so a nested call has a lower address. A call from above means
+ * that the outer one was left without return (longjmp or an exception out of an error handler), so this one counts as
+ * an outermost call again.
+ *
+ * After such a jump the program's calls from below would look nested on that rank alone. For what only this rank sees
+ * of it that is no more than a chance missed; where ranks must do alike (kind ESPI_JOINT) the stack does not decide,
+ * but the place that the call comes from: what is not the MPI library is the program. That costs only calls that look
+ * nested.
+ */
+#include <stddef.h>
+
+#include "fastpath.h"
+#include "stub.h"
+#include "words.h"
+
+/* What is to be known of a function. */
+struct row {
+    unsigned char args, threads; /* flags under which a call without derived types is only counted, by thread */
+    unsigned kind;
+    signed char type[4]; /* positions of types; negative: no more, or */
+};
+enum { NO_MORE = -1, ARRAY = -2 };
+
+#define THREADS_SUBSTITUTE ESPI_PLAIN_THREADS
+#define THREADS_COUNT ESPI_PLAIN_THREADS
+#define THREADS_TREE ESPI_PLAIN_TREE_THREADS
+#define THREADS_SYNC ESPI_PLAIN_TREE_THREADS
+#define THREADS_REDUCE 0
+#define THREADS_SYNC_REDUCE 0
+#define THREADS_LIFE 0
+#define THREADS_GUARD 0
+#define THREADS_LEAVE 0
+
+static const struct row rows[ESPI_FN_COUNT] = {
+#define ESPI_NONE
+#define ESPI_ONE(buffer, count, type) type,
+#define ESPI_V(buffer, counts, type) type,
+#define ESPI_W(buffer, counts, types) ARRAY,
+#define ESPI_ONE_AT_ROOT(buffer, count, type) type,
+#define ESPI_V_AT_ROOT(buffer, counts, type) type,
+#define ESPI_SEND(buffer, count, type, dest, tag) type,
+#define ESPI_RECV(buffer, count, type, source, tag) type,
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) type,
+#define ESPI_TARGET(count, type, rank) type,
+#define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
+    [ESPI_FN_##name] = {args, THREADS_##treatment, kind, {__VA_ARGS__ NO_MORE}},
+#include "api.def"
+#include "typed_end.h"
+};
+
+static bool has_derived(const struct row *row, const espi_word *args)
+{
+    for (const signed char *type = row->type; *type != NO_MORE; type++)
+        if (*type == ARRAY || !espi_is_predefined((uint32_t)args[*type]))
+            return true;
+    return false;
+}
+
+static espi_word pass_on(espi_next next, unsigned n, const espi_word *args)
+{
+    switch (n) {
+#define PASS(n)                                                                                                      \
+    case n:                                                                                                          \
+        return ESPI_CALL(next, n, args);
+        PASS(1)
+        PASS(2)
+        PASS(3)
+        PASS(4)
+        PASS(5)
+        PASS(6)
+        PASS(7)
+        PASS(8)
+        PASS(9)
+        PASS(10)
+        PASS(11)
+        PASS(12)
+    default:
+        return ESPI_CALL(next, 13, args); /* ESPI_MAX_ARGS */
+    }
+}
+
+static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const struct row *row = &rows[fn];
+    const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);
+    if (row->kind & ESPI_LEAVES)
+        atomic_store_explicit(&espi_hot.nested, 1, memory_order_relaxed);
+    if (row->kind & ESPI_ENDS && handlers && handlers[fn]) {
+        espi_here.inner = true;
+        return handlers[fn](&espi_here, fn, args, next);
+    }
+    return pass_on(next, row->args, args);
+}
+
+static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const struct row *row = &rows[fn];
+    struct espi_thread *here = &espi_here;
+    espi_handler handler = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire)[fn];
+    if (row->threads && !(row->kind & ESPI_LEAVES) &&
+        (atomic_load_explicit(&espi_hot.plain, memory_order_acquire) & row->threads) && here->calls &&
+        !has_derived(row, args)) {
+        espi_add(&here->calls[fn], 1);
+        handler = NULL;
+    }
+    return handler ? handler(here, fn, args, next) : pass_on(next, row->args, args);
+}
+
+static espi_next next_of(bool profiling, enum espi_fn fn)
+{
+    espi_next next = atomic_load_explicit(&espi_entry_of(&espi_hot, profiling, fn)->next, memory_order_acquire);
+    return next ? next : espi_find_next(profiling, fn);
+}
+
+espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, const void *caller)
+{
+    struct espi_thread *here = &espi_here;
+    uintptr_t outer = here->frame, frame = (uintptr_t)args;
+    bool nested = frame < outer;
+    if (nested && !((rows[fn].kind & ESPI_JOINT) && espi_is_programs(profiling, fn, caller)))
+        return call_nested(fn, args, next_of(profiling, fn));
+    here->frame = frame;
+    if (!atomic_load_explicit(&espi_hot.handlers, memory_order_acquire))
+        espi_start();
+    espi_word result = call_outermost(fn, args, next_of(profiling, fn));
+    here->frame = nested ? outer : 0;
+    return result;
+}
