@@ -1,9 +1,9 @@
 /*
  * The exported functions: MPI_X and PMPI_X for each row of api.def that is not LEAVE.
  *
- * Why PMPI_X too: Fortran layers call it directly (see the stacking table in the notes on design). Why no aliases:
- * each of the two passes calls on to the next definition of its own name, which is what would have been called
- * without us, whatever other tools stand before or behind.
+ * Why PMPI_X too: Fortran layers call it directly. Why no aliases: each of the two passes calls on to the next
+ * definition of its own name, which is what would have been called without us, whatever other tools stand before or
+ * behind.
  *
  * An entry sees to the calls that are plain (enum espi_plain) by itself; fastpath.h says which these are. Most calls
  * of most programs are, and MPI itself takes them. These leave no mark that the thread is inside of a call, and are

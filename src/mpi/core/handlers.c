@@ -40,14 +40,6 @@ static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn,
     return result;
 }
 
-/* The stub has made the call, and counted it. */
-void espi_type_was_committed(struct espi_thread *thread, uint32_t type)
-{
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if (mine && !espi_is_predefined(type))
-        espi_types_committed(mine, (MPI_Datatype)type);
-}
-
 static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     espi_word result = ESPI_CALL(next, 2, args);

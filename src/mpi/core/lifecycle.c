@@ -7,10 +7,11 @@
 
 #include <pthread.h>
 
+#include "base/buffer_pool.h"
 #include "base/log.h"
 #include "mpi/comm/comm_cache.h"
-#include "mpi/core/handlers.h"
 #include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
 #include "mpi/gather/comm_state.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/selfcopy/self_copy.h"
@@ -38,6 +39,14 @@ static uint64_t reduce_most(void)
     return atomic_load(&espi_world.whole) == ESPI_WHOLE_NO ? INT32_MAX : most > 0 ? (uint64_t)most : 0;
 }
 
+/* The stub has made the call, and counted it. */
+static void type_was_committed(struct espi_thread *thread, uint32_t type)
+{
+    struct espi_thread_state *mine = espi_thread_state(thread);
+    if (mine && !espi_is_predefined(type))
+        espi_types_committed(mine, (MPI_Datatype)type);
+}
+
 /* Which calls the stub may see to by itself. */
 static void set_plain(bool running)
 {
@@ -57,7 +66,7 @@ static void set_plain(bool running)
     if (atomic_load(&espi_reduce_requests) == 0)
         flags |= ESPI_PLAIN_REQUESTS;
     atomic_store_explicit(&espi_hot->reduce_most, reduce_most(), memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->committed, espi_type_was_committed, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->committed, type_was_committed, memory_order_relaxed);
     espi_handle_table_plain(0, flags);
 }
 
@@ -113,6 +122,7 @@ static void stop_services(void)
     espi_self_stop();
     espi_comm_cache_stop();
     espi_array_pool_stop();
+    espi_pool_release();
 }
 
 static int world_ends(MPI_Comm comm, int key, void *value, void *state)

@@ -2,18 +2,16 @@
  * From handle to state to plan: the lives of types (handle_table.h), and when a type is looked at.
  *
  * Most of it is not done: a commit begins a life, a use counts (type_cache.h), a free ends it, a few nanoseconds
- * each. The
- * first use of a type is looked at only for a sample of the types, to learn which kinds of types are made again and
- * again (class_sample.h). Later uses are looked at when enough were made to have earned planning.
+ * each. The first use of a type is looked at only for a sample of the types, to learn which kinds of types are made
+ * again and again (class_sample.h). Later uses are looked at when enough were made to have earned planning.
  *
  * What must never serve another type with the same handle, a plan or a view of elements, is tied to the datatype by
  * an attribute, whose delete callback ends the life of the slot if nothing did before. Not so under
- * MPI_THREAD_MULTIPLE:
- * MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a request pending ends
- * inside the progress engine, another thread then enters UCX a second time and the process dies. There lives end
- * before MPI_Type_free alone, and a commit always begins a new one; the attribute has no callback, and each use of
- * what is tied asks whether it is still there (the program may free and commit types in a library that calls MPI past
- * the preload).
+ * MPI_THREAD_MULTIPLE: MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a
+ * request pending ends inside the progress engine, another thread then enters UCX a second time and the process
+ * dies. There lives end before MPI_Type_free alone, and a commit always begins a new one; the attribute has no
+ * callback, and each use of what is tied asks whether it is still there (the program may free and commit types in a
+ * library that calls MPI past the preload).
  *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback.
  */
