@@ -5,12 +5,17 @@
  *  1. the next MPI_X is known, and is the MPI library's own (`fast_next`; for PMPI_X the mark and `plain` are asked);
  *  2. the core has said that calls of this treatment are plain (enum espi_plain), or `fast_next` would be NULL: MPI
  *     calls do not overlap, no gather may go along a tree, no request is the core's;
- *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_treatment):
- *     SUBSTITUTE   no derived type, or each has a use left that the core has granted
- *     COUNT        the core would only count it
- *     TREE, SYNC   no derived type
- *     REDUCE       no derived type, and too few elements for a reduction in pieces
- *     Type_commit, Type_free   begin and end a life that the core need not see
+ *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_WAY; the way is the row's treatment, or
+ *     ESPI_WAY_NAME below for LIFE):
+ *     SUBSTITUTE            no derived type, or each has a use left that the core has granted
+ *     COUNT                 no derived type, or the core need not see them (ESPI_PLAIN_TYPES)
+ *     TREE                  no derived type
+ *     REDUCE, SYNC_REDUCE   no derived type, and too few elements for a reduction in pieces
+ *     SYNC, REQUESTS        always
+ *     COMMIT, FREE          a life begins or ends that the core need not see
+ *     NEVER                 never
+ * A further condition on arguments goes into ESPI_IS_SHORT_WAY, one on the state into enum espi_plain (abi.h) and
+ * lifecycle.c.
  *
  * For each row there are, of its arguments,
  *   derived_NAME   the number of types that are not predefined; large where the types are an array

@@ -1,3 +1,4 @@
+/* Messages of the command on stderr, without control bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* What was predicted and what was measured, side by side. */
+/* Gathers and scatters in `espalier report`: predicted and measured times, side by side, of one run and of two. */
 #include "cli/report_collectives.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Texts and figures that all parts of `espalier report` print. Reasons are worded in stats/counters.def,
+   mpi/typeplan/select.c and mpi/gather/report.c. */
 #include "cli/report_text.h"
 
 #include <stdio.h>

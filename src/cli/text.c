@@ -1,4 +1,4 @@
-/* Reading files and numbers, writing times and sizes. */
+/* Reading whole files; words, times and sizes for people. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@ enum {
     LONGEST = 1024,
     LONGEST_QUIET = 4096
 };
-enum { FIRST_INTERVAL = 64, LAST_INTERVAL = 16384, FIRST_PATIENCE = 4096, LAST_PATIENCE = 1 << 20, MOST_EMPTY = 3 };
+enum { FIRST_INTERVAL = 64, LAST_INTERVAL = 16384, FIRST_BACKOFF = 4096, LAST_BACKOFF = 1 << 20, MOST_EMPTY = 3 };
 
 /* Ratios of medians that are enough: where calls take all the same time, and where they do not. In between it falls
    with the spread (half of all calls lie within it). */
@@ -63,8 +63,8 @@ static double mean_of_most(const double *sorted, int n)
     return sum / most;
 }
 
-static enum espi_verdict verdict_in_turns(const double *a, int na, const double *b, int nb, int rounds, double clear,
-                                          double noise)
+static enum espi_verdict verdict_interleaved(const double *a, int na, const double *b, int nb, int rounds,
+                                             double clear, double noise)
 {
     double ratio = middle(b, nb) / middle(a, na), means = mean_of_most(b, nb) / mean_of_most(a, na);
     double worse = ratio > means ? ratio : means;
@@ -75,22 +75,22 @@ static enum espi_verdict verdict_in_turns(const double *a, int na, const double 
     return rounds < ROUNDS && worse < (hope < 1.2 ? hope : 1.2) ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
 }
 
-enum espi_verdict espi_method_select_verdict(const struct espi_method_times *held,
+enum espi_verdict espi_method_select_verdict(const struct espi_method_times *incumbent,
                                              const struct espi_method_times *challenger, int rounds, bool agreed,
-                                             bool turns)
+                                             bool interleaved)
 {
     double a[ESPI_JUDGE_KEPT], b[ESPI_JUDGE_KEPT];
-    int na = held->n, nb = challenger->n;
+    int na = incumbent->n, nb = challenger->n;
     if (na < 4 || nb < 4)
         return rounds < ROUNDS ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
-    sort(a, held->s, na);
+    sort(a, incumbent->s, na);
     sort(b, challenger->s, nb);
     double ratio = middle(b, nb) / middle(a, na), gap = a[0] - b[nb - 1];
     double spread = (a[na - 1] - a[0]) + (b[nb - 1] - b[0]);
     double noise = 0.5 * ((a[3 * na / 4] - a[na / 4]) / middle(a, na) + (b[3 * nb / 4] - b[nb / 4]) / middle(b, nb));
     double clear = CLEAR - 2 * noise > CLEAR_IF_NOISY ? CLEAR - 2 * noise : CLEAR_IF_NOISY;
-    if (turns)
-        return verdict_in_turns(a, na, b, nb, rounds, clear, noise);
+    if (interleaved)
+        return verdict_interleaved(a, na, b, nb, rounds, clear, noise);
     if (!(ratio <= 1) || (rounds > 1 && ratio > CLEAR))
         return ESPI_VERDICT_KEEP;
     if (ratio < CLEAR && gap > 0 && (gap >= 3 * spread || ratio < (rounds > 1 ? 0.6 : 0.35)))
@@ -113,7 +113,7 @@ void espi_method_select_start(struct espi_method_select *judge, int n)
     judge->state = n > 1 ? ESPI_JUDGE_CONTEST : ESPI_JUDGE_LIBRARY;
     judge->challenger = 1;
     judge->agreed = true;
-    judge->patience = n > 1 ? FIRST_PATIENCE : INT64_MAX;
+    judge->backoff = n > 1 ? FIRST_BACKOFF : INT64_MAX;
     judge->used[0] = true;
     judge->now = -1;
     for (int i = 0; i < ESPI_JUDGE_MOST; i++)
@@ -135,10 +135,10 @@ static struct espi_method_lease trial(struct espi_method_select *judge, int cand
 }
 
 /* The library and another in turns. */
-static struct espi_method_lease turns(struct espi_method_select *judge, int candidate)
+static struct espi_method_lease interleave(struct espi_method_select *judge, int candidate)
 {
     int skip = judge->used[candidate] ? WARM_TURNS : WARM_FIRST;
-    judge->used[candidate] = judge->turns = true;
+    judge->used[candidate] = judge->interleaved = true;
     judge->now = candidate;
     judge->length = skip + ESPI_JUDGE_SAMPLES;
     return (struct espi_method_lease){candidate, skip, judge->length, false, true};
@@ -148,7 +148,7 @@ static struct espi_method_lease hold_library(struct espi_method_select *judge)
 {
     bool anew = judge->state != ESPI_JUDGE_LIBRARY || judge->now != 0;
     judge->state = ESPI_JUDGE_LIBRARY;
-    judge->now = judge->held = 0;
+    judge->now = judge->incumbent = 0;
     if (anew)
         judge->since = 0;
     judge->length = anew ? SHORTEST : judge->length * 4 < LONGEST_QUIET ? judge->length * 4 : LONGEST_QUIET;
@@ -159,15 +159,15 @@ static struct espi_method_lease hold_library(struct espi_method_select *judge)
 static struct espi_method_lease hold_tree(struct espi_method_select *judge, bool anew)
 {
     judge->state = ESPI_JUDGE_TREE;
-    judge->now = judge->held;
+    judge->now = judge->incumbent;
     judge->length = anew ? SHORTEST : judge->length * 2 < LONGEST ? judge->length * 2 : LONGEST;
     judge->since += judge->length;
-    return (struct espi_method_lease){judge->held, 1, judge->length, false, false};
+    return (struct espi_method_lease){judge->incumbent, 1, judge->length, false, false};
 }
 
 static struct espi_method_lease give_up(struct espi_method_select *judge)
 {
-    judge->patience = judge->patience < LAST_PATIENCE ? judge->patience * 4 : judge->patience;
+    judge->backoff = judge->backoff < LAST_BACKOFF ? judge->backoff * 4 : judge->backoff;
     return hold_library(judge);
 }
 
@@ -176,7 +176,7 @@ static struct espi_method_lease give_up(struct espi_method_select *judge)
    other calls. */
 static void set_interval(struct espi_method_select *judge, int64_t least)
 {
-    double library = judge->latest[0], tree = judge->latest[judge->held];
+    double library = judge->latest[0], tree = judge->latest[judge->incumbent];
     double calls = library > tree && tree > 0 ? (library / tree - 1) * (TRIAL + WARM) * 25 : 0;
     judge->interval = calls < (double)least ? least : calls < LAST_INTERVAL ? (int64_t)calls : LAST_INTERVAL;
     if (judge->interval > LAST_INTERVAL)
@@ -186,8 +186,8 @@ static void set_interval(struct espi_method_select *judge, int64_t least)
 
 static void next_challenger(struct espi_method_select *judge)
 {
-    if (judge->held == 0)
-        judge->of_held.n = 0; /* in turns with one of them only */
+    if (judge->incumbent == 0)
+        judge->of_incumbent.n = 0; /* in turns with one of them only */
     judge->challenger++;
     judge->rounds = 0;
     judge->agreed = true;
@@ -196,39 +196,39 @@ static void next_challenger(struct espi_method_select *judge)
 
 static struct espi_method_lease contest(struct espi_method_select *judge, const double *seconds, int n)
 {
-    bool in_turns = judge->held == 0;
-    if (in_turns && (judge->now < 0 || n == 0))
-        return turns(judge, judge->challenger);
-    if (!in_turns && n == 0)
+    bool interleaved_now = judge->incumbent == 0;
+    if (interleaved_now && (judge->now < 0 || n == 0))
+        return interleave(judge, judge->challenger);
+    if (!interleaved_now && n == 0)
         return trial(judge, judge->now);
-    if (!in_turns && judge->now == judge->held) {
-        add(&judge->of_held, seconds, n);
+    if (!interleaved_now && judge->now == judge->incumbent) {
+        add(&judge->of_incumbent, seconds, n);
         return trial(judge, judge->challenger);
     }
-    if (!in_turns)
+    if (!interleaved_now)
         add(&judge->of_challenger, seconds, n);
     judge->rounds++;
-    judge->agreed = judge->agreed && judge->latest[judge->challenger] < CLEAR * judge->latest[judge->held];
-    switch (espi_method_select_verdict(&judge->of_held, &judge->of_challenger, judge->rounds, judge->agreed,
-                                       in_turns)) {
+    judge->agreed = judge->agreed && judge->latest[judge->challenger] < CLEAR * judge->latest[judge->incumbent];
+    switch (espi_method_select_verdict(&judge->of_incumbent, &judge->of_challenger, judge->rounds, judge->agreed,
+                                       interleaved_now)) {
     case ESPI_VERDICT_CHANGE:
-        judge->held = judge->challenger;
-        judge->of_held = judge->of_challenger;
-        if (in_turns)
-            judge->of_held.n = 0; /* says nothing of calls in a row */
+        judge->incumbent = judge->challenger;
+        judge->of_incumbent = judge->of_challenger;
+        if (interleaved_now)
+            judge->of_incumbent.n = 0; /* says nothing of calls in a row */
         next_challenger(judge);
         break;
     case ESPI_VERDICT_KEEP:
         next_challenger(judge);
         break;
     default:
-        return in_turns ? turns(judge, judge->challenger) : trial(judge, judge->held);
+        return interleaved_now ? interleave(judge, judge->challenger) : trial(judge, judge->incumbent);
     }
-    if (judge->challenger < judge->n && judge->held == 0)
-        return turns(judge, judge->challenger);
+    if (judge->challenger < judge->n && judge->incumbent == 0)
+        return interleave(judge, judge->challenger);
     if (judge->challenger < judge->n) /* what is held need not be measured again if it just was, by calls in a row */
-        return trial(judge, in_turns ? judge->held : judge->challenger);
-    if (judge->held == 0)
+        return trial(judge, interleaved_now ? judge->incumbent : judge->challenger);
+    if (judge->incumbent == 0)
         return give_up(judge);
     set_interval(judge, FIRST_INTERVAL);
     return hold_tree(judge, true);
@@ -237,8 +237,8 @@ static struct espi_method_lease contest(struct espi_method_select *judge, const 
 static struct espi_method_lease contest_anew(struct espi_method_select *judge)
 {
     judge->state = ESPI_JUDGE_CONTEST;
-    judge->held = judge->rounds = judge->challenger = 0;
-    judge->of_held.n = 0;
+    judge->incumbent = judge->rounds = judge->challenger = 0;
+    judge->of_incumbent.n = 0;
     judge->now = -1;
     next_challenger(judge);
     return contest(judge, NULL, 0);
@@ -256,7 +256,7 @@ static int take_turns(struct espi_method_select *judge, const double *seconds, i
     judge->latest[0] = espi_method_select_median(both[0].s, both[0].n);
     judge->latest[judge->now] = espi_method_select_median(both[1].s, both[1].n);
     if (judge->state == ESPI_JUDGE_CONTEST) {
-        add(&judge->of_held, both[0].s, both[0].n);
+        add(&judge->of_incumbent, both[0].s, both[0].n);
         add(&judge->of_challenger, both[1].s, both[1].n);
     }
     return n;
@@ -266,11 +266,11 @@ struct espi_method_lease espi_method_select_next(struct espi_method_select *judg
 {
     double library = judge->latest[0];
     n = judge->now < 0 || n < 0 ? 0 : n < ESPI_JUDGE_SAMPLES ? n : ESPI_JUDGE_SAMPLES;
-    if (judge->turns)
+    if (judge->interleaved)
         n = take_turns(judge, seconds, n);
     else if (n > 0)
         judge->latest[judge->now] = espi_method_select_median(seconds, n);
-    judge->turns = false;
+    judge->interleaved = false;
     judge->empty = n > 0 || judge->now < 0 || judge->state == ESPI_JUDGE_LIBRARY ? 0 : judge->empty + 1;
     if (judge->empty > MOST_EMPTY) {
         judge->empty = 0;
@@ -280,18 +280,18 @@ struct espi_method_lease espi_method_select_next(struct espi_method_select *judg
     case ESPI_JUDGE_CONTEST:
         return contest(judge, seconds, n);
     case ESPI_JUDGE_TREE:
-        if (judge->since >= judge->interval || (n > 0 && judge->latest[judge->held] > library)) {
+        if (judge->since >= judge->interval || (n > 0 && judge->latest[judge->incumbent] > library)) {
             judge->state = ESPI_JUDGE_CHECK;
-            return turns(judge, judge->held);
+            return interleave(judge, judge->incumbent);
         }
         return hold_tree(judge, false);
     case ESPI_JUDGE_CHECK:
-        if (n > 0 && judge->latest[0] <= judge->latest[judge->held])
+        if (n > 0 && judge->latest[0] <= judge->latest[judge->incumbent])
             return give_up(judge);
         if (n > 0)
             set_interval(judge, 2 * judge->interval);
         return hold_tree(judge, true);
     default:
-        return judge->now == 0 && judge->since >= judge->patience ? contest_anew(judge) : hold_library(judge);
+        return judge->now == 0 && judge->since >= judge->backoff ? contest_anew(judge) : hold_library(judge);
     }
 }

@@ -38,23 +38,23 @@ struct espi_method_select {
     int n; /* candidates */
     enum { ESPI_JUDGE_CONTEST, ESPI_JUDGE_TREE, ESPI_JUDGE_CHECK, ESPI_JUDGE_LIBRARY } state;
     int now;                 /* candidate of the lease under way */
-    int held, challenger;    /* of the contest; held: in use otherwise */
+    int incumbent, challenger; /* of the contest; incumbent: in use otherwise */
     int rounds, empty;       /* of the contest; leases in a row that said nothing */
-    bool turns;              /* the lease under way is one in turns */
+    bool interleaved;        /* the lease under way is one in turns */
     bool agreed, used[ESPI_JUDGE_MOST];
-    struct espi_method_times of_held, of_challenger;
+    struct espi_method_times of_incumbent, of_challenger;
     double latest[ESPI_JUDGE_MOST]; /* median of the latest lease, seconds; negative: none */
     int64_t length;          /* of the lease under way */
     int64_t since, interval; /* calls since the library was last heard, and how many that may become */
-    int64_t patience;        /* calls by the library before trees are tried again */
+    int64_t backoff;         /* calls by the library before trees are tried again */
 };
 
-/* What holds next: `skip` calls are not to be counted, none when `quiet`. `turns`: after these the library has the
-   calls that espi_method_turn says, and all are to be counted, in this order. */
+/* What holds next: `skip` calls are not to be counted, none when `quiet`. `interleaved`: after these the library has
+   the calls that espi_method_turn says, and all are to be counted, in this order. */
 struct espi_method_lease {
     int candidate, skip;
     int64_t length;
-    bool quiet, turns;
+    bool quiet, interleaved;
 };
 
 /* A new problem with n candidates, the library among them; 1: nothing to choose from. */
@@ -65,12 +65,12 @@ struct espi_method_lease espi_method_select_next(struct espi_method_select *judg
 /* No contest is under way. */
 bool espi_method_select_settled(const struct espi_method_select *judge);
 
-/* Whether the times of a challenger are clearly below those of what is held, after `rounds` rounds; `agreed`: each
+/* Whether the times of a challenger are clearly below those of the incumbent, after `rounds` rounds; `agreed`: each
    round's median was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more
    than the spread. */
-enum espi_verdict espi_method_select_verdict(const struct espi_method_times *held,
+enum espi_verdict espi_method_select_verdict(const struct espi_method_times *incumbent,
                                              const struct espi_method_times *challenger, int rounds, bool agreed,
-                                             bool turns);
+                                             bool interleaved);
 /* Of n >= 1 times, n <= ESPI_JUDGE_KEPT. */
 double espi_method_select_median(const double *seconds, int n);
 

@@ -57,10 +57,10 @@ static struct espi_method_lease play(struct espi_method_select *judge, struct wo
         ck_assert_int_lt(lease.candidate, judge->n);
         ck_assert_int_ge(lease.length, 1);
         ck_assert(!lease.quiet || lease.candidate == 0);
-        ck_assert(!lease.turns || (lease.candidate > 0 && lease.length - lease.skip == ESPI_JUDGE_SAMPLES));
+        ck_assert(!lease.interleaved || (lease.candidate > 0 && lease.length - lease.skip == ESPI_JUDGE_SAMPLES));
         int64_t step = (lease.length - lease.skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
         for (int64_t i = 0; i < lease.length; i++) {
-            bool lent = lease.turns && i >= lease.skip && espi_method_turn(i - lease.skip);
+            bool lent = lease.interleaved && i >= lease.skip && espi_method_turn(i - lease.skip);
             double t = one_call(w, lent ? 0 : lease.candidate);
             if (!lease.quiet && i >= lease.skip && (i - lease.skip) % step == 0)
                 s[n++] = t;
@@ -133,7 +133,7 @@ static double adopted(double tree, const double *noise, int runs, int calls)
         struct espi_method_select judge;
         struct world w = {.mean = {100, tree}, .noise = noise[0], .outliers = noise[1], .regimes = noise[2]};
         play(&judge, &w, begin(&judge, 2), calls);
-        n += judge.held == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
+        n += judge.incumbent == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
     }
     return (double)n / runs;
 }
@@ -165,9 +165,9 @@ START_TEST(locked_modes)
             struct world w = {
                 .mean = {1, ratios[r]}, .noise = 0.05, .outliers = 0.02, .modes = seen, .n_modes = 4, .last = -1};
             struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 130);
-            taken += judge.held == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
+            taken += judge.incumbent == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
             play(&judge, &w, lease, 1000);
-            kept += judge.held == 1 && judge.state != ESPI_JUDGE_LIBRARY;
+            kept += judge.incumbent == 1 && judge.state != ESPI_JUDGE_LIBRARY;
         }
         printf("locked modes, tree %.2f of the library: taken in %.2f %%, held after 1000 calls more in %.2f %%\n",
                ratios[r], 100.0 * taken / runs, 100.0 * kept / runs);
@@ -194,7 +194,7 @@ START_TEST(close_modes)
                           .n_modes = 4,
                           .last = -1};
         play(&judge, &w, begin(&judge, 2), 130);
-        *(i < runs ? &taken : &equal) += judge.held == 1 && judge.state != ESPI_JUDGE_LIBRARY;
+        *(i < runs ? &taken : &equal) += judge.incumbent == 1 && judge.state != ESPI_JUDGE_LIBRARY;
     }
     printf("close modes: a tree of 0.8 is taken in %.2f %%, an equal one in %.2f %%\n", 100.0 * taken / runs,
            100.0 * equal / runs);
@@ -223,7 +223,7 @@ START_TEST(goes_back)
         struct espi_method_select judge;
         struct world w = {.mean = {100, 50}, .noise = 0.1, .outliers = 0.02};
         struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
-        if (judge.held != 1)
+        if (judge.incumbent != 1)
             continue;
         held++;
         w.mean[1] = 150;
@@ -283,7 +283,7 @@ START_TEST(silence)
         lease = espi_method_select_next(&judge, NULL, 0);
     ck_assert(lease.candidate == 0 && lease.quiet);
     play(&judge, &w, begin(&judge, 2), 100);
-    ck_assert_int_eq(judge.held, 1);
+    ck_assert_int_eq(judge.incumbent, 1);
     for (int i = 0; i < 5; i++)
         lease = espi_method_select_next(&judge, NULL, 0);
     ck_assert(lease.candidate == 0 && lease.quiet);

@@ -1,7 +1,7 @@
 /*
  * The decision for one layout (src/mpi/typeplan/select.h): which types compete and what "clearly faster" is; in
  * select_kept.c what is kept for which purpose, freed, refused by a check and said in the statistics, in
- * select_slice.c layouts that are too large to be measured. Times come from a script (types_stand.h), so that
+ * select_slice.c layouts that are too large to be measured. Times come from a script (scripted_bench.h), so that
  * each threshold is met from both sides.
  */
 #include "select.h"

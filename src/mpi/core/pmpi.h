@@ -2,7 +2,7 @@
  * The one table of real MPI functions that the core calls: espi_pmpi.Type_commit(&type). They are PMPI_ symbols taken
  * from the MPI library's own handle, so a call never meets the stub, another tool, or a second MPI. The core is not
  * linked to MPI; a direct call of MPI_X or PMPI_X in it does not link.
- * Needed functions: a row in real.def.
+ * Needed functions: a row in pmpi.def.
  *
  * A function is looked up when it is first called: most processes need few of them, and to find one takes as long as
  * a short message. A function that the library does not have returns MPI_ERR_INTERN.

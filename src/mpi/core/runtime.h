@@ -1,4 +1,4 @@
-/* Whether the core runs, and by which settings: what its parts ask; lifecycle.c sets it (runtime.c). */
+/* Whether the core runs, and by which settings. All parts ask here; lifecycle.c sets it. */
 #ifndef ESPI_MPI_CORE_RUNTIME_H
 #define ESPI_MPI_CORE_RUNTIME_H
 

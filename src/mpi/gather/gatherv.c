@@ -296,7 +296,7 @@ static espi_word call_by_library(struct espi_thread *thread, enum espi_fn fn, es
         return rc;
     lease = &entry->lease;
     lease->calls++;
-    lease->lent += lease->turns && lease->now != lease->method;
+    lease->library_calls += lease->interleaved && lease->now != lease->method;
     if (!lease->quiet)
         espi_lease_took(lease, (double)(espi_stats_now() - begun) * 1e-9);
     if (rc == MPI_SUCCESS && c->rank == c->root)

@@ -22,7 +22,7 @@ struct decision {
     int32_t state; /* enum espi_lease_state */
     int32_t method, slack;
     int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
-    int32_t quiet, skip, turns; /* of the next lease, see method_select.h */
+    int32_t quiet, skip, interleaved; /* of the next lease, see method_select.h */
 };
 static const struct decision by_library = {.length = SHORTEST_LEASE, .stride = 1, .state = ESPI_LEASE_HOLDS,
                                            .method = ESPI_METHOD_LIBRARY, .quiet = 1};
@@ -211,7 +211,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         decision->length = lease->judge.state == ESPI_JUDGE_TREE && changed ? SHORTEST_LEASE : next.length;
         decision->quiet = next.quiet;
         decision->skip = next.skip;
-        decision->turns = next.turns;
+        decision->interleaved = next.interleaved;
     }
     if (decision->method != ESPI_METHOD_LIBRARY && decision->length > LONGEST_LEASE)
         decision->length = LONGEST_LEASE;
@@ -316,10 +316,10 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
         return NOT_IN_STEP;
     if (most[IRREGULAR] > 0)
         return REFUSED;
-    if (lease->strayed || lease->quiet)
+    if (lease->drifted || lease->quiet)
         return 0;
     for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++) {
-        int whose = lease->turns && espi_method_turn(i);
+        int whose = lease->interleaved && espi_method_turn(i);
         if (most[i] >= 0)
             seconds[n++] = of[whose][each[whose]++] = most[i];
     }
@@ -374,8 +374,8 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
     lease->stride = decision.stride > 0 ? decision.stride : 1;
     lease->quiet = decision.quiet;
     lease->skip = decision.skip;
-    lease->turns = !rc && decision.turns && lease->method != ESPI_METHOD_LIBRARY;
-    lease->changed = lease->strayed = false;
+    lease->interleaved = !rc && decision.interleaved && lease->method != ESPI_METHOD_LIBRARY;
+    lease->changed = lease->drifted = false;
     for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
         lease->sample[i] = -1;
     lease->measured_calls = 0;
@@ -402,7 +402,7 @@ void espi_lease_turn(struct espi_lease *lease, const struct espi_lease_comm *com
     keep_sample(lease, turn - 1);
     lease->seconds = 0;
     lease->measured_calls = 0;
-    if (!lease->turns)
+    if (!lease->interleaved)
         return;
     int next = turn >= 0 && espi_method_turn(turn) ? ESPI_METHOD_LIBRARY : lease->method;
     if (next == lease->now)
@@ -411,17 +411,17 @@ void espi_lease_turn(struct espi_lease *lease, const struct espi_lease_comm *com
         lease->now = next;
         return;
     }
-    lease->turns = false; /* the rest of it as it is now, and nothing can be learnt */
+    lease->interleaved = false; /* the rest of it as it is now, and nothing can be learnt */
     lease->quiet = true;
     lease->method = lease->now;
 }
 
 void espi_lease_compare(struct espi_lease *lease, int size, const int64_t *sizes)
 {
-    if (lease->strayed || !lease->planned || memcmp(lease->planned, sizes, (size_t)size * sizeof *sizes) == 0)
+    if (lease->drifted || !lease->planned || memcmp(lease->planned, sizes, (size_t)size * sizeof *sizes) == 0)
         return;
     lease->changed = true;
-    lease->strayed = is_other_problem(lease->planned, sizes, size);
+    lease->drifted = is_other_problem(lease->planned, sizes, size);
 }
 
 void espi_lease_release(struct espi_lease *lease)

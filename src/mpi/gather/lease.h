@@ -1,5 +1,5 @@
 /*
- * Leases: for how long a communication tree, or the library, is agreed upon (DESIGN: collectives).
+ * Leases: for how long a communication tree, or the library, is agreed upon (doc/gather-calls.md).
  *
  * Only the root of a gather or scatter knows all counts, and a rank that chose alone would hang the rest. So the root
  * decides and tells the others; where that may happen without a rank waiting that did not wait natively, agreement.h
@@ -56,7 +56,7 @@ struct espi_lease {
     /* Agreed, the same on all ranks while the lease holds: */
     int method;        /* ESPI_METHOD_LIBRARY or enum espi_commtree_kind */
     int now;           /* the method of calls before the next synchronization */
-    bool turns;        /* the library has some of the turns, see method_select.h */
+    bool interleaved;        /* the library has some of the turns, see method_select.h */
     bool quiet;        /* nothing is measured */
     int skip;          /* turns at its beginning that are not measured */
     int64_t begun;     /* synchronizations of the communicator when it began */
@@ -65,7 +65,7 @@ struct espi_lease {
     struct espi_subtree_plan plan; /* where method is a tree */
     /* Of this rank: */
     int64_t calls;     /* that were not refused; at the root from the first, at the others since there was a lease */
-    int64_t lent;      /* calls that the library had in leases of a tree so far */
+    int64_t library_calls;      /* calls that the library had in leases of a tree so far */
     bool irregular;    /* a call was refused while the calls went along a tree */
     double sample[ESPI_JUDGE_SAMPLES]; /* seconds of a call in turns of the present lease; negative: none */
     double seconds;    /* of the calls of the present turn that are measured, */
@@ -74,7 +74,7 @@ struct espi_lease {
     /* At the root: */
     bool irregular_seen; /* on some rank, or not all made as many calls */
     bool changed;      /* a call of the present lease had other counts than planned, */
-    bool strayed;      /* and they were another problem */
+    bool drifted;      /* and they were another problem */
     int unsteady;      /* leases in a row that began with another problem */
     int64_t rest;      /* what the last of them led to */
     int planned_for;   /* method of `plan` */

@@ -43,11 +43,11 @@ static const char *reason(const struct espi_lease *lease, bool modelled, const s
 static void count_calls(struct espi_lease_report *report, struct espi_stats_collective *record,
                         const struct espi_lease *lease, int64_t calls)
 {
-    int64_t lent = lease->lent - report->lent;
-    espi_stats_collective_count(record, report->method, (uint64_t)(calls - lent), 0);
-    if (lent > 0)
-        espi_stats_collective_count(record, 0, (uint64_t)lent, 0);
-    report->lent = lease->lent;
+    int64_t library_calls = lease->library_calls - report->library_calls;
+    espi_stats_collective_count(record, report->method, (uint64_t)(calls - library_calls), 0);
+    if (library_calls > 0)
+        espi_stats_collective_count(record, 0, (uint64_t)library_calls, 0);
+    report->library_calls = lease->library_calls;
 }
 
 void espi_lease_report(struct espi_lease_report *report, const struct espi_lease *lease,

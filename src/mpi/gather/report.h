@@ -10,7 +10,7 @@
 struct espi_lease_report {
     struct espi_stats_collective *record; /* NULL before the first lease */
     int64_t counted; /* calls that are in records */
-    int64_t lent;    /* as lease->lent was then */
+    int64_t library_calls;    /* as lease->library_calls was then */
     int method;      /* of those that are not */
 };
 

@@ -2,10 +2,10 @@
  * Very large reductions with gaps, in pieces, so that the buffers stay bounded.
  *
  * All ranks must cut alike, also one that passes count x base type itself and needs no buffer at all. The number of
- * elements is the same on all ranks by the standard's matching rules; so above a limit on their bytes every rank,
- * whatever it passes, first takes part in one small agreement: does anybody have gaps? If nobody has, the call goes
- * on untouched. This is done only where every rank of the communicator is known to run Espalier, and only by blocking
- * calls.
+ * elements is the same on all ranks by the standard's matching rules; so above a limit on their bytes
+ * (ESPALIER_REDUCE_PIECE_KB; piece_limit in reduce.c) every rank, whatever it passes, first takes part in one small
+ * agreement: does anybody have gaps? If nobody has, the call goes on untouched. This is done only where every rank of
+ * the communicator is known to run Espalier, and only by blocking calls.
  *
  * Two pieces are under way at a time: while MPI reduces one, the next is packed and the one before is unpacked. A
  * piece is a range of elements; for a layout with gaps it is a slice of the type tree (layout/slice.c), emitted as a
