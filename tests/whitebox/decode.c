@@ -232,6 +232,28 @@ START_TEST(deep)
 }
 END_TEST
 
+/* Each level names the one inside twice, by two handles: taken one by one, a million types. */
+START_TEST(doubled)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded d;
+    MPI_Datatype type, inner[2];
+
+    MPI_Type_contiguous(1, MPI_CHAR, &type);
+    for (int depth = 0; depth < 20; depth++) {
+        inner[0] = type;
+        MPI_Type_dup(inner[0], &inner[1]);
+        MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, (MPI_Aint)1 << depth}, inner, &type);
+        MPI_Type_free(&inner[0]);
+        MPI_Type_free(&inner[1]);
+    }
+    ck_assert_int_eq(espi_decode(&arena, type, 10000, &d), ESPI_OK);
+    ck_assert_int_eq(d.tree->entries, 1 << 20);
+    MPI_Type_free(&type);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 /* A difference in any of the bounds is one. */
 START_TEST(bounds)
 {
@@ -321,7 +343,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {known, deep, bounds, limited, large};
+    const TTest *const tests[] = {known, deep, doubled, bounds, limited, large};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
     tcase_add_loop_test(all, every_combiner, 0, MADE_KINDS);
     tcase_add_test(all, nested);
