@@ -240,7 +240,10 @@ static void catch_up(const struct espi_thread_state *mine, MPI_Comm comm)
         mine->gather_comm.epoch != atomic_load_explicit(&espi_gather_epoch, memory_order_acquire))
         return;
     for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
-        espi_tree_catch_up(&entry->lease.plan, entry->comm.own, espi_family_gathers(entry->lease.family));
+        if (espi_family_gathers(entry->lease.family))
+            espi_tree_gather_spare(&entry->lease.plan, entry->comm.own);
+        else
+            espi_tree_scatter_spare(&entry->lease.plan, entry->comm.own);
 }
 
 static bool is_on(void)

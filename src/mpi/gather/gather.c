@@ -259,6 +259,8 @@ static bool are_here(struct espi_subtree_plan *plan, MPI_Comm comm)
 int espi_tree_gather_spare(struct espi_subtree_plan *plan, MPI_Comm comm)
 {
     int rc = MPI_SUCCESS;
+    if (!plan->gone || plan->children == 0)
+        return MPI_SUCCESS;
     while (!rc && plan->ahead < plan->spare && are_here(plan, comm))
         rc = pass_set_on(plan, comm);
     return rc;

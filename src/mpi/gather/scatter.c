@@ -322,9 +322,11 @@ static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)
     return scatter_inner(plan, comm, &none);
 }
 
-static int scatter_spare(struct espi_subtree_plan *plan, MPI_Comm comm)
+int espi_tree_scatter_spare(struct espi_subtree_plan *plan, MPI_Comm comm)
 {
     int rc = MPI_SUCCESS;
+    if (!plan->gone || plan->children == 0)
+        return MPI_SUCCESS;
     while (!rc && !plan->released && plan->ahead < plan->spare && espi_tree_has_come(plan, plan->parent, comm))
         rc = pass_set_on(plan, comm);
     return rc;
@@ -338,7 +340,7 @@ static int scatter_kept(struct espi_subtree_plan *plan, MPI_Comm comm, const str
         rc = pass_set_on(plan, comm);
     if (!rc && own->bytes > 0)
         rc = plan->kept ? take_kept_part(plan, comm, own) : receive_directly(plan, comm, own);
-    last = scatter_spare(plan, comm);
+    last = espi_tree_scatter_spare(plan, comm);
     return rc ? rc : last;
 }
 
@@ -355,7 +357,7 @@ int espi_tree_scatter(struct espi_subtree_plan *plan, MPI_Comm comm, const struc
     if (plan->children > 0 && own->refused) {
         plan->gone = true;
         plan->spare++;
-        return scatter_spare(plan, comm);
+        return espi_tree_scatter_spare(plan, comm);
     }
     if (plan->gone)
         return scatter_kept(plan, comm, own);
@@ -372,11 +374,4 @@ int espi_tree_scatter(struct espi_subtree_plan *plan, MPI_Comm comm, const struc
         return receive_directly(plan, comm, own);
     }
     return rc || status.MPI_TAG == ESPI_TAG_DATA || status.MPI_TAG == ESPI_TAG_DIRECT ? rc : MPI_ERR_OTHER;
-}
-
-int espi_tree_catch_up(struct espi_subtree_plan *plan, MPI_Comm comm, bool gathers)
-{
-    if (!plan->gone || plan->children == 0)
-        return MPI_SUCCESS;
-    return gathers ? espi_tree_gather_spare(plan, comm) : scatter_spare(plan, comm);
 }

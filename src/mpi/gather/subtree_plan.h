@@ -138,15 +138,14 @@ int espi_tree_gather(struct espi_subtree_plan *plan, MPI_Comm comm, const struct
 int espi_tree_scatter(struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own,
                       const struct espi_blocks *blocks);
 
-/* To be called before a rank waits for others: passes on what is there and may be waited for. */
-int espi_tree_catch_up(struct espi_subtree_plan *plan, MPI_Comm comm, bool gathers);
+/* To be called before a rank waits for others: passes on the spare sets that are there. */
+int espi_tree_gather_spare(struct espi_subtree_plan *plan, MPI_Comm comm);
+int espi_tree_scatter_spare(struct espi_subtree_plan *plan, MPI_Comm comm);
 
 /* ---- parts of a gather ---- */
 
 /* The message that a child of n ranks has announced, in new memory. It is taken in any case. */
 int espi_tree_receive_late(const struct espi_subtree *sub, MPI_Comm comm, void **memory, int64_t *bytes);
-/* espi_tree_catch_up of a gather. */
-int espi_tree_gather_spare(struct espi_subtree_plan *plan, MPI_Comm comm);
 /* The root's (gather_root.c). */
 int espi_tree_gather_root(struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own,
                           const struct espi_blocks *blocks);
