@@ -2,7 +2,7 @@
 # takes the place of that part.
 if HAVE_CHECK
 ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/microbench %D%/select \
-	%D%/lease_sizes %D%/pmpi_table
+	%D%/lease_sizes %D%/pmpi_table %D%/comm_cache
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
 ESPI_WHITEBOX_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -51,6 +51,12 @@ ESPI_WHITEBOX_SERVICE = %D%/type_service.c %D%/type_service.h
 %C%_pmpi_table_CPPFLAGS = $(ESPI_MPI_CPPFLAGS) -I$(srcdir)/tests/whitebox
 %C%_pmpi_table_CFLAGS = $(ESPI_WHITEBOX_CFLAGS)
 %C%_pmpi_table_LDADD = $(ESPI_WHITEBOX_LIBS)
+
+%C%_comm_cache_SOURCES = %D%/comm_cache.c %D%/setup.h
+%C%_comm_cache_CPPFLAGS = $(ESPI_MPI_CPPFLAGS)
+%C%_comm_cache_CFLAGS = $(ESPI_WHITEBOX_CFLAGS)
+%C%_comm_cache_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
+%C%_comm_cache_LDADD = $(ESPI_WHITEBOX_LIBS)
 endif
 
 # Of five ranks: tests/mpi/run-trees runs it.

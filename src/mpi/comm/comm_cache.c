@@ -131,17 +131,22 @@ static bool ask_quietly(struct espi_comm_facts *facts)
    error is to be expected. */
 static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool taken)
 {
+    struct espi_comm_facts found = {.comm = comm};
     struct known *known, *old;
     taken = taken || comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || !atomic_load(&have_world);
-    if ((!taken && !atomic_load(&attributes)) || !(known = calloc(1, sizeof *known)))
+    /* What could not be recorded may have been taken before. Were it unknown now, this rank alone would leave a call to
+       the library that the others send along a tree. */
+    if (!taken && !atomic_load(&attributes) && !atomic_load(&unrecorded))
         return false;
-    known->facts.comm = comm;
-    bool good = taken ? ask(&known->facts) : ask_quietly(&known->facts);
-    if (!good || (atomic_load(&attributes) && espi_pmpi.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS)) {
-        free(known);
+    if (!(taken ? ask(&found) : ask_quietly(&found)) ||
+        (atomic_load(&attributes) && espi_pmpi.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS))
         return false;
+    *facts = found;
+    if (!(known = calloc(1, sizeof *known))) {
+        atomic_store(&unrecorded, true); /* asked again next time */
+        return true;
     }
-    *facts = known->facts;
+    known->facts = found;
     pthread_mutex_lock(&lock);
     HASH_FIND(hh, known_comms, &comm, sizeof comm, old); /* another thread may have learnt the same */
     if (old) {
@@ -150,7 +155,7 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool ta
     }
     HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
     if (!known->hh.tbl) {
-        free(known); /* asked again next time */
+        free(known);
         atomic_store(&unrecorded, true);
     }
     pthread_mutex_unlock(&lock);

@@ -16,8 +16,8 @@ struct espi_comm_facts {
 };
 
 /* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not
-   that of a living communicator, or memory is short, or under MPI_THREAD_MULTIPLE when it is not known yet. Sets an
-   attribute on the communicator, whose delete callback ends what is known of it. Thread-safe. */
+   that of a living communicator, or under MPI_THREAD_MULTIPLE when it is not known yet. Sets an attribute on the
+   communicator, whose delete callback ends what is known of it. Thread-safe. */
 bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
 /* The same for a communicator that MPI has just taken in a call of the program, so that it lives. */
 bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm);
