@@ -1,7 +1,7 @@
 /*
- * Communicators stay known under MPI_THREAD_MULTIPLE, also where memory was too short to record one: otherwise one rank
- * would leave calls to the library that the others send along a tree. Allocations of this program fail when told to
- * (--wrap).
+ * Communicators stay known under MPI_THREAD_MULTIPLE, also where memory was too short to record one: otherwise one
+ * rank would leave calls to the library that the others send along a tree. Allocations of this program fail when told
+ * to (--wrap).
  */
 #include <check.h>
 #include <mpi.h>

@@ -134,8 +134,8 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool ta
     struct espi_comm_facts found = {.comm = comm};
     struct known *known, *old;
     taken = taken || comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || !atomic_load(&have_world);
-    /* What could not be recorded may have been taken before. Were it unknown now, this rank alone would leave a call to
-       the library that the others send along a tree. */
+    /* What could not be recorded may have been taken before. Were it unknown now, this rank alone would leave a call
+       to the library that the others send along a tree. */
     if (!taken && !atomic_load(&attributes) && !atomic_load(&unrecorded))
         return false;
     if (!(taken ? ask(&found) : ask_quietly(&found)) ||
