@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "layout/memo.h"
 #include "reconstruct/fold.h"
 
 enum {
@@ -16,18 +16,11 @@ enum {
     OPEN = 3 * PARTS /* boxes kept back for ends of what was begun */
 };
 
-/* Nodes that have a box. */
-struct seen {
-    const struct espi_node *node;
-    int box;
-    UT_hash_handle hh;
-};
-
 struct drawing {
     struct cli_picture *picture;
     const struct espi_costs *costs;
     struct espi_arena arena;
-    struct seen *seen;
+    struct espi_memo boxes; /* the box of a node */
 };
 
 /* Appends. The longest text there is has some 200 bytes: six numbers and words. */
@@ -198,32 +191,26 @@ static espi_status add_parts(struct drawing *d, const struct espi_node *node, co
 static espi_status add_node(struct drawing *d, const struct espi_node *node, const struct espi_node *onto, int parent,
                             int previous, int *out)
 {
-    struct seen *seen;
     int at = add_box(d->picture, parent, previous);
     if (at == CLI_DRAW_NONE) {
         return ESPI_ERR_MEMORY;
     }
     *out = at;
     struct cli_box *box = &d->picture->box[at];
-    HASH_FIND_PTR(d->seen, &node, seen);
+    struct espi_memo_slot *seen = espi_memo_find(&d->boxes, node);
     if (seen != NULL && node->kind != ESPI_LEAF) { /* a leaf says in full what it is */
         box->use = CLI_BOX_AGAIN;
         box->kind = node->kind;
-        box->same = seen->box;
-        d->picture->box[seen->box].number = 1;
+        box->same = (int)seen->number[0];
+        d->picture->box[box->same].number = 1;
         return ESPI_OK;
     }
     if (seen == NULL) {
-        seen = espi_arena_calloc(&d->arena, 1, sizeof *seen);
+        seen = espi_memo_add(&d->boxes, node);
         if (seen == NULL) {
             return ESPI_ERR_MEMORY;
         }
-        seen->node = node;
-        seen->box = at;
-        HASH_ADD_PTR(d->seen, node, seen);
-        if (seen->hh.tbl == NULL) {
-            return ESPI_ERR_MEMORY;
-        }
+        seen->number[0] = at;
     }
     box->kind = node->kind;
     describe_node(box, node, onto);
@@ -279,7 +266,7 @@ espi_status cli_picture_make(struct cli_picture *picture, const struct espi_node
             box->lines = 1;
         }
     }
-    HASH_CLEAR(hh, d.seen);
+    espi_memo_release(&d.boxes);
     espi_arena_release(&d.arena);
     return status;
 }

@@ -1,47 +1,9 @@
-/* Deep copy that keeps sharing: a table from each old node to its copy. */
+/* Deep copy that keeps sharing: each old node is remembered with its copy. */
 #include "layout/layout.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-struct pair {
-    const struct espi_node *from, *to;
-};
-
-struct table {
-    struct pair *slot;
-    size_t size, used; /* size is a power of two */
-};
-
-static struct pair *find_pair(const struct table *table, const struct espi_node *from)
-{
-    size_t at = (size_t)(((uintptr_t)from >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (table->size - 1);
-    while (table->slot[at].from != NULL && table->slot[at].from != from) {
-        at = (at + 1) & (table->size - 1);
-    }
-    return &table->slot[at];
-}
-
-static espi_status remember_pair(struct table *table, const struct espi_node *from, const struct espi_node *to)
-{
-    if (table->used * 2 >= table->size) {
-        struct table larger = {NULL, table->size == 0 ? 64 : table->size * 2, table->used};
-        larger.slot = calloc(larger.size, sizeof *larger.slot);
-        if (larger.slot == NULL) {
-            return ESPI_ERR_MEMORY;
-        }
-        for (size_t i = 0; i < table->size; i++) {
-            if (table->slot[i].from != NULL) {
-                *find_pair(&larger, table->slot[i].from) = table->slot[i];
-            }
-        }
-        free(table->slot);
-        *table = larger;
-    }
-    *find_pair(table, from) = (struct pair){from, to};
-    table->used++;
-    return ESPI_OK;
-}
+#include "layout/memo.h"
 
 static const int64_t *copy_array(struct espi_arena *arena, int64_t n, const int64_t *from)
 {
@@ -52,12 +14,12 @@ static const int64_t *copy_array(struct espi_arena *arena, int64_t n, const int6
     return to;
 }
 
-static espi_status copy_node(struct espi_arena *arena, struct table *table, const struct espi_node *node,
+static espi_status copy_node(struct espi_arena *arena, struct espi_memo *copies, const struct espi_node *node,
                              const struct espi_node **out)
 {
-    struct pair *known = table->size > 0 ? find_pair(table, node) : NULL;
-    if (known != NULL && known->from != NULL) {
-        *out = known->to;
+    struct espi_memo_slot *known = espi_memo_find(copies, node);
+    if (known != NULL) {
+        *out = known->same;
         return ESPI_OK;
     }
     struct espi_node *to = espi_arena_alloc(arena, sizeof *to);
@@ -71,7 +33,7 @@ static espi_status copy_node(struct espi_arena *arena, struct table *table, cons
         return ESPI_ERR_MEMORY;
     }
     if (node->child != NULL) {
-        status = copy_node(arena, table, node->child, &to->child);
+        status = copy_node(arena, copies, node->child, &to->child);
     }
     if (node->sub != NULL) {
         const struct espi_node **sub = espi_arena_calloc(arena, (size_t)node->count, sizeof *sub);
@@ -79,18 +41,25 @@ static espi_status copy_node(struct espi_arena *arena, struct table *table, cons
             return ESPI_ERR_MEMORY;
         }
         for (int64_t j = 0; j < node->count && status == ESPI_OK; j++) {
-            status = copy_node(arena, table, node->sub[j], &sub[j]);
+            status = copy_node(arena, copies, node->sub[j], &sub[j]);
         }
         to->sub = sub;
     }
-    *out = to;
-    return status == ESPI_OK ? remember_pair(table, node, to) : status;
+    if (status != ESPI_OK) {
+        return status;
+    }
+    known = espi_memo_add(copies, node);
+    if (known == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    known->same = *out = to;
+    return ESPI_OK;
 }
 
 espi_status espi_node_copy(struct espi_arena *arena, const struct espi_node *node, const struct espi_node **out)
 {
-    struct table table = {NULL, 0, 0};
-    espi_status status = copy_node(arena, &table, node, out);
-    free(table.slot);
+    struct espi_memo copies = {0};
+    espi_status status = copy_node(arena, &copies, node, out);
+    espi_memo_release(&copies);
     return status;
 }

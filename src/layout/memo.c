@@ -2,11 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 enum { FREE_VISITS = 64 };
 
 static struct espi_memo_slot *find_slot(const struct espi_memo *memo, const struct espi_node *node)
 {
-    size_t at = (size_t)(((uintptr_t)node >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (memo->size - 1);
+    size_t at = (size_t)espi_mix(0, (uintptr_t)node) & (memo->size - 1);
     while (memo->slot[at].node != NULL && memo->slot[at].node != node) {
         at = (at + 1) & (memo->size - 1);
     }

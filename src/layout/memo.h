@@ -11,7 +11,7 @@ struct espi_memo_slot {
     const struct espi_node *node;
     union {
         int64_t number[2];
-        const struct espi_node *same;
+        const struct espi_node *same, *pair[2];
     };
 };
 

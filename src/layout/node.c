@@ -3,12 +3,7 @@
 
 #include <string.h>
 
-/* One round of a multiply-xorshift mix: cheap, and the same in every run and on every machine. */
-static uint64_t mix_hash(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ (hash >> 29);
-}
+#include "base/hash.h"
 
 /* Four chains that do not wait for each other: hashing is most of what a tree over a long list costs. */
 static uint64_t mix_array(uint64_t hash, int64_t n, const int64_t *values)
@@ -16,15 +11,15 @@ static uint64_t mix_array(uint64_t hash, int64_t n, const int64_t *values)
     uint64_t lane[4] = {hash, ~hash, hash ^ UINT64_C(0x6a09e667f3bcc908), hash ^ UINT64_C(0xbb67ae8584caa73b)};
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        lane[0] = mix_hash(lane[0], (uint64_t)values[i]);
-        lane[1] = mix_hash(lane[1], (uint64_t)values[i + 1]);
-        lane[2] = mix_hash(lane[2], (uint64_t)values[i + 2]);
-        lane[3] = mix_hash(lane[3], (uint64_t)values[i + 3]);
+        lane[0] = espi_mix(lane[0], (uint64_t)values[i]);
+        lane[1] = espi_mix(lane[1], (uint64_t)values[i + 1]);
+        lane[2] = espi_mix(lane[2], (uint64_t)values[i + 2]);
+        lane[3] = espi_mix(lane[3], (uint64_t)values[i + 3]);
     }
     for (; i < n; i++) {
-        lane[0] = mix_hash(lane[0], (uint64_t)values[i]);
+        lane[0] = espi_mix(lane[0], (uint64_t)values[i]);
     }
-    return mix_hash(mix_hash(mix_hash(lane[0], lane[1]), lane[2]), lane[3]);
+    return espi_mix(espi_mix(espi_mix(lane[0], lane[1]), lane[2]), lane[3]);
 }
 
 static struct espi_node *node_new(struct espi_arena *arena, enum espi_kind kind, int64_t count)
@@ -34,7 +29,7 @@ static struct espi_node *node_new(struct espi_arena *arena, enum espi_kind kind,
         node->kind = kind;
         node->base = ESPI_BASE_NONE;
         node->count = count;
-        node->hash = mix_hash(mix_hash(UINT64_C(0x45737061), (uint64_t)kind), (uint64_t)count);
+        node->hash = espi_mix(espi_mix(UINT64_C(0x45737061), (uint64_t)kind), (uint64_t)count);
     }
     return node;
 }
@@ -79,7 +74,7 @@ static espi_status adopt_child(struct espi_node *node, const struct espi_node *c
     if (child->depth >= node->depth) {
         node->depth = child->depth + 1;
     }
-    node->hash = mix_hash(node->hash, child->hash);
+    node->hash = espi_mix(node->hash, child->hash);
     return node->depth > ESPI_DEPTH_MAX ? ESPI_ERR_UNSUPPORTED : ESPI_OK;
 }
 
@@ -98,7 +93,7 @@ espi_status espi_node_leaf(struct espi_arena *arena, espi_base base, const struc
     node->size = info->size;
     node->true_ub = info->extent;
     node->depth = 1;
-    node->hash = mix_hash(node->hash, base);
+    node->hash = espi_mix(node->hash, base);
     *out = node;
     return ESPI_OK;
 }
@@ -115,7 +110,7 @@ espi_status espi_node_vec(struct espi_arena *arena, int64_t count, int64_t strid
     }
     node->stride = stride;
     node->child = child;
-    node->hash = mix_hash(node->hash, (uint64_t)stride);
+    node->hash = espi_mix(node->hash, (uint64_t)stride);
     espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
         status = multiply_entries(node, count, child);
@@ -219,7 +214,7 @@ espi_status espi_node_idxbuc(struct espi_arena *arena, int64_t count, int64_t st
     node->disp = disp;
     node->len = len;
     node->child = child;
-    node->hash = mix_array(mix_array(mix_hash(node->hash, (uint64_t)stride), count, disp), count, len);
+    node->hash = mix_array(mix_array(espi_mix(node->hash, (uint64_t)stride), count, disp), count, len);
     espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
         status = cover_buckets(node, stride);
@@ -242,7 +237,7 @@ espi_status espi_node_bucket(struct espi_arena *arena, int64_t count, int64_t st
     node->stride2 = stride2;
     node->len = len;
     node->child = child;
-    node->hash = mix_array(mix_hash(mix_hash(node->hash, (uint64_t)stride1), (uint64_t)stride2), count, len);
+    node->hash = mix_array(espi_mix(espi_mix(node->hash, (uint64_t)stride1), (uint64_t)stride2), count, len);
     espi_status status = adopt_child(node, child);
     if (status == ESPI_OK) {
         status = cover_buckets(node, stride2);

@@ -5,69 +5,59 @@
  */
 #include "reconstruct/fold.h"
 
-#include <stdlib.h>
+#include "base/hash.h"
+#include "layout/memo.h"
 
-struct slot {
-    const struct espi_node *key, *value;
-};
-
-/* One table for both questions: which node stands for this content (hash of the tree), and what became of this very
-   node (hash of its address). */
-struct table {
-    struct slot *slot;
-    size_t size, used; /* size is a power of two */
+/* A folded node, the first with its content. */
+struct first {
+    const struct espi_node *node;
+    uint64_t key; /* the node's hash, or the next free one where other contents have the same */
+    UT_hash_handle hh;
 };
 
 struct folding {
-    struct espi_arena *arena;
-    struct table content, visited;
+    struct espi_arena *arena, scratch;
+    struct first *contents;
+    struct espi_memo visited;
     const struct espi_costs *costs;
     int64_t dag_cost;
     size_t nodes;
 };
 
-static size_t hash_address(const struct espi_node *node)
+/* The first node with this content: a new one when there was none. */
+static espi_status find_first(struct folding *f, const struct espi_node *folded, const struct espi_node **out)
 {
-    return (size_t)(((uintptr_t)node >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-}
+    struct first *first;
+    uint64_t key = folded->hash - 1;
 
-static struct slot *find_slot(const struct table *t, const struct espi_node *key, bool content)
-{
-    size_t at = content ? (size_t)(key->hash * UINT64_C(0x9e3779b97f4a7c15) >> 20) : hash_address(key);
-    for (at &= t->size - 1; t->slot[at].key != NULL; at = (at + 1) & (t->size - 1)) {
-        if (content ? espi_node_equal(t->slot[at].key, key) : t->slot[at].key == key) {
-            break;
-        }
+    do {
+        key++;
+        HASH_FIND(hh, f->contents, &key, sizeof key, first);
+    } while (first != NULL && !espi_node_equal(first->node, folded));
+    if (first != NULL) {
+        *out = first->node;
+        return ESPI_OK;
     }
-    return &t->slot[at];
-}
-
-static espi_status add_node(struct table *t, const struct espi_node *key, const struct espi_node *value, bool content)
-{
-    if (2 * (t->used + 1) > t->size) {
-        struct table larger = {NULL, t->size == 0 ? 64 : 2 * t->size, t->used};
-        larger.slot = calloc(larger.size, sizeof *larger.slot);
-        if (larger.slot == NULL) {
-            return ESPI_ERR_MEMORY;
-        }
-        for (size_t i = 0; i < t->size; i++) {
-            if (t->slot[i].key != NULL) {
-                *find_slot(&larger, t->slot[i].key, content) = t->slot[i];
-            }
-        }
-        free(t->slot);
-        *t = larger;
+    struct espi_node *node = espi_arena_alloc(f->arena, sizeof *node);
+    first = espi_arena_calloc(&f->scratch, 1, sizeof *first);
+    if (node == NULL || first == NULL) {
+        return ESPI_ERR_MEMORY;
     }
-    *find_slot(t, key, content) = (struct slot){key, value};
-    t->used++;
-    return ESPI_OK;
+    *node = *folded;
+    first->node = *out = node;
+    first->key = key;
+    HASH_ADD(hh, f->contents, key, sizeof first->key, first);
+    int64_t own = espi_cost_own(node, f->costs);
+    f->dag_cost = f->dag_cost > INT64_MAX - own ? INT64_MAX : f->dag_cost + own;
+    f->nodes++;
+    return first->hh.tbl != NULL ? ESPI_OK : ESPI_ERR_MEMORY;
 }
 
 static espi_status fold_node(struct folding *f, const struct espi_node *node, const struct espi_node **out)
 {
-    struct slot *known = f->visited.size > 0 ? find_slot(&f->visited, node, false) : NULL;
-    if (known != NULL && known->key != NULL) {
-        *out = known->value;
+    struct espi_memo_slot *known = espi_memo_find(&f->visited, node);
+    if (known != NULL) {
+        *out = known->same;
         return ESPI_OK;
     }
     struct espi_node folded = *node; /* derived values do not change */
@@ -85,28 +75,18 @@ static espi_status fold_node(struct folding *f, const struct espi_node *node, co
         }
         folded.sub = sub;
     }
+    if (status == ESPI_OK) {
+        status = find_first(f, &folded, out);
+    }
     if (status != ESPI_OK) {
         return status;
     }
-    known = f->content.size > 0 ? find_slot(&f->content, &folded, true) : NULL;
-    if (known == NULL || known->key == NULL) {
-        struct espi_node *first = espi_arena_alloc(f->arena, sizeof *first);
-        if (first == NULL) {
-            return ESPI_ERR_MEMORY;
-        }
-        *first = folded;
-        status = add_node(&f->content, first, first, true);
-        if (status != ESPI_OK) {
-            return status;
-        }
-        int64_t own = espi_cost_own(first, f->costs);
-        f->dag_cost = f->dag_cost > INT64_MAX - own ? INT64_MAX : f->dag_cost + own;
-        f->nodes++;
-        *out = first;
-    } else {
-        *out = known->value;
+    known = espi_memo_add(&f->visited, node);
+    if (known == NULL) {
+        return ESPI_ERR_MEMORY;
     }
-    return add_node(&f->visited, node, *out, false);
+    known->same = *out;
+    return ESPI_OK;
 }
 
 espi_status espi_fold(struct espi_arena *arena, const struct espi_node *tree, const struct espi_costs *costs,
@@ -119,7 +99,8 @@ espi_status espi_fold(struct espi_arena *arena, const struct espi_node *tree, co
         out->dag_cost = f.dag_cost;
         out->nodes = f.nodes;
     }
-    free(f.content.slot);
-    free(f.visited.slot);
+    HASH_CLEAR(hh, f.contents);
+    espi_memo_release(&f.visited);
+    espi_arena_release(&f.scratch);
     return status;
 }

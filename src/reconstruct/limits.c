@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "layout/memo.h"
 #include "reconstruct/parts.h"
 
@@ -161,7 +162,7 @@ static uint64_t different_steps(const int64_t *d, size_t n, const espi_base *bas
             continue;
         }
         int64_t step = (int64_t)((uint64_t)d[k + 1] - (uint64_t)d[k]);
-        size_t at = (size_t)((uint64_t)step * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots - 1);
+        size_t at = espi_mix(0, (uint64_t)step) & (slots - 1);
         while (table[at].used && table[at].step != step) {
             at = (at + 1) & (slots - 1);
         }

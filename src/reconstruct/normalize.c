@@ -9,16 +9,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "base/hash.h"
 
 #include "reconstruct/normalize.h"
 
 enum { FEW = 256 };
-
-struct espi_normalizer_memo {
-    const struct espi_node *from, *to;
-    UT_hash_handle hh;
-};
 
 /* The displacements of the direct copies of the child of a repetition node, in order; at most `limit`. */
 static int64_t *copy_places(struct espi_normalizer *z, const struct espi_node *node, int64_t limit, int64_t *n)
@@ -200,7 +194,6 @@ static espi_status normal_form(struct espi_normalizer *z, const struct espi_node
 {
     struct espi_typemap map = ESPI_TYPEMAP_INIT;
     struct espi_reconstruction small;
-    struct espi_normalizer_memo *known;
     espi_status status = ESPI_OK;
     if (node->kind == ESPI_LEAF) {
         *out = node;
@@ -209,9 +202,9 @@ static espi_status normal_form(struct espi_normalizer *z, const struct espi_node
     if (node->entries == 0) {
         return espi_node_struc(z->arena, 0, NULL, NULL, out);
     }
-    HASH_FIND_PTR(z->memo, &node, known);
+    struct espi_memo_slot *known = espi_memo_find(&z->memo, node);
     if (known != NULL) {
-        *out = known->to;
+        *out = known->same;
         return ESPI_OK;
     }
     if (node->entries <= FEW && espi_reconstruct_clock() < z->end) {
@@ -228,24 +221,11 @@ static espi_status normal_form(struct espi_normalizer *z, const struct espi_node
         }
     }
     espi_typemap_release(&map);
-    known = status == ESPI_OK ? malloc(sizeof *known) : NULL;
+    known = status == ESPI_OK ? espi_memo_add(&z->memo, node) : NULL;
     if (known != NULL) { /* without memory for it the work is done again */
-        known->from = node;
-        known->to = *out;
-        HASH_ADD_PTR(z->memo, from, known);
-        if (known->hh.tbl == NULL)
-            free(known);
+        known->same = *out;
     }
     return status;
-}
-
-static void forget_memo(struct espi_normalizer *z)
-{
-    struct espi_normalizer_memo *one, *next;
-    HASH_ITER(hh, z->memo, one, next) {
-        HASH_DEL(z->memo, one);
-        free(one);
-    }
 }
 
 /* How many entries may be flattened: about a microsecond each for flattening and near-linear reconstruction. */
@@ -260,7 +240,7 @@ espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *inp
 {
     uint64_t start = espi_reconstruct_clock();
     uint64_t budget = options->budget_ns > 0 ? options->budget_ns : 1000000000;
-    struct espi_normalizer z = {arena, options, NULL, start + budget};
+    struct espi_normalizer z = {.arena = arena, .options = options, .end = start + budget};
     struct espi_typemap map = ESPI_TYPEMAP_INIT;
     const struct espi_node *tree = NULL;
     espi_status status = ESPI_OK;
@@ -271,7 +251,7 @@ espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *inp
     bool small = (uint64_t)input->entries <= options->exact_limit;
     if (!small) {
         status = normal_form(&z, input, &tree);
-        forget_memo(&z);
+        espi_memo_release(&z.memo);
         if (status == ESPI_ERR_OVERFLOW || status == ESPI_ERR_LIMIT || status == ESPI_ERR_UNSUPPORTED) {
             tree = NULL; /* displacements at the ends of the address space, or too deep: the input stays */
             status = ESPI_OK;

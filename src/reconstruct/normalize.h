@@ -2,13 +2,14 @@
 #ifndef ESPI_RECONSTRUCT_NORMALIZE_H
 #define ESPI_RECONSTRUCT_NORMALIZE_H
 
+#include "layout/memo.h"
 #include "reconstruct/parts.h"
 
 struct espi_normalizer {
     struct espi_arena *arena;
     const struct espi_reconstruct_options *options;
-    struct espi_normalizer_memo *memo;
     uint64_t end; /* no exact solving after this time */
+    struct espi_memo memo; /* normal forms */
 };
 
 /* Sums of displacements may wrap on the way to a result that does not; constructors check the result. */

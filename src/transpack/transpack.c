@@ -12,20 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "layout/memo.h"
 #include "reconstruct/parts.h"
 #include "transpack/code.h"
 
-struct read_back {
-    const struct espi_node *coded, *from, *onto;
-    UT_hash_handle hh;
-};
-
 struct reader {
     struct espi_arena *arena;
-    struct espi_arena scratch;
     const struct espi_pair_code *code;
-    struct read_back *known;
+    struct espi_memo known; /* both sides of a node */
 };
 
 struct espi_costs espi_transpack_costs(const struct espi_costs *costs)
@@ -184,12 +178,11 @@ static espi_status read_copies(struct reader *r, const struct espi_node *coded, 
 static espi_status read_node(struct reader *r, const struct espi_node *coded, const struct espi_node **from,
                              const struct espi_node **onto)
 {
-    struct read_back *known;
+    struct espi_memo_slot *known = espi_memo_find(&r->known, coded);
     espi_status status;
-    HASH_FIND_PTR(r->known, &coded, known);
     if (known != NULL) {
-        *from = known->from;
-        *onto = known->onto;
+        *from = known->pair[0];
+        *onto = known->pair[1];
         return ESPI_OK;
     }
     if (coded->kind == ESPI_LEAF) {
@@ -203,15 +196,13 @@ static espi_status read_node(struct reader *r, const struct espi_node *coded, co
     if (status != ESPI_OK) {
         return status;
     }
-    known = espi_arena_calloc(&r->scratch, 1, sizeof *known);
+    known = espi_memo_add(&r->known, coded);
     if (known == NULL) {
         return ESPI_ERR_MEMORY;
     }
-    known->coded = coded;
-    known->from = *from;
-    known->onto = *onto;
-    HASH_ADD_PTR(r->known, coded, known);
-    return known->hh.tbl != NULL ? ESPI_OK : ESPI_ERR_MEMORY;
+    known->pair[0] = *from;
+    known->pair[1] = *onto;
+    return ESPI_OK;
 }
 
 espi_status espi_pair_read(struct espi_arena *arena, const struct espi_pair_code *code, const struct espi_node *coded,
@@ -219,8 +210,7 @@ espi_status espi_pair_read(struct espi_arena *arena, const struct espi_pair_code
 {
     struct reader reader = {.arena = arena, .code = code};
     espi_status status = read_node(&reader, coded, from, onto);
-    HASH_CLEAR(hh, reader.known);
-    espi_arena_release(&reader.scratch);
+    espi_memo_release(&reader.known);
     return status;
 }
 

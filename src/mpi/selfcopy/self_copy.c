@@ -52,15 +52,10 @@ static struct layouts *plans;
 static unsigned plans_made;
 static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
 
-static uint64_t mix(uint64_t h, uint64_t value)
-{
-    h = (h ^ value) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
-}
-
 static struct slot *slot_of(const struct espi_selfcopy_key *key) /* under the lock */
 {
-    uint64_t h = mix(mix(mix(mix(0, key->from), key->onto), (uint64_t)key->from_count), (uint64_t)key->onto_count);
+    uint64_t h = espi_mix(espi_mix(0, key->from), key->onto);
+    h = espi_mix(espi_mix(h, (uint64_t)key->from_count), (uint64_t)key->onto_count);
     struct slot *s = &slots[h % SLOTS];
     if (memcmp(&s->key, key, sizeof *key) != 0) {
         slots_used = true;
@@ -158,7 +153,7 @@ static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side
         espi_count_anywhere(status == ESPI_ERR_LIMIT ? ESPI_COUNT_pairs_too_large : ESPI_COUNT_pairs_unsupported, 1);
         goto done;
     }
-    key = mix(mix(0, r.from_tree->hash), r.onto_tree->hash);
+    key = espi_mix(espi_mix(0, r.from_tree->hash), r.onto_tree->hash);
     pthread_mutex_lock(&lock);
     known = find(key, r.from_tree, r.onto_tree);
     pthread_mutex_unlock(&lock);
@@ -214,7 +209,7 @@ static void look(struct slot *s, const struct espi_selfcopy_side *from, const st
         return;
     }
     bytes = (uint64_t)a.size * (uint64_t)from->count;
-    kind = mix(mix(mix(mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
+    kind = espi_mix(espi_mix(espi_mix(espi_mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
     if (!always) {
         espi_class_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
         s->told = s->uses;

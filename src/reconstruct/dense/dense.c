@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/cpu.h"
+#include "base/hash.h"
 
 enum { MOST_LANES = 32, BLOCK = 32 };
 
@@ -51,7 +52,7 @@ static int64_t difference(int64_t a, int64_t b)
 
 static struct slot *find_stride(const struct work *work, uint32_t round, int64_t stride)
 {
-    size_t at = (size_t)(((uint64_t)stride * UINT64_C(0x9e3779b97f4a7c15)) >> 40) & work->mask;
+    size_t at = espi_mix(0, (uint64_t)stride) & work->mask;
     while (work->slot[at].round == round && work->slot[at].stride != stride) {
         at = (at + 1) & work->mask;
     }

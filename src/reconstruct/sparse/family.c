@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 espi_status espi_sparse_work(struct espi_sparse *s, uint64_t units)
 {
     s->work += units;
@@ -25,6 +27,31 @@ espi_status espi_sparse_grow(void *array_pointer, size_t *capacity, size_t need,
     memcpy(array_pointer, &grown, sizeof grown);
     *capacity = wanted;
     return ESPI_OK;
+}
+
+espi_status espi_sparse_strides(struct espi_sparse *s, uint32_t n)
+{
+    size_t slots = 16, old = s->nslots;
+    while (slots < 2 * (size_t)n)
+        slots *= 2;
+    espi_status status = espi_sparse_grow(&s->slots, &s->nslots, slots, sizeof *s->slots);
+    if (status)
+        return status;
+    if (s->nslots > old)
+        memset(s->slots + old, 0, (s->nslots - old) * sizeof *s->slots);
+    s->slot_mask = slots - 1;
+    s->slot_stamp++;
+    return ESPI_OK;
+}
+
+uint32_t *espi_sparse_stride(struct espi_sparse *s, int64_t stride)
+{
+    size_t at = espi_mix(0, (uint64_t)stride) & s->slot_mask;
+    while (s->slots[at].stamp == s->slot_stamp && s->slots[at].stride != stride)
+        at = (at + 1) & s->slot_mask;
+    if (s->slots[at].stamp != s->slot_stamp)
+        s->slots[at] = (struct espi_stride_slot){stride, s->slot_stamp, 0};
+    return &s->slots[at].number;
 }
 
 espi_status espi_builder_start(struct espi_sparse *s, struct espi_builder *b)
@@ -67,26 +94,16 @@ static int by_position(const void *a, const void *b)
 /* Numbers the strides of one family; the numbers of different families differ. */
 static espi_status number_strides(struct espi_sparse *s, struct espi_builder *b, struct espi_family *f)
 {
-    size_t slots = 16;
-    while (slots < 2 * (size_t)f->squares)
-        slots *= 2;
-    size_t old = s->nslots;
-    espi_status status = espi_sparse_grow(&s->slots, &s->nslots, slots, sizeof *s->slots);
+    espi_status status = espi_sparse_strides(s, f->squares);
     if (status)
         return status;
-    if (s->nslots > old)
-        memset(s->slots + old, 0, (s->nslots - old) * sizeof *s->slots);
-    uint32_t stamp = ++s->slot_stamp;
     const int64_t *d = s->map->disp;
     uint32_t u = f->start;
     for (uint32_t k = 0; k < f->squares; k++, u += f->q) {
-        int64_t delta = d[u + f->q] - d[u];
-        size_t at = ((uint64_t)delta * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots - 1);
-        while (s->slots[at].stamp == stamp && s->slots[at].key != delta)
-            at = (at + 1) & (slots - 1);
-        if (s->slots[at].stamp != stamp)
-            s->slots[at] = (struct espi_count_slot){delta, stamp, s->nstrides++};
-        b->all[b->place[u]].square.stride = s->slots[at].count;
+        uint32_t *number = espi_sparse_stride(s, d[u + f->q] - d[u]);
+        if (*number == 0)
+            *number = ++s->nstrides;
+        b->all[b->place[u]].square.stride = *number - 1;
     }
     return ESPI_OK;
 }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* From so many periods on, squares of multiples are left out (Lemma 6). With fewer there are not many, and to solve
    their blocks as they come takes less than to certify in maps of their own, one within the other, that they do not
    matter: words with many short runs (Sturmian words, morphisms) took 10 to 1000 times as long otherwise. */
@@ -191,12 +193,9 @@ static espi_status scan_windows(const struct finder *f, uint32_t j, uint32_t W, 
     return status;
 }
 
-static uint32_t mix32(uint32_t a, uint32_t b)
+static uint32_t hash_pair(uint32_t a, uint32_t b)
 {
-    uint64_t x = ((uint64_t)a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
-    x ^= x >> 29;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
-    return (uint32_t)(x >> 32);
+    return (uint32_t)(espi_mix(espi_mix(0, a), b) >> 32);
 }
 
 static espi_status try_far(struct finder *f)
@@ -205,14 +204,14 @@ static espi_status try_far(struct finder *f)
     uint32_t n = s->ntok;
     espi_status status = ESPI_OK;
     for (uint32_t j = 0; j < n; j++)
-        f->hash[j] = mix32(tok_sym(s, j), tok_len(s, j));
+        f->hash[j] = hash_pair(tok_sym(s, j), tok_len(s, j));
     for (uint32_t W = 1; (uint64_t)3 * W + 2 <= n && !status; W *= 2) {
         for (uint32_t j = 0; (uint64_t)j + 3 * (uint64_t)W + 2 <= n && !status; j += W) {
             uint64_t end = (uint64_t)j + 4 * (uint64_t)W + 2, last = (uint64_t)n - W + 1;
             status = scan_windows(f, j, W, j + 2 * W + 2, (uint32_t)(end < last ? end : last));
         }
         for (uint32_t j = 0; (uint64_t)j + 2 * (uint64_t)W <= n; j++)
-            f->hash[j] = mix32(f->hash[j], f->hash[j + W]);
+            f->hash[j] = hash_pair(f->hash[j], f->hash[j + W]);
         if (!status)
             status = espi_sparse_work(s, n / 4);
     }

@@ -1,8 +1,6 @@
 /* The best tree of one segment whose root is a leaf or a repetition of equal blocks that fill the segment. */
 #include "reconstruct/sparse/sparse.h"
 
-#include <string.h>
-
 #include "reconstruct/dense/dense.h"
 
 espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint32_t m, uint32_t *times,
@@ -27,24 +25,14 @@ espi_status espi_sparse_mode(struct espi_sparse *s, uint32_t u, uint32_t q, uint
         }
         return ESPI_OK;
     }
-    size_t slots = 16, old = s->nslots;
-    while (slots < 2 * (size_t)m)
-        slots *= 2;
-    status = espi_sparse_grow(&s->slots, &s->nslots, slots, sizeof *s->slots);
+    status = espi_sparse_strides(s, m);
     if (status)
         return status;
-    if (s->nslots > old)
-        memset(s->slots + old, 0, (s->nslots - old) * sizeof *s->slots);
-    uint32_t stamp = ++s->slot_stamp;
     for (uint32_t j = 0; j + 1 < m; j++) {
         int64_t delta = d[u + (j + 1) * q] - d[u + j * q];
-        size_t at = ((uint64_t)delta * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (slots - 1);
-        while (s->slots[at].stamp == stamp && s->slots[at].key != delta)
-            at = (at + 1) & (slots - 1);
-        if (s->slots[at].stamp != stamp)
-            s->slots[at] = (struct espi_count_slot){delta, stamp, 0};
-        if (++s->slots[at].count > *times) {
-            *times = s->slots[at].count;
+        uint32_t *count = espi_sparse_stride(s, delta);
+        if (++*count > *times) {
+            *times = *count;
             *stride = delta;
         }
     }

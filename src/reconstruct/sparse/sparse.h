@@ -186,11 +186,11 @@ struct espi_sparse {
     struct espi_minima *minima;          /* per family */
     struct espi_by_stride *by_stride;    /* per stride of a family */
     struct espi_by_stride *leaf_stride;  /* per symbol */
-    struct espi_count_slot {
-        int64_t key;
-        uint32_t stamp, count;
-    } *slots; /* small hash table for counting strides */
-    size_t nslots;
+    struct espi_stride_slot {
+        int64_t stride;
+        uint32_t stamp, number;
+    } *slots; /* hash table of strides; those of another stamp are free */
+    size_t nslots, slot_mask;
     uint32_t slot_stamp;
     const struct espi_node *leaf; /* the last one made */
 };
@@ -199,6 +199,10 @@ struct espi_sparse {
 espi_status espi_sparse_work(struct espi_sparse *s, uint64_t units);
 /* Room for `need` elements of `size` bytes in a growing array. */
 espi_status espi_sparse_grow(void *array_pointer, size_t *capacity, size_t need, size_t size);
+/* Forgets all strides; room for n different ones. */
+espi_status espi_sparse_strides(struct espi_sparse *s, uint32_t n);
+/* The number kept with a stride, 0 at first; valid until espi_sparse_strides. */
+uint32_t *espi_sparse_stride(struct espi_sparse *s, int64_t stride);
 
 /* text.c: symbols, tokens, hashes. */
 espi_status espi_sparse_text(struct espi_sparse *s);

@@ -3,14 +3,7 @@
 
 #include <string.h>
 
-static uint64_t mix_bits(uint64_t x)
-{
-    x ^= x >> 32;
-    x *= UINT64_C(0xd6e8feb86659fd93);
-    x ^= x >> 32;
-    x *= UINT64_C(0xd6e8feb86659fd93);
-    return x ^ (x >> 32);
-}
+#include "base/hash.h"
 
 /* Numbers the symbols in the order of their first appearance, so that tables indexed by them are read in order. */
 static espi_status number_symbols(struct espi_sparse *s)
@@ -37,7 +30,7 @@ static espi_status number_symbols(struct espi_sparse *s)
             s->sym[i] = last;
             continue;
         }
-        size_t at = mix_bits((uint64_t)delta * UINT64_C(0x9e3779b97f4a7c15) + bases) & (slots - 1);
+        size_t at = espi_mix(espi_mix(0, (uint64_t)delta), bases) & (slots - 1);
         while (table[at] != ESPI_SPARSE_NONE && (diff[table[at]] != delta || pair[table[at]] != bases))
             at = (at + 1) & (slots - 1);
         if (table[at] == ESPI_SPARSE_NONE) {
@@ -91,7 +84,7 @@ espi_status espi_sparse_hashes(struct espi_sparse *s)
     prefix[0] = 0;
     power[0] = 1;
     for (uint32_t i = 0; i + 1 < s->n; i++) {
-        prefix[i + 1] = prefix[i] * factor + mix_bits(s->sym[i] + UINT64_C(0x632be59bd9b4e019));
+        prefix[i + 1] = prefix[i] * factor + espi_mix(0, s->sym[i] + UINT64_C(0x632be59bd9b4e019));
         power[i + 1] = power[i] * factor;
     }
     s->prefix = prefix;
@@ -101,7 +94,7 @@ espi_status espi_sparse_hashes(struct espi_sparse *s)
 
 uint64_t espi_sparse_hash(const struct espi_sparse *s, uint32_t u, uint32_t len)
 {
-    return mix_bits(s->prefix[u + len - 1] - s->prefix[u] * s->power[len - 1]);
+    return espi_mix(0, s->prefix[u + len - 1] - s->prefix[u] * s->power[len - 1]);
 }
 
 bool espi_sparse_same(const struct espi_sparse *s, uint32_t u, uint32_t v, uint32_t len)
