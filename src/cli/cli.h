@@ -33,16 +33,16 @@ struct cli_spec {
     const char *command;               /* "tree" */
     const char *operands;              /* "[FILE]" */
     const char *summary;               /* one sentence, from commands.def */
-    const struct cli_row *rows;        /* for cli_take_all; --help and -h are added */
-    const struct cli_option *options;  /* instead of rows, for who calls cli_next */
+    const struct cli_row *rows;        /* --help and -h are added */
     /* Takes an operand as rows take values; NULL: there are none. */
     int (*operand)(const char *value, void *request);
     const char *notes;                 /* text below the options; may be NULL */
-    bool stop_at_operand;              /* the first operand ends the options (run) */
+    bool stop_at_operand;              /* all from the first operand on are operands (run) */
 };
 
-/* Takes all options and operands into `request`. CLI_OK: go on. Else the subcommand returns this code; CLI_DONE: the
-   help was printed, all is well. argv[0] is the subcommand's name. */
+/* Takes all options and operands into `request`: "--name VALUE" and "--name=VALUE"; "-", negative numbers and all
+   behind "--" are operands. CLI_OK: go on. Else the subcommand returns this code; CLI_DONE: the help was printed, all
+   is well. argv[0] is the subcommand's name. */
 enum { CLI_DONE = -1 };
 int cli_take_all(const struct cli_spec *spec, int argc, char **argv, void *request);
 
@@ -56,24 +56,6 @@ int cli_take_whole(const struct cli_row *row, const char *value, void *request);
 int cli_take_name(const struct cli_row *row, const char *value, void *request);
 /* "expected A, B or C, found 'VALUE'". Returns CLI_USAGE. */
 int cli_wrong_name(const char *option, const char *const *names, const char *value);
-
-/* One by one instead (run, info). */
-struct cli_args {
-    const struct cli_spec *spec;
-    int argc, at; /* argv[at] is looked at next */
-    char **argv;
-    bool only_operands; /* after -- */
-    const char *value;  /* of the option, or the operand */
-};
-
-/* What cli_next returns when it is not the index of an option. */
-enum { CLI_NEXT_END = -1, CLI_NEXT_OPERAND = -2, CLI_NEXT_HELP = -3, CLI_NEXT_WRONG = -4 };
-
-/* argv[0] is the subcommand's name. */
-struct cli_args cli_args_begin(const struct cli_spec *spec, int argc, char **argv);
-/* "--name VALUE" and "--name=VALUE"; "-" and negative numbers are operands. CLI_NEXT_HELP: the help was printed, exit
-   with CLI_OK. CLI_NEXT_WRONG: the error was printed, exit with CLI_USAGE. */
-int cli_next(struct cli_args *args);
 
 /* ---- messages (message.c) ---- */
 

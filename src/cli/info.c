@@ -13,12 +13,22 @@
 #include "cli/elf.h"
 #include "cli/sanitizer.h"
 
+static int take_program(const char *value, void *request)
+{
+    const char **program = request;
+    if (*program != NULL)
+        return cli_usage("expected one program, found '%s' after it", value);
+    *program = value;
+    return CLI_OK;
+}
+
 static const struct cli_spec spec = {
     .command = "info",
     .operands = "[PROGRAM]",
     .summary = "Shows the version, the MPI library Espalier is built for and where its libraries stand. With "
                "PROGRAM: whether Espalier would be active in it (exit code 1 if not).",
-    .options = (const struct cli_option[]){{NULL, NULL, NULL}},
+    .rows = (const struct cli_row[]){{.option = {NULL, NULL, NULL}}},
+    .operand = take_program,
     .notes = "Programs that load MPI while they run (Python, Julia) show no MPI library here and may still use it.",
 };
 
@@ -136,21 +146,12 @@ static int judge(const char *path, const struct cli_elf *elf, bool installed)
 
 int espi_cli_info(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
     const char *program = NULL;
     char folder[PATH_MAX], path[PATH_MAX];
 
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;)
-        switch (next) {
-        case CLI_NEXT_HELP:
-            return CLI_OK;
-        case CLI_NEXT_WRONG:
-            return CLI_USAGE;
-        default:
-            if (program != NULL)
-                return cli_usage("expected one program, found '%s' after it", args.value);
-            program = args.value;
-        }
+    int code = cli_take_all(&spec, argc, argv, &program);
+    if (code != CLI_OK)
+        return code;
     printf("version      %s\n", PACKAGE_VERSION);
     printf("MPI          MPICH %s (%s)\n", ESPALIER_MPICH_VERSION, ESPALIER_MPI_SONAME);
     cli_library_folder(folder, sizeof folder);
@@ -167,7 +168,7 @@ int espi_cli_info(int argc, char **argv)
     printf("program      %s\n", path);
     if (!cli_elf_read(path, &elf))
         return CLI_FAILURE;
-    int code = judge(path, &elf, installed);
+    code = judge(path, &elf, installed);
     free(elf.needed);
     return code;
 }

@@ -9,11 +9,6 @@
 #define HELP_COLUMN 22
 #define HELP_WIDTH 100
 
-struct cli_args cli_args_begin(const struct cli_spec *spec, int argc, char **argv)
-{
-    return (struct cli_args){.spec = spec, .argc = argc, .argv = argv, .at = 1};
-}
-
 /* Words of `text`, broken at HELP_WIDTH, later lines indented. */
 static void print_wrapped(const char *text, int column)
 {
@@ -30,13 +25,6 @@ static void print_wrapped(const char *text, int column)
         text += strspn(text, " ");
     }
     printf("\n");
-}
-
-/* The i-th option, or NULL. */
-static const struct cli_option *option_at(const struct cli_spec *spec, int i)
-{
-    const struct cli_option *option = spec->rows != NULL ? &spec->rows[i].option : &spec->options[i];
-    return option->name != NULL ? option : NULL;
 }
 
 static void print_option(const struct cli_option *option)
@@ -56,74 +44,68 @@ static void print_help(const struct cli_spec *spec)
            spec->operands);
     print_wrapped(spec->summary, 0);
     printf("\nOptions:\n");
-    for (int i = 0; option_at(spec, i) != NULL; i++)
-        print_option(option_at(spec, i));
+    for (const struct cli_row *row = spec->rows; row->option.name != NULL; row++)
+        print_option(&row->option);
     print_option(&help);
     if (spec->notes != NULL)
         printf("\n%s\n", spec->notes);
 }
 
-int cli_next(struct cli_args *args)
+/* The option that `text` names, alone or before '='. */
+static const struct cli_row *find_row(const struct cli_spec *spec, const char *text)
 {
-    if (args->at >= args->argc)
-        return CLI_NEXT_END;
-    char *text = args->argv[args->at++];
-    bool number = text[0] == '-' && text[1] >= '0' && text[1] <= '9';
+    for (const struct cli_row *row = spec->rows; row->option.name != NULL; row++) {
+        size_t len = strlen(row->option.name);
+        if (strncmp(text, row->option.name, len) == 0 && (text[len] == '\0' || text[len] == '='))
+            return row;
+    }
+    return NULL;
+}
 
-    if (args->only_operands || text[0] != '-' || text[1] == '\0' || number) {
-        args->value = text;
-        if (args->spec->stop_at_operand)
-            args->only_operands = true;
-        return CLI_NEXT_OPERAND;
-    }
-    if (strcmp(text, "--") == 0) {
-        args->only_operands = true;
-        return cli_next(args);
-    }
-    if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
-        print_help(args->spec);
-        return CLI_NEXT_HELP;
-    }
-    for (int i = 0; option_at(args->spec, i) != NULL; i++) {
-        const struct cli_option *option = option_at(args->spec, i);
-        size_t len = strlen(option->name);
-        if (strncmp(text, option->name, len) != 0 || (text[len] != '\0' && text[len] != '='))
-            continue;
-        if (option->value == NULL && text[len] == '=') {
-            cli_usage("%s takes no value", option->name);
-            return CLI_NEXT_WRONG;
-        }
-        if (option->value == NULL || text[len] == '=') {
-            args->value = option->value != NULL ? text + len + 1 : NULL;
-            return i;
-        }
-        if (args->at >= args->argc) {
-            cli_usage("%s: expected %s after it", option->name, option->value);
-            return CLI_NEXT_WRONG;
-        }
-        args->value = args->argv[args->at++];
-        return i;
-    }
-    cli_usage("unknown option '%s'", text);
-    return CLI_NEXT_WRONG;
+/* The option argv[*at - 1]; its value may be the next argument. */
+static int take_option(const struct cli_spec *spec, int argc, char **argv, int *at, void *request)
+{
+    const char *text = argv[*at - 1], *value = NULL;
+    const struct cli_row *row = find_row(spec, text);
+
+    if (row == NULL)
+        return cli_usage("unknown option '%s'", text);
+    const struct cli_option *option = &row->option;
+    bool joined = text[strlen(option->name)] == '=';
+    if (option->value == NULL && joined)
+        return cli_usage("%s takes no value", option->name);
+    if (joined)
+        value = text + strlen(option->name) + 1;
+    else if (option->value != NULL && *at < argc)
+        value = argv[(*at)++];
+    else if (option->value != NULL)
+        return cli_usage("%s: expected %s after it", option->name, option->value);
+    return row->take(row, value, request);
+}
+
+static bool is_operand(const char *text)
+{
+    return text[0] != '-' || text[1] == '\0' || (text[1] >= '0' && text[1] <= '9');
 }
 
 int cli_take_all(const struct cli_spec *spec, int argc, char **argv, void *request)
 {
-    struct cli_args args = cli_args_begin(spec, argc, argv);
+    bool only_operands = false;
 
-    for (int next; (next = cli_next(&args)) != CLI_NEXT_END;) {
-        int code;
-        if (next == CLI_NEXT_HELP)
+    for (int at = 1, code = CLI_OK; at < argc;) {
+        const char *text = argv[at++];
+        if (only_operands || is_operand(text)) {
+            code = spec->operand != NULL ? spec->operand(text, request)
+                                         : cli_usage("expected options only, found '%s'", text);
+            only_operands = only_operands || spec->stop_at_operand;
+        } else if (strcmp(text, "--") == 0) {
+            only_operands = true;
+        } else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
+            print_help(spec);
             return CLI_DONE;
-        if (next == CLI_NEXT_WRONG)
-            return CLI_USAGE;
-        if (next != CLI_NEXT_OPERAND)
-            code = spec->rows[next].take(&spec->rows[next], args.value, request);
-        else if (spec->operand != NULL)
-            code = spec->operand(args.value, request);
-        else
-            code = cli_usage("expected options only, found '%s'", args.value);
+        } else {
+            code = take_option(spec, argc, argv, &at, request);
+        }
         if (code != CLI_OK)
             return code;
     }

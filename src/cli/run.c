@@ -16,25 +16,6 @@
 #include "cli/readmodel.h"
 #include "cli/sanitizer.h"
 
-enum { OPTION_STATS, OPTION_SUMMARY, OPTION_SET };
-
-static const struct cli_spec spec = {
-    .command = "run",
-    .operands = "PROGRAM [ARGUMENT...]",
-    .summary = "Puts Espalier into LD_PRELOAD and becomes PROGRAM. Stands after the launcher and its options: "
-               "mpiexec -n 4 espalier run ./program",
-    .options =
-        (const struct cli_option[]){
-            {"--stats", "FILE", "write statistics to FILE at the end (ESPALIER_STATS); %j stands for the job, %p for "
-                                "the process id of rank 0"},
-            {"--summary", NULL, "print a short summary on stderr at the end (ESPALIER_SUMMARY=1)"},
-            {"--set", "NAME=VALUE", "set any setting; 'espalier settings' lists them; may be repeated"},
-            {NULL, NULL, NULL},
-        },
-    .notes = "Ends as PROGRAM does; 126 when PROGRAM cannot be run, 127 when it is not found.",
-    .stop_at_operand = true,
-};
-
 /* Lists a value that an option has set, for whoever asks where settings come from. */
 static int note_option(enum espi_setting which, const char *value)
 {
@@ -75,15 +56,59 @@ static int set(const char *variable, const char *value)
     return note_option(which, canonical);
 }
 
-static int set_pair(const char *text)
+static int take_stats(const struct cli_row *row, const char *value, void *request)
+{
+    (void)row, (void)request;
+    return set("ESPALIER_STATS", value);
+}
+
+static int take_summary(const struct cli_row *row, const char *value, void *request)
+{
+    (void)row, (void)value, (void)request;
+    return set("ESPALIER_SUMMARY", "1");
+}
+
+static int take_pair(const struct cli_row *row, const char *value, void *request)
 {
     char variable[128];
-    size_t len = strcspn(text, "=");
-    if (text[len] != '=')
-        return cli_usage("--set: expected NAME=VALUE, found '%s'", text);
-    snprintf(variable, sizeof variable, "%.*s", len < sizeof variable ? (int)len : (int)sizeof variable - 1, text);
-    return set(variable, text + len + 1);
+    size_t len = strcspn(value, "=");
+
+    (void)row, (void)request;
+    if (value[len] != '=')
+        return cli_usage("--set: expected NAME=VALUE, found '%s'", value);
+    snprintf(variable, sizeof variable, "%.*s", len < sizeof variable ? (int)len : (int)sizeof variable - 1, value);
+    return set(variable, value + len + 1);
 }
+
+/* The program and its arguments are the last words; `request` counts them. */
+static int take_word(const char *value, void *request)
+{
+    (void)value;
+    ++*(int *)request;
+    return CLI_OK;
+}
+
+static const struct cli_spec spec = {
+    .command = "run",
+    .operands = "PROGRAM [ARGUMENT...]",
+    .summary = "Puts Espalier into LD_PRELOAD and becomes PROGRAM. Stands after the launcher and its options: "
+               "mpiexec -n 4 espalier run ./program",
+    .rows =
+        (const struct cli_row[]){
+            {.option = {"--stats", "FILE", "write statistics to FILE at the end (ESPALIER_STATS); %j stands for the "
+                                           "job, %p for the process id of rank 0"},
+             .take = take_stats},
+            {.option = {"--summary", NULL, "print a short summary on stderr at the end (ESPALIER_SUMMARY=1)"},
+             .take = take_summary},
+            {.option = {"--set", "NAME=VALUE",
+                        "set any setting; 'espalier settings' lists them; may be repeated"},
+             .take = take_pair},
+            {.option = {NULL, NULL, NULL}},
+        },
+    .operand = take_word,
+    .notes = "Ends as PROGRAM does; 126 when PROGRAM cannot be run, 127 when it is not found.",
+    .stop_at_operand = true,
+};
 
 static bool same_file(const char *name, const struct stat *wanted)
 {
@@ -208,35 +233,13 @@ static int check_model(void)
 
 int espi_cli_run(int argc, char **argv)
 {
-    struct cli_args args = cli_args_begin(&spec, argc, argv);
-    char **program = NULL;
-
-    while (program == NULL) {
-        int code = CLI_OK;
-        switch (cli_next(&args)) {
-        case CLI_NEXT_END:
-            return cli_usage("expected a program to run");
-        case CLI_NEXT_HELP:
-            return CLI_OK;
-        case CLI_NEXT_WRONG:
-            return CLI_USAGE;
-        case CLI_NEXT_OPERAND:
-            program = argv + args.at - 1;
-            break;
-        case OPTION_STATS:
-            code = set("ESPALIER_STATS", args.value);
-            break;
-        case OPTION_SUMMARY:
-            code = set("ESPALIER_SUMMARY", "1");
-            break;
-        case OPTION_SET:
-            code = set_pair(args.value);
-            break;
-        }
-        if (code != CLI_OK)
-            return code;
-    }
-    int code = check_model();
+    int words = 0, code = cli_take_all(&spec, argc, argv, &words);
+    if (code != CLI_OK)
+        return code;
+    if (words == 0)
+        return cli_usage("expected a program to run");
+    char **program = argv + argc - words;
+    code = check_model();
     if (code == CLI_OK)
         code = preload();
     if (code == CLI_OK)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "abi.h"
 #include "mpi/datatype/decode_nodes.h"
 #include "mpi/core/pmpi.h"
 
@@ -338,7 +339,7 @@ static espi_status decode_type(struct espi_decoding *d, MPI_Datatype type, int d
     int64_t i;
     size_t place = (uint32_t)type % (sizeof d->recent / sizeof *d->recent);
 
-    if (espi_handle_predefined(type)) {
+    if (espi_is_predefined((uint32_t)type)) {
         base = espi_base_of_handle(type);
         return base == ESPI_BASE_NONE ? ESPI_ERR_UNSUPPORTED : espi_node_leaf(d->arena, base, out);
     }
@@ -353,7 +354,7 @@ static espi_status decode_type(struct espi_decoding *d, MPI_Datatype type, int d
         return status;
     status = combine(d, &c, type, depth, out);
     for (i = 0; i < c.n_types; i++)
-        if (!espi_handle_predefined(c.types[i]))
+        if (!espi_is_predefined((uint32_t)c.types[i]))
             espi_pmpi.Type_free(&c.types[i]);
     if (status == ESPI_OK) {
         d->recent[place].type = type;

@@ -13,14 +13,6 @@
  * it is first met. Thread-safe.
  */
 
-/* True for handles that MPICH itself calls predefined (named types and pair types), told by their bits alone. */
-static inline bool espi_handle_predefined(MPI_Datatype type)
-{
-    unsigned bits = (unsigned)type;
-
-    return bits >> 26 == 0x4c000000u >> 26 || ((bits & ~7u) == 0x8c000000u && (bits & 7u) <= 4);
-}
-
 /* The base type of a predefined handle; ESPI_BASE_NONE for one that has no data of its own (MPI_LB, MPI_UB) or whose
    size differs from what the vocabulary says. */
 espi_base espi_base_of_handle(MPI_Datatype type);

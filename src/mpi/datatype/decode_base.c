@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "abi.h"
 #include "mpi/core/pmpi.h"
 
 /* Base types that have an MPI handle; beyond this many, Fortran types of exotic precision are left alone. */
-enum { HANDLES = 1024, BUILTINS = 256, PAIRS = 8 };
+enum { HANDLES = 1024, BUILTINS = 256 };
 
 static const struct {
     char name[28]; /* not a pointer, which the loader would have to see to */
@@ -34,7 +35,7 @@ static const struct {
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static espi_base of_builtin[BUILTINS], of_pair[PAIRS];
+static espi_base of_builtin[BUILTINS], of_pair[ESPI_PAIR_TYPES];
 static _Atomic(MPI_Datatype) handle_of[HANDLES];
 
 /* A base type stands for a handle only when MPI and the vocabulary agree on its bytes. */
@@ -50,10 +51,11 @@ static bool same_bytes(espi_base base, MPI_Datatype type)
 
 static espi_base *slot_of(MPI_Datatype type)
 {
-    if (!espi_handle_predefined(type))
-        return NULL;
-    return (unsigned)type >> 26 == 0x4c000000u >> 26 ? &of_builtin[(unsigned)type & (BUILTINS - 1)]
-                                                     : &of_pair[(unsigned)type & (PAIRS - 1)];
+    uint32_t bits = (uint32_t)type, pair = bits - 0x8c000000u;
+
+    if (bits >> 26 == 0x4c000000u >> 26)
+        return &of_builtin[bits & (BUILTINS - 1)];
+    return pair < ESPI_PAIR_TYPES ? &of_pair[pair] : NULL;
 }
 
 static void fill(void)
@@ -62,7 +64,7 @@ static void fill(void)
 
     for (i = 0; i < BUILTINS; i++)
         of_builtin[i] = ESPI_BASE_NONE;
-    for (i = 0; i < PAIRS; i++)
+    for (i = 0; i < ESPI_PAIR_TYPES; i++)
         of_pair[i] = ESPI_BASE_NONE;
     for (i = 0; i < HANDLES; i++)
         atomic_init(&handle_of[i], MPI_DATATYPE_NULL);
