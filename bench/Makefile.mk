@@ -4,10 +4,6 @@ noinst_PROGRAMS += %D%/pingpong
 %C%_pingpong_SOURCES = %D%/pingpong.c %D%/bench.c
 %C%_pingpong_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_pingpong_LDADD = $(MPI_LIBS)
-noinst_PROGRAMS += %D%/overhead
-%C%_overhead_SOURCES = %D%/overhead.c %D%/bench.c
-%C%_overhead_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
-%C%_overhead_LDADD = $(MPI_LIBS)
 
 noinst_PROGRAMS += %D%/sparse
 %C%_sparse_SOURCES = %D%/sparse.c %D%/worst.c %D%/worst.h
@@ -23,19 +19,20 @@ noinst_PROGRAMS += %D%/reconstruct
 %C%_reconstruct_SOURCES = %D%/reconstruct.c tests/unit/oracle.c tests/unit/random.c
 %C%_reconstruct_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests -I$(srcdir)/tests/unit
 %C%_reconstruct_LDADD = libespi-pure.la -lm
-noinst_PROGRAMS += %D%/callcost
-%C%_callcost_SOURCES = %D%/callcost.c %D%/bench.c
-%C%_callcost_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
-%C%_callcost_LDADD = $(MPI_LIBS)
 
 noinst_PROGRAMS += %D%/commtree
 %C%_commtree_SOURCES = %D%/commtree.c
 %C%_commtree_LDADD = libespi-pure.la -lm
 
-noinst_PROGRAMS += %D%/commit
-%C%_commit_SOURCES = %D%/commit.c %D%/bench.c
-%C%_commit_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
-%C%_commit_LDADD = $(MPI_LIBS)
+# What Espalier adds to a call that it leaves alone, and to the life of a type that is used once.
+noinst_PROGRAMS += %D%/callcost
+%C%_callcost_SOURCES = %D%/callcost.c %D%/bench.c
+%C%_callcost_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_callcost_LDADD = $(MPI_LIBS)
+noinst_PROGRAMS += %D%/lifecost
+%C%_lifecost_SOURCES = %D%/lifecost.c %D%/bench.c
+%C%_lifecost_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_lifecost_LDADD = $(MPI_LIBS)
 
 noinst_PROGRAMS += %D%/reduce
 %C%_reduce_SOURCES = %D%/reduce.c %D%/bench.c

@@ -8,19 +8,9 @@
 #include <time.h>
 
 const struct bench_calls bench_seen = {
-    .send = MPI_Send,
-    .recv = MPI_Recv,
-    .pack = MPI_Pack,
-    .unpack = MPI_Unpack,
-    .pack_size = MPI_Pack_size,
-    .type_size = MPI_Type_size,
-    .commit = MPI_Type_commit,
-    .type_free = MPI_Type_free,
-    .barrier = MPI_Barrier,
-    .bcast = MPI_Bcast,
-    .alltoallw = MPI_Alltoallw,
-    .sendrecv = MPI_Sendrecv,
-    .gather = MPI_Gather,
+#define BENCH_SEEN(member, name) .member = MPI_##name,
+    BENCH_CALLS(BENCH_SEEN)
+#undef BENCH_SEEN
 };
 
 static void *library(void)
@@ -35,23 +25,11 @@ int bench_native(struct bench_calls *out)
     if (handle == NULL)
         return -1;
     /* A look-up in the library's own handle begins with that library, whatever was preloaded. */
-    *(void **)&out->send = dlsym(handle, "PMPI_Send");
-    *(void **)&out->recv = dlsym(handle, "PMPI_Recv");
-    *(void **)&out->pack = dlsym(handle, "PMPI_Pack");
-    *(void **)&out->unpack = dlsym(handle, "PMPI_Unpack");
-    *(void **)&out->pack_size = dlsym(handle, "PMPI_Pack_size");
-    *(void **)&out->type_size = dlsym(handle, "PMPI_Type_size");
-    *(void **)&out->commit = dlsym(handle, "PMPI_Type_commit");
-    *(void **)&out->type_free = dlsym(handle, "PMPI_Type_free");
-    *(void **)&out->barrier = dlsym(handle, "PMPI_Barrier");
-    *(void **)&out->bcast = dlsym(handle, "PMPI_Bcast");
-    *(void **)&out->alltoallw = dlsym(handle, "PMPI_Alltoallw");
-    *(void **)&out->sendrecv = dlsym(handle, "PMPI_Sendrecv");
-    *(void **)&out->gather = dlsym(handle, "PMPI_Gather");
-    if (!out->send || !out->recv || !out->pack || !out->unpack || !out->pack_size || !out->type_size ||
-        !out->commit || !out->type_free || !out->barrier || !out->bcast || !out->alltoallw || !out->sendrecv ||
-        !out->gather)
+#define BENCH_FIND(member, name)                                                                                     \
+    if ((*(void **)&out->member = dlsym(handle, "PMPI_" #name)) == NULL)                                             \
         return -1;
+    BENCH_CALLS(BENCH_FIND)
+#undef BENCH_FIND
     return 0;
 }
 

@@ -11,22 +11,15 @@
 
 /* MPI calls of one origin: as the program writes them (and a preload library sees them), or the library's own
    PMPI_X. */
+#define BENCH_CALLS(X)                                                                                               \
+    X(send, Send) X(recv, Recv) X(irecv, Irecv) X(wait, Wait) X(sendrecv, Sendrecv)                                  \
+    X(pack, Pack) X(unpack, Unpack) X(pack_size, Pack_size)                                                          \
+    X(type_size, Type_size) X(commit, Type_commit) X(type_free, Type_free)                                           \
+    X(barrier, Barrier) X(bcast, Bcast) X(gather, Gather) X(alltoallw, Alltoallw)
 struct bench_calls {
-    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
-    int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
-    int (*pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
-    int (*unpack)(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
-    int (*pack_size)(int, MPI_Datatype, MPI_Comm, int *);
-    int (*type_size)(MPI_Datatype, int *);
-    int (*commit)(MPI_Datatype *);
-    int (*type_free)(MPI_Datatype *);
-    int (*barrier)(MPI_Comm);
-    int (*bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
-    int (*alltoallw)(const void *, const int[], const int[], const MPI_Datatype[], void *, const int[], const int[],
-                     const MPI_Datatype[], MPI_Comm);
-    int (*sendrecv)(const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm,
-                    MPI_Status *);
-    int (*gather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm);
+#define BENCH_MEMBER(member, name) __typeof__(&MPI_##name) member;
+    BENCH_CALLS(BENCH_MEMBER)
+#undef BENCH_MEMBER
 };
 
 /* As written in a program. */

@@ -5,39 +5,50 @@
  *   callcost [--calls N] [--blocks N] [--trips N]
  *
  * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
- * call:
- * native median, seen median, median of the paired differences, ratio. With two ranks or more also the ping-pong of
- * ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
+ * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the ping-pong
+ * of ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
  */
 #include "bench/bench.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int (*pack_size_fn)(int, MPI_Datatype, MPI_Comm, int *);
+static int calls = 200000, blocks = 101, trips = 2000, rank;
 
-static int calls = 200000, blocks = 101, trips = 2000;
-
-static void say(const char *what, const char *each, double *native, double *seen, double *added, double share)
+/* Blocks of calls natively and as the program's, in turns; `share` of a block's difference is that of one call. */
+static void compare(const char *what, double (*block)(const struct bench_calls *), const struct bench_calls *native,
+                    double share)
 {
     size_t n = (size_t)blocks;
-    double before = bench_quantile(native, n, 0.5), after = bench_quantile(seen, n, 0.5);
+    double *a = calloc(3 * n, sizeof *a), *b = a + n, *added = b + n;
 
-    printf("%-24s native %8.2f ns  seen %8.2f ns  added %6.2f ns (quartiles %.2f .. %.2f) per %s  ratio %.4f\n", what,
-           before, after, bench_quantile(added, n, 0.5) * share, bench_quantile(added, n, 0.25) * share,
-           bench_quantile(added, n, 0.75) * share, each, after / before);
+    if (!a)
+        bench_die("no memory");
+    for (size_t i = 0; i < n; i++) {
+        if (i % 2)
+            b[i] = block(&bench_seen);
+        a[i] = block(native);
+        if (i % 2 == 0)
+            b[i] = block(&bench_seen);
+        added[i] = b[i] - a[i];
+    }
+    double before = bench_quantile(a, n, 0.5), after = bench_quantile(b, n, 0.5);
+    if (rank == 0)
+        printf("%-24s native %8.2f ns  seen %8.2f ns  added %6.2f ns (quartiles %.2f .. %.2f) per call  ratio %.4f\n",
+               what, before, after, bench_quantile(added, n, 0.5) * share, bench_quantile(added, n, 0.25) * share,
+               bench_quantile(added, n, 0.75) * share, after / before);
+    free(a);
 }
 
 /* Nanoseconds per call of one block. */
-static double pack_size_block(pack_size_fn call)
+static double pack_size_block(const struct bench_calls *use)
 {
     double begun = bench_now();
     int size, sum = 0;
 
     for (int i = 0; i < calls; i++) {
-        call(1, MPI_INT, MPI_COMM_SELF, &size);
+        use->pack_size(1, MPI_INT, MPI_COMM_SELF, &size);
         sum += size;
     }
     if (sum == 0)
@@ -45,13 +56,13 @@ static double pack_size_block(pack_size_fn call)
     return (bench_now() - begun) * 1e9 / calls;
 }
 
-static double type_size_block(int (*call)(MPI_Datatype, int *))
+static double type_size_block(const struct bench_calls *use)
 {
     double begun = bench_now();
     int size, sum = 0;
 
     for (int i = 0; i < calls; i++) {
-        call(MPI_INT, &size);
+        use->type_size(MPI_INT, &size);
         sum += size;
     }
     if (sum == 0)
@@ -60,7 +71,7 @@ static double type_size_block(int (*call)(MPI_Datatype, int *))
 }
 
 /* Nanoseconds per half round trip of one block. */
-static double trip_block(const struct bench_calls *use, int rank)
+static double trip_block(const struct bench_calls *use)
 {
     double word = 0, begun;
 
@@ -88,7 +99,7 @@ static int number(int argc, char **argv, int i)
 int main(int argc, char **argv)
 {
     struct bench_calls native;
-    int rank, ranks;
+    int ranks;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -106,38 +117,14 @@ int main(int argc, char **argv)
     if (bench_native(&native) != 0)
         bench_die("the MPI library can not be looked into");
 
-    void *library = dlopen(ESPALIER_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-    pack_size_fn native_pack_size = library ? (pack_size_fn)dlsym(library, "PMPI_Pack_size") : NULL;
-    double *a = calloc(3 * (size_t)blocks, sizeof *a), *b = a + blocks, *added = b + blocks;
-    if (!a || !native_pack_size)
-        bench_die("no memory, or no PMPI_Pack_size");
-
     if (rank == 0) {
         printf("# espalier %s; blocks %d, calls per block %d\n", bench_intercepted() ? "preloaded" : "NOT preloaded",
                blocks, calls);
-        for (int i = 0; i < blocks; i++) {
-            a[i] = pack_size_block(native_pack_size);
-            b[i] = pack_size_block(MPI_Pack_size);
-            added[i] = b[i] - a[i];
-        }
-        say("MPI_Pack_size(MPI_INT)", "call", a, b, added, 1);
-        for (int i = 0; i < blocks; i++) {
-            a[i] = type_size_block(native.type_size);
-            b[i] = type_size_block(bench_seen.type_size);
-            added[i] = b[i] - a[i];
-        }
-        say("MPI_Type_size(MPI_INT)", "call", a, b, added, 1);
+        compare("MPI_Pack_size(MPI_INT)", pack_size_block, &native, 1);
+        compare("MPI_Type_size(MPI_INT)", type_size_block, &native, 1);
     }
-    if (ranks >= 2) {
-        for (int i = 0; i < blocks; i++) {
-            a[i] = trip_block(&native, rank);
-            b[i] = trip_block(&bench_seen, rank);
-            added[i] = b[i] - a[i];
-        }
-        if (rank == 0)
-            say("8-byte ping-pong", "call", a, b, added, 0.5);
-    }
-    free(a);
+    if (ranks >= 2)
+        compare("8-byte ping-pong", trip_block, &native, 0.5);
     MPI_Finalize();
     return 0;
 }
