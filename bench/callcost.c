@@ -5,8 +5,8 @@
  *   callcost [--calls N] [--blocks N] [--trips N]
  *
  * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
- * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the ping-pong
- * of ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
+ * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the
+ * ping-pong of ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
  */
 #include "bench/bench.h"
 
