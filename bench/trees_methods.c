@@ -343,7 +343,7 @@ double trees_agreed(const struct trees_cell *c, double number)
 
 bool trees_settled(const struct trees_cell *c)
 {
-    int settled = espi_method_select_settled(&c->lease.judge);
+    int settled = espi_method_select_settled(&c->lease.select);
     if (seen)
         return false;
 #ifdef TREES_SMPI

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/report_collectives.h"
 #include "cli/report_compare.h"
-#include "cli/report_text.h"
+#include "cli/report_shared.h"
 #include "cli/statfile.h"
 #include "stats/stats.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/report_text.h"
+#include "cli/report_shared.h"
 #include "cli/statfile.h"
 #include "commtree/model_file.h"
 

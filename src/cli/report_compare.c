@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/report_collectives.h"
-#include "cli/report_text.h"
+#include "cli/report_shared.h"
 #include "cli/statfile.h"
 
 static void print_times(const char *label, double a, double b)

@@ -36,7 +36,7 @@ static double middle(const double *sorted, int n)
 
 double espi_method_select_median(const double *seconds, int n)
 {
-    double sorted[ESPI_JUDGE_KEPT];
+    double sorted[ESPI_SELECT_KEPT];
     sort(sorted, seconds, n);
     return middle(sorted, n);
 }
@@ -79,7 +79,7 @@ enum espi_verdict espi_method_select_verdict(const struct espi_method_times *inc
                                              const struct espi_method_times *challenger, int rounds, bool agreed,
                                              bool interleaved)
 {
-    double a[ESPI_JUDGE_KEPT], b[ESPI_JUDGE_KEPT];
+    double a[ESPI_SELECT_KEPT], b[ESPI_SELECT_KEPT];
     int na = incumbent->n, nb = challenger->n;
     if (na < 4 || nb < 4)
         return rounds < ROUNDS ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
@@ -102,196 +102,196 @@ enum espi_verdict espi_method_select_verdict(const struct espi_method_times *inc
 
 static void add(struct espi_method_times *times, const double *seconds, int n)
 {
-    for (int i = 0; i < n && times->n < ESPI_JUDGE_KEPT; i++)
+    for (int i = 0; i < n && times->n < ESPI_SELECT_KEPT; i++)
         times->s[times->n++] = seconds[i];
 }
 
-void espi_method_select_start(struct espi_method_select *judge, int n)
+void espi_method_select_start(struct espi_method_select *select, int n)
 {
-    memset(judge, 0, sizeof *judge);
-    judge->n = n < ESPI_JUDGE_MOST ? n : ESPI_JUDGE_MOST;
-    judge->state = n > 1 ? ESPI_JUDGE_CONTEST : ESPI_JUDGE_LIBRARY;
-    judge->challenger = 1;
-    judge->agreed = true;
-    judge->backoff = n > 1 ? FIRST_BACKOFF : INT64_MAX;
-    judge->used[0] = true;
-    judge->now = -1;
-    for (int i = 0; i < ESPI_JUDGE_MOST; i++)
-        judge->latest[i] = -1;
+    memset(select, 0, sizeof *select);
+    select->n = n < ESPI_SELECT_MOST ? n : ESPI_SELECT_MOST;
+    select->state = n > 1 ? ESPI_SELECT_CONTEST : ESPI_SELECT_LIBRARY;
+    select->challenger = 1;
+    select->agreed = true;
+    select->backoff = n > 1 ? FIRST_BACKOFF : INT64_MAX;
+    select->used[0] = true;
+    select->now = -1;
+    for (int i = 0; i < ESPI_SELECT_MOST; i++)
+        select->latest[i] = -1;
 }
 
-bool espi_method_select_settled(const struct espi_method_select *judge)
+bool espi_method_select_settled(const struct espi_method_select *select)
 {
-    return judge->state != ESPI_JUDGE_CONTEST;
+    return select->state != ESPI_SELECT_CONTEST;
 }
 
-static struct espi_method_lease trial(struct espi_method_select *judge, int candidate)
+static struct espi_method_lease trial(struct espi_method_select *select, int candidate)
 {
-    int skip = judge->used[candidate] ? WARM : WARM_FIRST;
-    judge->used[candidate] = true;
-    judge->now = candidate;
-    judge->length = skip + TRIAL;
-    return (struct espi_method_lease){candidate, skip, judge->length, false, false};
+    int skip = select->used[candidate] ? WARM : WARM_FIRST;
+    select->used[candidate] = true;
+    select->now = candidate;
+    select->length = skip + TRIAL;
+    return (struct espi_method_lease){candidate, skip, select->length, false, false};
 }
 
 /* The library and another in turns. */
-static struct espi_method_lease interleave(struct espi_method_select *judge, int candidate)
+static struct espi_method_lease interleave(struct espi_method_select *select, int candidate)
 {
-    int skip = judge->used[candidate] ? WARM_TURNS : WARM_FIRST;
-    judge->used[candidate] = judge->interleaved = true;
-    judge->now = candidate;
-    judge->length = skip + ESPI_JUDGE_SAMPLES;
-    return (struct espi_method_lease){candidate, skip, judge->length, false, true};
+    int skip = select->used[candidate] ? WARM_TURNS : WARM_FIRST;
+    select->used[candidate] = select->interleaved = true;
+    select->now = candidate;
+    select->length = skip + ESPI_SELECT_SAMPLES;
+    return (struct espi_method_lease){candidate, skip, select->length, false, true};
 }
 
-static struct espi_method_lease hold_library(struct espi_method_select *judge)
+static struct espi_method_lease hold_library(struct espi_method_select *select)
 {
-    bool anew = judge->state != ESPI_JUDGE_LIBRARY || judge->now != 0;
-    judge->state = ESPI_JUDGE_LIBRARY;
-    judge->now = judge->incumbent = 0;
+    bool anew = select->state != ESPI_SELECT_LIBRARY || select->now != 0;
+    select->state = ESPI_SELECT_LIBRARY;
+    select->now = select->incumbent = 0;
     if (anew)
-        judge->since = 0;
-    judge->length = anew ? SHORTEST : judge->length * 4 < LONGEST_QUIET ? judge->length * 4 : LONGEST_QUIET;
-    judge->since += judge->length;
-    return (struct espi_method_lease){0, 0, judge->length, true, false};
+        select->since = 0;
+    select->length = anew ? SHORTEST : select->length * 4 < LONGEST_QUIET ? select->length * 4 : LONGEST_QUIET;
+    select->since += select->length;
+    return (struct espi_method_lease){0, 0, select->length, true, false};
 }
 
-static struct espi_method_lease hold_tree(struct espi_method_select *judge, bool anew)
+static struct espi_method_lease hold_tree(struct espi_method_select *select, bool anew)
 {
-    judge->state = ESPI_JUDGE_TREE;
-    judge->now = judge->incumbent;
-    judge->length = anew ? SHORTEST : judge->length * 2 < LONGEST ? judge->length * 2 : LONGEST;
-    judge->since += judge->length;
-    return (struct espi_method_lease){judge->incumbent, 1, judge->length, false, false};
+    select->state = ESPI_SELECT_TREE;
+    select->now = select->incumbent;
+    select->length = anew ? SHORTEST : select->length * 2 < LONGEST ? select->length * 2 : LONGEST;
+    select->since += select->length;
+    return (struct espi_method_lease){select->incumbent, 1, select->length, false, false};
 }
 
-static struct espi_method_lease give_up(struct espi_method_select *judge)
+static struct espi_method_lease give_up(struct espi_method_select *select)
 {
-    judge->backoff = judge->backoff < LAST_BACKOFF ? judge->backoff * 4 : judge->backoff;
-    return hold_library(judge);
+    select->backoff = select->backoff < LAST_BACKOFF ? select->backoff * 4 : select->backoff;
+    return hold_library(select);
 }
 
 /* Calls by the tree after which a trial of the library costs no more than a twenty-fifth of them; twice as many each
    time that the tree was confirmed. The first come soon: what a trial in one go says need not hold among a program's
    other calls. */
-static void set_interval(struct espi_method_select *judge, int64_t least)
+static void set_interval(struct espi_method_select *select, int64_t least)
 {
-    double library = judge->latest[0], tree = judge->latest[judge->incumbent];
+    double library = select->latest[0], tree = select->latest[select->incumbent];
     double calls = library > tree && tree > 0 ? (library / tree - 1) * (TRIAL + WARM) * 25 : 0;
-    judge->interval = calls < (double)least ? least : calls < LAST_INTERVAL ? (int64_t)calls : LAST_INTERVAL;
-    if (judge->interval > LAST_INTERVAL)
-        judge->interval = LAST_INTERVAL;
-    judge->since = 0;
+    select->interval = calls < (double)least ? least : calls < LAST_INTERVAL ? (int64_t)calls : LAST_INTERVAL;
+    if (select->interval > LAST_INTERVAL)
+        select->interval = LAST_INTERVAL;
+    select->since = 0;
 }
 
-static void next_challenger(struct espi_method_select *judge)
+static void next_challenger(struct espi_method_select *select)
 {
-    if (judge->incumbent == 0)
-        judge->of_incumbent.n = 0; /* in turns with one of them only */
-    judge->challenger++;
-    judge->rounds = 0;
-    judge->agreed = true;
-    judge->of_challenger.n = 0;
+    if (select->incumbent == 0)
+        select->of_incumbent.n = 0; /* in turns with one of them only */
+    select->challenger++;
+    select->rounds = 0;
+    select->agreed = true;
+    select->of_challenger.n = 0;
 }
 
-static struct espi_method_lease contest(struct espi_method_select *judge, const double *seconds, int n)
+static struct espi_method_lease contest(struct espi_method_select *select, const double *seconds, int n)
 {
-    bool interleaved_now = judge->incumbent == 0;
-    if (interleaved_now && (judge->now < 0 || n == 0))
-        return interleave(judge, judge->challenger);
+    bool interleaved_now = select->incumbent == 0;
+    if (interleaved_now && (select->now < 0 || n == 0))
+        return interleave(select, select->challenger);
     if (!interleaved_now && n == 0)
-        return trial(judge, judge->now);
-    if (!interleaved_now && judge->now == judge->incumbent) {
-        add(&judge->of_incumbent, seconds, n);
-        return trial(judge, judge->challenger);
+        return trial(select, select->now);
+    if (!interleaved_now && select->now == select->incumbent) {
+        add(&select->of_incumbent, seconds, n);
+        return trial(select, select->challenger);
     }
     if (!interleaved_now)
-        add(&judge->of_challenger, seconds, n);
-    judge->rounds++;
-    judge->agreed = judge->agreed && judge->latest[judge->challenger] < CLEAR * judge->latest[judge->incumbent];
-    switch (espi_method_select_verdict(&judge->of_incumbent, &judge->of_challenger, judge->rounds, judge->agreed,
+        add(&select->of_challenger, seconds, n);
+    select->rounds++;
+    select->agreed = select->agreed && select->latest[select->challenger] < CLEAR * select->latest[select->incumbent];
+    switch (espi_method_select_verdict(&select->of_incumbent, &select->of_challenger, select->rounds, select->agreed,
                                        interleaved_now)) {
     case ESPI_VERDICT_CHANGE:
-        judge->incumbent = judge->challenger;
-        judge->of_incumbent = judge->of_challenger;
+        select->incumbent = select->challenger;
+        select->of_incumbent = select->of_challenger;
         if (interleaved_now)
-            judge->of_incumbent.n = 0; /* says nothing of calls in a row */
-        next_challenger(judge);
+            select->of_incumbent.n = 0; /* says nothing of calls in a row */
+        next_challenger(select);
         break;
     case ESPI_VERDICT_KEEP:
-        next_challenger(judge);
+        next_challenger(select);
         break;
     default:
-        return interleaved_now ? interleave(judge, judge->challenger) : trial(judge, judge->incumbent);
+        return interleaved_now ? interleave(select, select->challenger) : trial(select, select->incumbent);
     }
-    if (judge->challenger < judge->n && judge->incumbent == 0)
-        return interleave(judge, judge->challenger);
-    if (judge->challenger < judge->n) /* what is held need not be measured again if it just was, by calls in a row */
-        return trial(judge, interleaved_now ? judge->incumbent : judge->challenger);
-    if (judge->incumbent == 0)
-        return give_up(judge);
-    set_interval(judge, FIRST_INTERVAL);
-    return hold_tree(judge, true);
+    if (select->challenger < select->n && select->incumbent == 0)
+        return interleave(select, select->challenger);
+    if (select->challenger < select->n) /* what is held just was measured, perhaps, by calls in a row */
+        return trial(select, interleaved_now ? select->incumbent : select->challenger);
+    if (select->incumbent == 0)
+        return give_up(select);
+    set_interval(select, FIRST_INTERVAL);
+    return hold_tree(select, true);
 }
 
-static struct espi_method_lease contest_anew(struct espi_method_select *judge)
+static struct espi_method_lease contest_anew(struct espi_method_select *select)
 {
-    judge->state = ESPI_JUDGE_CONTEST;
-    judge->incumbent = judge->rounds = judge->challenger = 0;
-    judge->of_incumbent.n = 0;
-    judge->now = -1;
-    next_challenger(judge);
-    return contest(judge, NULL, 0);
+    select->state = ESPI_SELECT_CONTEST;
+    select->incumbent = select->rounds = select->challenger = 0;
+    select->of_incumbent.n = 0;
+    select->now = -1;
+    next_challenger(select);
+    return contest(select, NULL, 0);
 }
 
 /* Times of a lease in turns, of both methods. Returns n, or 0 where some are missing: which is whose is not known
    then. */
-static int take_turns(struct espi_method_select *judge, const double *seconds, int n)
+static int take_turns(struct espi_method_select *select, const double *seconds, int n)
 {
     struct espi_method_times both[2] = {{0}, {0}};
-    if (n < ESPI_JUDGE_SAMPLES)
+    if (n < ESPI_SELECT_SAMPLES)
         return 0;
     for (int k = 0; k < n; k++)
         add(&both[espi_method_turn(k) ? 0 : 1], &seconds[k], 1);
-    judge->latest[0] = espi_method_select_median(both[0].s, both[0].n);
-    judge->latest[judge->now] = espi_method_select_median(both[1].s, both[1].n);
-    if (judge->state == ESPI_JUDGE_CONTEST) {
-        add(&judge->of_incumbent, both[0].s, both[0].n);
-        add(&judge->of_challenger, both[1].s, both[1].n);
+    select->latest[0] = espi_method_select_median(both[0].s, both[0].n);
+    select->latest[select->now] = espi_method_select_median(both[1].s, both[1].n);
+    if (select->state == ESPI_SELECT_CONTEST) {
+        add(&select->of_incumbent, both[0].s, both[0].n);
+        add(&select->of_challenger, both[1].s, both[1].n);
     }
     return n;
 }
 
-struct espi_method_lease espi_method_select_next(struct espi_method_select *judge, const double *seconds, int n)
+struct espi_method_lease espi_method_select_next(struct espi_method_select *select, const double *seconds, int n)
 {
-    double library = judge->latest[0];
-    n = judge->now < 0 || n < 0 ? 0 : n < ESPI_JUDGE_SAMPLES ? n : ESPI_JUDGE_SAMPLES;
-    if (judge->interleaved)
-        n = take_turns(judge, seconds, n);
+    double library = select->latest[0];
+    n = select->now < 0 || n < 0 ? 0 : n < ESPI_SELECT_SAMPLES ? n : ESPI_SELECT_SAMPLES;
+    if (select->interleaved)
+        n = take_turns(select, seconds, n);
     else if (n > 0)
-        judge->latest[judge->now] = espi_method_select_median(seconds, n);
-    judge->interleaved = false;
-    judge->empty = n > 0 || judge->now < 0 || judge->state == ESPI_JUDGE_LIBRARY ? 0 : judge->empty + 1;
-    if (judge->empty > MOST_EMPTY) {
-        judge->empty = 0;
-        return give_up(judge);
+        select->latest[select->now] = espi_method_select_median(seconds, n);
+    select->interleaved = false;
+    select->empty = n > 0 || select->now < 0 || select->state == ESPI_SELECT_LIBRARY ? 0 : select->empty + 1;
+    if (select->empty > MOST_EMPTY) {
+        select->empty = 0;
+        return give_up(select);
     }
-    switch (judge->state) {
-    case ESPI_JUDGE_CONTEST:
-        return contest(judge, seconds, n);
-    case ESPI_JUDGE_TREE:
-        if (judge->since >= judge->interval || (n > 0 && judge->latest[judge->incumbent] > library)) {
-            judge->state = ESPI_JUDGE_CHECK;
-            return interleave(judge, judge->incumbent);
+    switch (select->state) {
+    case ESPI_SELECT_CONTEST:
+        return contest(select, seconds, n);
+    case ESPI_SELECT_TREE:
+        if (select->since >= select->interval || (n > 0 && select->latest[select->incumbent] > library)) {
+            select->state = ESPI_SELECT_CHECK;
+            return interleave(select, select->incumbent);
         }
-        return hold_tree(judge, false);
-    case ESPI_JUDGE_CHECK:
-        if (n > 0 && judge->latest[0] <= judge->latest[judge->incumbent])
-            return give_up(judge);
+        return hold_tree(select, false);
+    case ESPI_SELECT_CHECK:
+        if (n > 0 && select->latest[0] <= select->latest[select->incumbent])
+            return give_up(select);
         if (n > 0)
-            set_interval(judge, 2 * judge->interval);
-        return hold_tree(judge, true);
+            set_interval(select, 2 * select->interval);
+        return hold_tree(select, true);
     default:
-        return judge->now == 0 && judge->since >= judge->backoff ? contest_anew(judge) : hold_library(judge);
+        return select->now == 0 && select->since >= select->backoff ? contest_anew(select) : hold_library(select);
     }
 }

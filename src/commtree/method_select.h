@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ESPI_JUDGE_MOST = 8, ESPI_JUDGE_SAMPLES = 16, ESPI_JUDGE_KEPT = 32 };
+enum { ESPI_SELECT_MOST = 8, ESPI_SELECT_SAMPLES = 16, ESPI_SELECT_KEPT = 32 };
 
-/* Whether the library has the k-th counted call of a lease in turns, 0 <= k < ESPI_JUDGE_SAMPLES: pairs in changing
+/* Whether the library has the k-th counted call of a lease in turns, 0 <= k < ESPI_SELECT_SAMPLES: pairs in changing
    order. */
 static inline bool espi_method_turn(int64_t k)
 {
@@ -29,21 +29,22 @@ static inline bool espi_method_turn(int64_t k)
 /* Seconds of calls by one method, in one contest. */
 struct espi_method_times {
     int n;
-    double s[ESPI_JUDGE_KEPT];
+    double s[ESPI_SELECT_KEPT];
 };
 
 enum espi_verdict { ESPI_VERDICT_MORE, ESPI_VERDICT_KEEP, ESPI_VERDICT_CHANGE };
 
 struct espi_method_select {
     int n; /* candidates */
-    enum { ESPI_JUDGE_CONTEST, ESPI_JUDGE_TREE, ESPI_JUDGE_CHECK, ESPI_JUDGE_LIBRARY } state;
+    enum { ESPI_SELECT_CONTEST, ESPI_SELECT_TREE, ESPI_SELECT_CHECK,
+          ESPI_SELECT_LIBRARY } state;
     int now;                 /* candidate of the lease under way */
     int incumbent, challenger; /* of the contest; incumbent: in use otherwise */
     int rounds, empty;       /* of the contest; leases in a row that said nothing */
     bool interleaved;        /* the lease under way is one in turns */
-    bool agreed, used[ESPI_JUDGE_MOST];
+    bool agreed, used[ESPI_SELECT_MOST];
     struct espi_method_times of_incumbent, of_challenger;
-    double latest[ESPI_JUDGE_MOST]; /* median of the latest lease, seconds; negative: none */
+    double latest[ESPI_SELECT_MOST]; /* median of the latest lease, seconds; negative: none */
     int64_t length;          /* of the lease under way */
     int64_t since, interval; /* calls since the library was last heard, and how many that may become */
     int64_t backoff;         /* calls by the library before trees are tried again */
@@ -58,12 +59,12 @@ struct espi_method_lease {
 };
 
 /* A new problem with n candidates, the library among them; 1: nothing to choose from. */
-void espi_method_select_start(struct espi_method_select *judge, int n);
+void espi_method_select_start(struct espi_method_select *select, int n);
 /* Takes the times of the lease that ended, in seconds (n 0: they say nothing, or this is the first), and says what
    holds next. */
-struct espi_method_lease espi_method_select_next(struct espi_method_select *judge, const double *seconds, int n);
+struct espi_method_lease espi_method_select_next(struct espi_method_select *select, const double *seconds, int n);
 /* No contest is under way. */
-bool espi_method_select_settled(const struct espi_method_select *judge);
+bool espi_method_select_settled(const struct espi_method_select *select);
 
 /* Whether the times of a challenger are clearly below those of the incumbent, after `rounds` rounds; `agreed`: each
    round's median was. By complete separation, or by a rank test (Mann and Whitney) and medians that differ by more
@@ -71,7 +72,7 @@ bool espi_method_select_settled(const struct espi_method_select *judge);
 enum espi_verdict espi_method_select_verdict(const struct espi_method_times *incumbent,
                                              const struct espi_method_times *challenger, int rounds, bool agreed,
                                              bool interleaved);
-/* Of n >= 1 times, n <= ESPI_JUDGE_KEPT. */
+/* Of n >= 1 times, n <= ESPI_SELECT_KEPT. */
 double espi_method_select_median(const double *seconds, int n);
 
 #endif

@@ -69,7 +69,7 @@ struct espi_report {
 
 #define ESPI_REPORT_INIT ((struct espi_report){0})
 
-/* What this process counted so far (snapshot.c, report.c). On an error the report is empty. */
+/* What this process counted so far (snapshot.c, report_merge.c). On an error the report is empty. */
 espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run);
 /* Adds the ranks of `other` to `report`; `other` stays as it is. On an error `report` is unchanged. */
 espi_status espi_report_merge(struct espi_report *report, const struct espi_report *other);

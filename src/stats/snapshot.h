@@ -1,4 +1,4 @@
-/* What snapshot.c and report.c share; others include stats.h or report.h. */
+/* What snapshot.c and report_merge.c share; others include stats.h or report.h. */
 #ifndef ESPI_STATS_SNAPSHOT_H
 #define ESPI_STATS_SNAPSHOT_H
 

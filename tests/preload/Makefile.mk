@@ -54,10 +54,10 @@ check_LTLIBRARIES += %D%/plugin.la %D%/tool_one.la %D%/tool_two.la %D%/tool_next
 %C%_calls_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_calls_LDADD = $(MPI_LIBS)
 
-# A core whose substitutes are mere duplicates (types_dup.c); put beside a copy of the stub under the core's name.
-check_LTLIBRARIES += %D%/core_dup.la
-%C%_core_dup_la_SOURCES = $(espi_mpi_services) %D%/types_dup.c
-%C%_core_dup_la_CPPFLAGS = $(ESPI_MPI_CPPFLAGS)
-%C%_core_dup_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere -no-undefined -Wl,-z,defs
-%C%_core_dup_la_LDFLAGS += -export-symbols-regex '^espi_core_start$$'
-%C%_core_dup_la_LIBADD = libespi-pure.la
+# A core whose substitutes are mere duplicates (type_cache_dup.c); put beside a copy of the stub under the core's name.
+check_LTLIBRARIES += %D%/core_type_cache_dup.la
+%C%_core_type_cache_dup_la_SOURCES = $(espi_mpi_services) %D%/type_cache_dup.c
+%C%_core_type_cache_dup_la_CPPFLAGS = $(ESPI_MPI_CPPFLAGS)
+%C%_core_type_cache_dup_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere -no-undefined -Wl,-z,defs
+%C%_core_type_cache_dup_la_LDFLAGS += -export-symbols-regex '^espi_core_start$$'
+%C%_core_type_cache_dup_la_LIBADD = libespi-pure.la

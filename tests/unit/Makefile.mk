@@ -11,10 +11,10 @@ ESPI_UNIT_LIBS = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
 ESPI_UNIT_TESTS = \
 	%D%/test-layout %D%/test-slice %D%/test-transpack %D%/test-copy \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
-	%D%/test-sparse %D%/test-treejudge %D%/test-commtree %D%/test-model-file \
+	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-buffer-pool %D%/test-dense %D%/test-board %D%/test-hydra \
-	%D%/test-launcher %D%/test-rollcall %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file
+	%D%/test-buffer-pool %D%/test-dense %D%/test-presence %D%/test-hydra \
+	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 
@@ -64,9 +64,9 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_dense_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_dense_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_treejudge_SOURCES = %D%/test_treejudge.c
-%C%_test_treejudge_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_treejudge_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_method_select_SOURCES = %D%/test_method_select.c
+%C%_test_method_select_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_method_select_LDADD = $(ESPI_UNIT_LIBS)
 
 %C%_test_commtree_SOURCES = %D%/test_commtree.c
 %C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
@@ -96,22 +96,22 @@ TESTS += $(ESPI_UNIT_TESTS)
 %C%_test_buffer_pool_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_buffer_pool_LDADD = $(ESPI_UNIT_LIBS)
 
-%C%_test_board_SOURCES = %D%/test_board.c
-%C%_test_board_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_board_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_presence_SOURCES = %D%/test_presence.c
+%C%_test_presence_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_presence_LDADD = $(ESPI_UNIT_LIBS)
 ESPI_PLAYED = -DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
 %C%_test_hydra_SOURCES = %D%/test_hydra.c %D%/player.c %D%/player.h
 %C%_test_hydra_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
 %C%_test_hydra_CFLAGS = $(ESPI_UNIT_CFLAGS)
 %C%_test_hydra_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_launcher_SOURCES = %D%/test_launcher.c %D%/player.c %D%/player.h
-%C%_test_launcher_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
-%C%_test_launcher_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_launcher_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_rollcall_SOURCES = %D%/test_rollcall.c %D%/player.c %D%/player.h
-%C%_test_rollcall_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
-%C%_test_rollcall_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_rollcall_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_pmi_SOURCES = %D%/test_pmi.c %D%/player.c %D%/player.h
+%C%_test_pmi_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
+%C%_test_pmi_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_pmi_LDADD = $(ESPI_UNIT_LIBS)
+%C%_test_all_present_SOURCES = %D%/test_all_present.c %D%/player.c %D%/player.h
+%C%_test_all_present_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
+%C%_test_all_present_CFLAGS = $(ESPI_UNIT_CFLAGS)
+%C%_test_all_present_LDADD = $(ESPI_UNIT_LIBS)
 
 %C%_test_log_SOURCES = %D%/test_log.c
 %C%_test_log_CFLAGS = $(ESPI_UNIT_CFLAGS)

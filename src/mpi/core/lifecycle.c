@@ -31,12 +31,12 @@ static bool world_ended;  /* MPI_COMM_WORLD comes only once */
 static int sessions;
 static atomic_bool had_session; /* perhaps one that MPI refused */
 
-/* Elements of a reduction that are never too many to leave it to MPI: see may_be_large of reduce.c. */
+/* Elements of a reduction that are never too many to leave it to MPI. */
 static uint64_t reduce_most(void)
 {
-    int64_t most = espi_settings.reduce_piece_kb * 1024 / 32 / (espi_world.size > 0 ? espi_world.size : 1);
-
-    return atomic_load(&espi_world.whole) == ESPI_WHOLE_NO ? INT32_MAX : most > 0 ? (uint64_t)most : 0;
+    if (atomic_load(&espi_world.whole) == ESPI_WHOLE_NO)
+        return INT32_MAX;
+    return (uint64_t)espi_reduce_never_large(espi_world.size > 0 ? espi_world.size : 1);
 }
 
 /* The stub has made the call, and counted it. */

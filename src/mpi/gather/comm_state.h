@@ -14,7 +14,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/gather/lease.h"
 #include "mpi/netmodel/netmodel.h"
-#include "mpi/gather/report.h"
+#include "mpi/gather/lease_report.h"
 
 /* The calls of one kind with one root. At the root there is one as soon as there was a call, at the others once the
    root has asked for a lease. */

@@ -143,8 +143,8 @@ static void log_decision(const struct espi_lease *lease, const struct espi_lease
              families[lease->family], lease->root, comm->size, (long long)lease->calls,
              decision->state == ESPI_LEASE_HOLDS ? name_of(decision->method) : "no lease",
              (long long)decision->length, (long long)decision->stride,
-             lease->judge.state == ESPI_JUDGE_CONTEST ? " (trial)"
-             : lease->judge.state == ESPI_JUDGE_CHECK ? " (check)" : "", text);
+             lease->select.state == ESPI_SELECT_CONTEST ? " (trial)"
+             : lease->select.state == ESPI_SELECT_CHECK ? " (check)" : "", text);
 }
 
 /* Sizes so different that what was measured says nothing any more. */
@@ -184,7 +184,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
     if (other) {
         predict(lease, comm, model, sizes);
         choose_candidates(lease, comm, settings, sizes);
-        espi_method_select_start(&lease->judge, lease->methods);
+        espi_method_select_start(&lease->select, lease->methods);
         n = 0;
     }
     memcpy(lease->planned, sizes, bytes);
@@ -206,9 +206,9 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         decision->quiet = 0;
         decision->skip = 1;
     } else {
-        struct espi_method_lease next = espi_method_select_next(&lease->judge, seconds, n);
+        struct espi_method_lease next = espi_method_select_next(&lease->select, seconds, n);
         decision->method = lease->order[next.candidate];
-        decision->length = lease->judge.state == ESPI_JUDGE_TREE && changed ? SHORTEST_LEASE : next.length;
+        decision->length = lease->select.state == ESPI_SELECT_TREE && changed ? SHORTEST_LEASE : next.length;
         decision->quiet = next.quiet;
         decision->skip = next.skip;
         decision->interleaved = next.interleaved;
@@ -222,7 +222,7 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         lease->outdated = false;
         if (!build(lease, comm, model, sizes, decision->method, tree) || !tree->ordered) {
             espi_commtree_release(tree);
-            espi_method_select_start(&lease->judge, 1);
+            espi_method_select_start(&lease->select, 1);
             *decision = by_library;
             return;
         }
@@ -296,14 +296,14 @@ bool espi_is_in_step(int64_t calls, MPI_Comm comm)
     return espi_pmpi.Allreduce(own, most, 2, MPI_LONG_LONG, MPI_MAX, comm) == MPI_SUCCESS && most[0] == -most[1];
 }
 
-enum { IRREGULAR = ESPI_JUDGE_SAMPLES, MOST_CALLS, LEAST_CALLS, COLLECTED };
+enum { IRREGULAR = ESPI_SELECT_SAMPLES, MOST_CALLS, LEAST_CALLS, COLLECTED };
 enum { NOT_IN_STEP = -1, REFUSED = -2 };
 
 /* At the root: the times of all ranks that were measured in the lease that ended; returns how many, or one of the
    above. */
 static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm, double *seconds)
 {
-    double own[COLLECTED], most[COLLECTED], of[2][ESPI_JUDGE_SAMPLES];
+    double own[COLLECTED], most[COLLECTED], of[2][ESPI_SELECT_SAMPLES];
     int n = 0, each[2] = {0, 0};
     memcpy(own, lease->sample, sizeof lease->sample);
     own[IRREGULAR] = lease->irregular;
@@ -318,7 +318,7 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
         return REFUSED;
     if (lease->drifted || lease->quiet)
         return 0;
-    for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++) {
+    for (int i = 0; i < ESPI_SELECT_SAMPLES; i++) {
         int whose = lease->interleaved && espi_method_turn(i);
         if (most[i] >= 0)
             seconds[n++] = of[whose][each[whose]++] = most[i];
@@ -337,7 +337,7 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
 {
     struct decision decision = by_library;
     struct espi_commtree tree = ESPI_COMMTREE_INIT;
-    double seconds[ESPI_JUDGE_SAMPLES];
+    double seconds[ESPI_SELECT_SAMPLES];
     int n = collect(lease, comm, seconds);
     if (comm->rank == lease->root) {
         if (n >= 0) {
@@ -363,7 +363,7 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
         if (espi_pmpi.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm->own) || any) {
             decision = by_library;
             espi_subtree_plan_release(&lease->plan);
-            espi_method_select_start(&lease->judge, 1);
+            espi_method_select_start(&lease->select, 1);
         }
     }
     espi_commtree_release(&tree);
@@ -376,7 +376,7 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
     lease->skip = decision.skip;
     lease->interleaved = !rc && decision.interleaved && lease->method != ESPI_METHOD_LIBRARY;
     lease->changed = lease->drifted = false;
-    for (int i = 0; i < ESPI_JUDGE_SAMPLES; i++)
+    for (int i = 0; i < ESPI_SELECT_SAMPLES; i++)
         lease->sample[i] = -1;
     lease->measured_calls = 0;
     lease->seconds = 0;
@@ -388,7 +388,7 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
 /* The same turns on all ranks are measured, spread over the lease. */
 static void keep_sample(struct espi_lease *lease, int64_t turn)
 {
-    int64_t step = (lease->length - lease->skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
+    int64_t step = (lease->length - lease->skip + ESPI_SELECT_SAMPLES - 1) / ESPI_SELECT_SAMPLES;
     if (!lease->quiet && turn >= 0 && turn < lease->length - lease->skip && turn % step == 0 &&
         lease->measured_calls > 0)
         lease->sample[turn / step] = lease->seconds / (double)lease->measured_calls;

@@ -67,7 +67,7 @@ struct espi_lease {
     int64_t calls;     /* that were not refused; at the root from the first, at the others since there was a lease */
     int64_t library_calls;      /* calls that the library had in leases of a tree so far */
     bool irregular;    /* a call was refused while the calls went along a tree */
-    double sample[ESPI_JUDGE_SAMPLES]; /* seconds of a call in turns of the present lease; negative: none */
+    double sample[ESPI_SELECT_SAMPLES]; /* seconds of a call in turns of the present lease; negative: none */
     double seconds;    /* of the calls of the present turn that are measured, */
     int64_t measured_calls; /* so many */
     int64_t calls_before; /* of `calls`, before there was a lease */
@@ -79,7 +79,7 @@ struct espi_lease {
     int64_t rest;      /* what the last of them led to */
     int planned_for;   /* method of `plan` */
     bool outdated;     /* sizes have changed since `plan` was made */
-    struct espi_method_select judge; /* its candidates are order[0 .. methods-1] */
+    struct espi_method_select select; /* its candidates are order[0 .. methods-1] */
     int methods, order[ESPI_METHODS];
     double measured[ESPI_METHODS], predicted[ESPI_METHODS]; /* seconds, [1 + method]; negative: not known */
     int64_t *planned;  /* p sizes that the methods were chosen for */

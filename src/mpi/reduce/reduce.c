@@ -271,6 +271,12 @@ static int64_t piece_limit(void)
     return espi_settings.reduce_piece_kb * 1024;
 }
 
+int64_t espi_reduce_never_large(int blocks)
+{
+    enum { LARGEST_BASE_TYPE = 32 }; /* bytes: MPI_C_LONG_DOUBLE_COMPLEX */
+    return piece_limit() / LARGEST_BASE_TYPE / blocks;
+}
+
 /* A cheap look at a call with a base type: could it be larger than the limit? */
 static bool may_be_large(enum espi_reduction kind, const struct espi_api_row *row, const espi_word *args)
 {
@@ -278,7 +284,7 @@ static bool may_be_large(enum espi_reduction kind, const struct espi_api_row *ro
         row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
         return false;
     return kind == ESPI_RED_SCATTER ||
-           word_count(row, args[COUNT]) > piece_limit() / 32 / (kind == ESPI_RED_BLOCK ? espi_world.size : 1);
+           word_count(row, args[COUNT]) > espi_reduce_never_large(kind == ESPI_RED_BLOCK ? espi_world.size : 1);
 }
 
 static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
@@ -317,7 +323,7 @@ static int refused_buffers(const struct reduction *r)
     return rc || !r->gets ? rc : refusal_of(r, r->args[RECVBUF], r->copies_out);
 }
 
-/* True when the call was carried out in pieces (chunked.c). Every rank of the communicator comes to the same
+/* True when the call was carried out in pieces (in_pieces.c). Every rank of the communicator comes to the same
    conclusion up to the agreement, whatever type it passes: size, communicator and settings are common. */
 static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
 {

@@ -6,7 +6,7 @@
  * so a rank that passes count x base type itself meets one that passes a derived type of equal signature. A dense
  * layout is passed as it stands; one with gaps is packed before and unpacked after. What a call does depends on its
  * own arguments alone, but for one thing: very large blocking calls agree on a way with bounded memory
- * (chunked.c).
+ * (in_pieces.c).
  */
 #ifndef ESPI_MPI_REDUCE_REDUCE_H
 #define ESPI_MPI_REDUCE_REDUCE_H
@@ -64,6 +64,8 @@ enum espi_reduction { ESPI_RED_REDUCE, ESPI_RED_ALL, ESPI_RED_EXSCAN, ESPI_RED_B
 
 /* Handlers (abi.h): all reductions; MPI_Start, Startall; the calls that complete persistent requests. */
 espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+/* Elements of a result, one of `blocks` equal ones, that are below the limit of large calls whatever their type. */
+int64_t espi_reduce_never_large(int blocks);
 
 /* A reduction with gaps on its way: the program's side, and the contiguous buffers that take its place. */
 struct espi_staged {
@@ -83,7 +85,7 @@ int espi_staged_pack(struct espi_staged *staged);
 int espi_staged_unpack(struct espi_staged *staged);
 void espi_staged_release(struct espi_staged *staged);
 
-/* ---- chunked.c: very large blocking reductions ---- */
+/* ---- in_pieces.c: very large blocking reductions ---- */
 
 struct espi_large {
     enum espi_fn fn; /* the blocking int form: Reduce, Allreduce, Scan, Exscan, Reduce_scatter(_block) */

@@ -9,7 +9,7 @@
 
 /* A world in which candidate c takes mean[c] seconds, disturbed. */
 struct world {
-    double mean[ESPI_JUDGE_MOST];
+    double mean[ESPI_SELECT_MOST];
     double noise;     /* relative, uniform to both sides */
     double outliers;  /* probability of a call that takes up to 10 times as long */
     double regimes;   /* relative height of a second state that lasts for some calls, for all candidates */
@@ -47,18 +47,18 @@ static double one_call(struct world *w, int candidate)
 }
 
 /* Plays `calls` calls; what the candidate of the lease under way is at the end. Checks what a lease may be. */
-static struct espi_method_lease play(struct espi_method_select *judge, struct world *w,
+static struct espi_method_lease play(struct espi_method_select *select, struct world *w,
                                      struct espi_method_lease lease, int64_t calls)
 {
     while (calls > 0) {
-        double s[ESPI_JUDGE_SAMPLES];
+        double s[ESPI_SELECT_SAMPLES];
         int n = 0;
         ck_assert_int_ge(lease.candidate, 0);
-        ck_assert_int_lt(lease.candidate, judge->n);
+        ck_assert_int_lt(lease.candidate, select->n);
         ck_assert_int_ge(lease.length, 1);
         ck_assert(!lease.quiet || lease.candidate == 0);
-        ck_assert(!lease.interleaved || (lease.candidate > 0 && lease.length - lease.skip == ESPI_JUDGE_SAMPLES));
-        int64_t step = (lease.length - lease.skip + ESPI_JUDGE_SAMPLES - 1) / ESPI_JUDGE_SAMPLES;
+        ck_assert(!lease.interleaved || (lease.candidate > 0 && lease.length - lease.skip == ESPI_SELECT_SAMPLES));
+        int64_t step = (lease.length - lease.skip + ESPI_SELECT_SAMPLES - 1) / ESPI_SELECT_SAMPLES;
         for (int64_t i = 0; i < lease.length; i++) {
             bool lent = lease.interleaved && i >= lease.skip && espi_method_turn(i - lease.skip);
             double t = one_call(w, lent ? 0 : lease.candidate);
@@ -66,25 +66,25 @@ static struct espi_method_lease play(struct espi_method_select *judge, struct wo
                 s[n++] = t;
         }
         calls -= lease.length;
-        lease = espi_method_select_next(judge, s, n);
+        lease = espi_method_select_next(select, s, n);
     }
     return lease;
 }
 
-static struct espi_method_lease begin(struct espi_method_select *judge, int n)
+static struct espi_method_lease begin(struct espi_method_select *select, int n)
 {
-    espi_method_select_start(judge, n);
-    return espi_method_select_next(judge, NULL, 0);
+    espi_method_select_start(select, n);
+    return espi_method_select_next(select, NULL, 0);
 }
 
 START_TEST(nothing_to_choose)
 {
-    struct espi_method_select judge;
+    struct espi_method_select select;
     struct world w = {.mean = {1e-4}, .noise = 0.1};
-    struct espi_method_lease lease = begin(&judge, 1);
+    struct espi_method_lease lease = begin(&select, 1);
     for (int i = 0; i < 20; i++) {
         ck_assert(lease.quiet && lease.candidate == 0);
-        lease = play(&judge, &w, lease, 1);
+        lease = play(&select, &w, lease, 1);
     }
     ck_assert_int_eq(lease.length, 4096);
 }
@@ -100,11 +100,11 @@ START_TEST(exact_times)
         {{516, 22}, 1, 20}, {{100, 96}, 1, 20}, {{100, 99}, 0, 40}, {{100, 100}, 0, 40}, {{100, 180}, 0, 20},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct espi_method_select judge;
+        struct espi_method_select select;
         struct world w = {.mean = {cases[i].mean[0], cases[i].mean[1]}};
-        struct espi_method_lease lease = begin(&judge, 2);
+        struct espi_method_lease lease = begin(&select, 2);
         int calls = 0;
-        for (; !espi_method_select_settled(&judge); calls += (int)lease.length, lease = play(&judge, &w, lease, 1))
+        for (; !espi_method_select_settled(&select); calls += (int)lease.length, lease = play(&select, &w, lease, 1))
             ck_assert_int_lt(calls, 200);
         ck_assert_int_eq(lease.candidate, cases[i].wins);
         ck_assert_int_le(calls, cases[i].within);
@@ -115,9 +115,9 @@ END_TEST
 /* The best of several, where they differ clearly. */
 START_TEST(best_of_several)
 {
-    struct espi_method_select judge;
+    struct espi_method_select select;
     struct world w = {.mean = {100, 60, 40, 70}, .noise = 0.02};
-    struct espi_method_lease lease = play(&judge, &w, begin(&judge, 4), 200);
+    struct espi_method_lease lease = play(&select, &w, begin(&select, 4), 200);
     ck_assert_int_eq(lease.candidate, 2);
     (void)lease;
 }
@@ -130,10 +130,10 @@ static double adopted(double tree, const double *noise, int runs, int calls)
 {
     int n = 0;
     for (int i = 0; i < runs; i++) {
-        struct espi_method_select judge;
+        struct espi_method_select select;
         struct world w = {.mean = {100, tree}, .noise = noise[0], .outliers = noise[1], .regimes = noise[2]};
-        play(&judge, &w, begin(&judge, 2), calls);
-        n += judge.incumbent == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
+        play(&select, &w, begin(&select, 2), calls);
+        n += select.incumbent == 1 && espi_method_select_settled(&select) && select.state != ESPI_SELECT_LIBRARY;
     }
     return (double)n / runs;
 }
@@ -161,13 +161,14 @@ START_TEST(locked_modes)
     for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
         int taken = 0, kept = 0, runs = 4000;
         for (int i = 0; i < runs; i++) {
-            struct espi_method_select judge;
+            struct espi_method_select select;
             struct world w = {
                 .mean = {1, ratios[r]}, .noise = 0.05, .outliers = 0.02, .modes = seen, .n_modes = 4, .last = -1};
-            struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 130);
-            taken += judge.incumbent == 1 && espi_method_select_settled(&judge) && judge.state != ESPI_JUDGE_LIBRARY;
-            play(&judge, &w, lease, 1000);
-            kept += judge.incumbent == 1 && judge.state != ESPI_JUDGE_LIBRARY;
+            struct espi_method_lease lease = play(&select, &w, begin(&select, 2), 130);
+            taken += select.incumbent == 1 && espi_method_select_settled(&select) &&
+                     select.state != ESPI_SELECT_LIBRARY;
+            play(&select, &w, lease, 1000);
+            kept += select.incumbent == 1 && select.state != ESPI_SELECT_LIBRARY;
         }
         printf("locked modes, tree %.2f of the library: taken in %.2f %%, held after 1000 calls more in %.2f %%\n",
                ratios[r], 100.0 * taken / runs, 100.0 * kept / runs);
@@ -186,15 +187,15 @@ START_TEST(close_modes)
     static const double seen[] = {118, 150, 154, 158};
     int taken = 0, equal = 0, runs = 4000;
     for (int i = 0; i < 2 * runs; i++) {
-        struct espi_method_select judge;
+        struct espi_method_select select;
         struct world w = {.mean = {1, i < runs ? 0.8 : 1},
                           .noise = 0.03,
                           .outliers = 0.02,
                           .modes = seen,
                           .n_modes = 4,
                           .last = -1};
-        play(&judge, &w, begin(&judge, 2), 130);
-        *(i < runs ? &taken : &equal) += judge.incumbent == 1 && judge.state != ESPI_JUDGE_LIBRARY;
+        play(&select, &w, begin(&select, 2), 130);
+        *(i < runs ? &taken : &equal) += select.incumbent == 1 && select.state != ESPI_SELECT_LIBRARY;
     }
     printf("close modes: a tree of 0.8 is taken in %.2f %%, an equal one in %.2f %%\n", 100.0 * taken / runs,
            100.0 * equal / runs);
@@ -220,23 +221,23 @@ START_TEST(goes_back)
 {
     int held = 0, left = 0, left_unseen = 0;
     for (int i = 0; i < 1000; i++) {
-        struct espi_method_select judge;
+        struct espi_method_select select;
         struct world w = {.mean = {100, 50}, .noise = 0.1, .outliers = 0.02};
-        struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
-        if (judge.incumbent != 1)
+        struct espi_method_lease lease = play(&select, &w, begin(&select, 2), 200);
+        if (select.incumbent != 1)
             continue;
         held++;
         w.mean[1] = 150;
-        lease = play(&judge, &w, lease, 2 * lease.length + 20);
-        left += judge.state == ESPI_JUDGE_LIBRARY && lease.candidate == 0;
+        lease = play(&select, &w, lease, 2 * lease.length + 20);
+        left += select.state == ESPI_SELECT_LIBRARY && lease.candidate == 0;
     }
     for (int i = 0; i < 1000; i++) { /* the library became faster: nothing of it shows in the tree's times */
-        struct espi_method_select judge;
+        struct espi_method_select select;
         struct world w = {.mean = {100, 50}, .noise = 0.1};
-        struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        struct espi_method_lease lease = play(&select, &w, begin(&select, 2), 200);
         w.mean[0] = 25;
-        play(&judge, &w, lease, 4096);
-        left_unseen += judge.state == ESPI_JUDGE_LIBRARY;
+        play(&select, &w, lease, 4096);
+        left_unseen += select.state == ESPI_SELECT_LIBRARY;
     }
     printf("of 1000 a tree was taken in %d, left when it became slow in %d, when the library became fast in %d\n",
            held, left, left_unseen);
@@ -252,11 +253,11 @@ START_TEST(checks_are_cheap)
 {
     static const double trees[] = {5, 50, 80};
     for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
-        struct espi_method_select judge;
+        struct espi_method_select select;
         struct world w = {.mean = {100, trees[i]}, .noise = 0.05};
-        struct espi_method_lease lease = play(&judge, &w, begin(&judge, 2), 200);
+        struct espi_method_lease lease = play(&select, &w, begin(&select, 2), 200);
         w.total = w.calls = 0;
-        play(&judge, &w, lease, 100000);
+        play(&select, &w, lease, 100000);
         printf("library 100, tree %.0f: mean %.2f over %.0f calls\n", trees[i], w.total / w.calls, w.calls);
         ck_assert_double_le(w.total / w.calls, 1.04 * trees[i]);
     }
@@ -266,9 +267,9 @@ END_TEST
 /* Trees that lost are tried again so rarely that they cost nothing. */
 START_TEST(losers_rest)
 {
-    struct espi_method_select judge;
+    struct espi_method_select select;
     struct world w = {.mean = {100, 150, 300}, .noise = 0.2};
-    play(&judge, &w, begin(&judge, 3), 1000000);
+    play(&select, &w, begin(&select, 3), 1000000);
     ck_assert_double_le(w.total / w.calls, 100.1);
 }
 END_TEST
@@ -276,23 +277,23 @@ END_TEST
 /* Leases that say nothing end a contest, and a tree. */
 START_TEST(silence)
 {
-    struct espi_method_select judge;
+    struct espi_method_select select;
     struct world w = {.mean = {100, 20}};
-    struct espi_method_lease lease = begin(&judge, 2);
+    struct espi_method_lease lease = begin(&select, 2);
     for (int i = 0; i < 5; i++)
-        lease = espi_method_select_next(&judge, NULL, 0);
+        lease = espi_method_select_next(&select, NULL, 0);
     ck_assert(lease.candidate == 0 && lease.quiet);
-    play(&judge, &w, begin(&judge, 2), 100);
-    ck_assert_int_eq(judge.incumbent, 1);
+    play(&select, &w, begin(&select, 2), 100);
+    ck_assert_int_eq(select.incumbent, 1);
     for (int i = 0; i < 5; i++)
-        lease = espi_method_select_next(&judge, NULL, 0);
+        lease = espi_method_select_next(&select, NULL, 0);
     ck_assert(lease.candidate == 0 && lease.quiet);
 }
 END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-treejudge", 120, NULL, NULL, nothing_to_choose, exact_times, best_of_several,
+    return RUN_SUITE("test-method-select", 120, NULL, NULL, nothing_to_choose, exact_times, best_of_several,
                      no_slower_tree, locked_modes, close_modes, twice_as_fast, goes_back, checks_are_cheap,
                      losers_rest, silence);
 }

@@ -287,6 +287,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-board", 120, NULL, NULL, notes, descriptors, no_descriptors, untouched, long_notes,
+    return RUN_SUITE("test-presence", 120, NULL, NULL, notes, descriptors, no_descriptors, untouched, long_notes,
                      name_of_a_note, at_once, another_job, nobody);
 }

@@ -1,6 +1,6 @@
-/* Texts and figures that all parts of `espalier report` print. Reasons are worded in stats/counters.def,
-   mpi/typeplan/select.c and mpi/gather/report.c. */
-#include "cli/report_text.h"
+/* What the parts of `espalier report` share. Reasons are worded in stats/counters.def, mpi/typeplan/select.c and
+   mpi/gather/lease_report.c. */
+#include "cli/report_shared.h"
 
 #include <stdio.h>
 #include <string.h>

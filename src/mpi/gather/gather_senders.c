@@ -1,4 +1,4 @@
-/* MPI_Gatherv along a tree: all ranks but the root. See subtree_plan.h for the protocol. */
+/* MPI_Gatherv along a tree: the ranks that send, all but the root. See subtree_plan.h for the protocol. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* Texts and figures that all parts of `espalier report` print. */
-#ifndef ESPI_CLI_REPORT_TEXT_H
-#define ESPI_CLI_REPORT_TEXT_H
+/* What the parts of `espalier report` share: figures that several of them print, and texts made fit to print. */
+#ifndef ESPI_CLI_REPORT_SHARED_H
+#define ESPI_CLI_REPORT_SHARED_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The roll call (src/job/all_present.c): processes of the test are the ranks, another program plays the launcher, and
-   MPI_Init is a barrier. */
+/* Whether all ranks run under Espalier (src/job/all_present.c): processes of the test are the ranks, another program
+   plays the launcher, and MPI_Init is a barrier. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <config.h>
@@ -413,7 +413,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-rollcall", 120, setup, teardown, all_present, one_absent, two_places,
+    return RUN_SUITE("test-all-present", 120, setup, teardown, all_present, one_absent, two_places,
                      unknown_launcher, settings,
                      defaults, foreign_settings, foreign_rank, refused, note_is_taken, spawned, sizes);
 }

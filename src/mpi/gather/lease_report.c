@@ -1,4 +1,4 @@
-#include "mpi/gather/report.h"
+#include "mpi/gather/lease_report.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Snapshots and their merging over ranks. */
+/* The reports of ranks become one. */
 #include "stats/report.h"
 
 #include <errno.h>

@@ -291,7 +291,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-launcher", 120, NULL, NULL, plain, bits, decoys, long_space, gaps, much, to_the_end,
+    return RUN_SUITE("test-pmi", 120, NULL, NULL, plain, bits, decoys, long_space, gaps, much, to_the_end,
                      nothing_to_say, put_again, little_room, little_room_in_bits, late_hydra, nonsense,
                      once_nonsense, astray, refused, ended, longer_space, killed, stranger);
 }

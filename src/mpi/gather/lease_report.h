@@ -1,6 +1,6 @@
 /* Leases in the statistics: what was predicted and measured, and why a method holds. */
-#ifndef ESPI_MPI_GATHER_REPORT_H
-#define ESPI_MPI_GATHER_REPORT_H
+#ifndef ESPI_MPI_GATHER_LEASE_REPORT_H
+#define ESPI_MPI_GATHER_LEASE_REPORT_H
 
 #include "mpi/gather/lease.h"
 #include "mpi/netmodel/netmodel.h"
