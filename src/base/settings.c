@@ -386,9 +386,9 @@ espi_status espi_settings_read(struct espi_settings *settings, const char *buf, 
             size_t name_len = (size_t)(equals - (buf + at));
             if (strlen(variable) != name_len || memcmp(variable, buf + at, name_len) != 0)
                 continue;
-            char mine[ESPI_SETTING_TEXT];
-            espi_settings_value(settings, (enum espi_setting)i, mine, sizeof mine);
-            if (strcmp(mine, equals + 1) == 0)
+            char value[ESPI_SETTING_TEXT];
+            espi_settings_value(settings, (enum espi_setting)i, value, sizeof value);
+            if (strcmp(value, equals + 1) == 0)
                 break;
             if (espi_settings_set(&taken, (enum espi_setting)i, equals + 1) != ESPI_OK)
                 return ESPI_ERR_SYNTAX;

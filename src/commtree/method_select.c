@@ -10,7 +10,7 @@ enum {
     ROUNDS = 4,
     SHORTEST = 8,
     LONGEST = 1024,
-    LONGEST_QUIET = 4096
+    LONGEST_UNMEASURED = 4096
 };
 enum { FIRST_INTERVAL = 64, LAST_INTERVAL = 16384, FIRST_BACKOFF = 4096, LAST_BACKOFF = 1 << 20, MOST_EMPTY = 3 };
 
@@ -100,7 +100,7 @@ enum espi_verdict espi_method_select_verdict(const struct espi_method_times *inc
     return rounds < ROUNDS && agreed ? ESPI_VERDICT_MORE : ESPI_VERDICT_KEEP;
 }
 
-static void add(struct espi_method_times *times, const double *seconds, int n)
+static void add_times(struct espi_method_times *times, const double *seconds, int n)
 {
     for (int i = 0; i < n && times->n < ESPI_SELECT_KEPT; i++)
         times->s[times->n++] = seconds[i];
@@ -151,7 +151,9 @@ static struct espi_method_lease hold_library(struct espi_method_select *select)
     select->now = select->incumbent = 0;
     if (anew)
         select->since = 0;
-    select->length = anew ? SHORTEST : select->length * 4 < LONGEST_QUIET ? select->length * 4 : LONGEST_QUIET;
+    select->length = anew ? SHORTEST : select->length * 4;
+    if (select->length > LONGEST_UNMEASURED)
+        select->length = LONGEST_UNMEASURED;
     select->since += select->length;
     return (struct espi_method_lease){0, 0, select->length, true, false};
 }
@@ -202,11 +204,11 @@ static struct espi_method_lease contest(struct espi_method_select *select, const
     if (!interleaved_now && n == 0)
         return trial(select, select->now);
     if (!interleaved_now && select->now == select->incumbent) {
-        add(&select->of_incumbent, seconds, n);
+        add_times(&select->of_incumbent, seconds, n);
         return trial(select, select->challenger);
     }
     if (!interleaved_now)
-        add(&select->of_challenger, seconds, n);
+        add_times(&select->of_challenger, seconds, n);
     select->rounds++;
     select->agreed = select->agreed && select->latest[select->challenger] < CLEAR * select->latest[select->incumbent];
     switch (espi_method_select_verdict(&select->of_incumbent, &select->of_challenger, select->rounds, select->agreed,
@@ -252,12 +254,12 @@ static int take_turns(struct espi_method_select *select, const double *seconds, 
     if (n < ESPI_SELECT_SAMPLES)
         return 0;
     for (int k = 0; k < n; k++)
-        add(&both[espi_method_turn(k) ? 0 : 1], &seconds[k], 1);
+        add_times(&both[espi_method_turn(k) ? 0 : 1], &seconds[k], 1);
     select->latest[0] = espi_method_select_median(both[0].s, both[0].n);
     select->latest[select->now] = espi_method_select_median(both[1].s, both[1].n);
     if (select->state == ESPI_SELECT_CONTEST) {
-        add(&select->of_incumbent, both[0].s, both[0].n);
-        add(&select->of_challenger, both[1].s, both[1].n);
+        add_times(&select->of_incumbent, both[0].s, both[0].n);
+        add_times(&select->of_challenger, both[1].s, both[1].n);
     }
     return n;
 }

@@ -50,12 +50,12 @@ struct espi_method_select {
     int64_t backoff;         /* calls by the library before trees are tried again */
 };
 
-/* What holds next: `skip` calls are not to be counted, none when `quiet`. `interleaved`: after these the library has
-   the calls that espi_method_turn says, and all are to be counted, in this order. */
+/* What holds next: `skip` calls are not to be counted, none when `unmeasured`. `interleaved`: after these the library
+   has the calls that espi_method_turn says, and all are to be counted, in this order. */
 struct espi_method_lease {
     int candidate, skip;
     int64_t length;
-    bool quiet, interleaved;
+    bool unmeasured, interleaved;
 };
 
 /* A new problem with n candidates, the library among them; 1: nothing to choose from. */

@@ -33,7 +33,7 @@ enum {
 };
 
 static enum { ABSENT, ON_BOARD, IN_STORE } place;
-static uint64_t mine; /* hash of this rank's settings */
+static uint64_t own_settings; /* hash of this rank's settings */
 
 static const char *note_of_rank(int rank)
 {
@@ -53,7 +53,7 @@ static const char *note_of_settings(uint64_t hash)
 }
 
 /* A pair for each piece, and one for their number. */
-static int cut(const char *text, size_t length, struct espi_pmi_pair *pairs)
+static int cut_pairs(const char *text, size_t length, struct espi_pmi_pair *pairs)
 {
     int count = 0;
     for (size_t at = 0; at < length; at += PIECE, count++) {
@@ -76,8 +76,8 @@ void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
     if (place != ABSENT || !espi_hydra_find(&hydra) || hydra.size < 2 || hydra.size > ESPI_ROLLCALL_MAX ||
         length > ESPI_ROLLCALL_TEXT)
         return; /* one rank has nobody to ask */
-    mine = hash;
-    int count = hydra.rank == 0 ? cut(text, length, pairs) : 0;
+    own_settings = hash;
+    int count = hydra.rank == 0 ? cut_pairs(text, length, pairs) : 0;
     /* A proxy may serve spawned ranks, too, whose numbers begin with 0 again. */
     if (hydra.one_node && !hydra.spawned && espi_presence_find(hydra.proxy) &&
         (hydra.rank != 0 || hash == ESPI_ROLLCALL_DEFAULTS
@@ -107,14 +107,15 @@ static bool first_has_others(void)
     char value[128];
     uint64_t hash;
     if (place == ON_BOARD)
-        return mine == ESPI_ROLLCALL_DEFAULTS ? espi_presence_has(NOTE_FIRST)
-                                              : !espi_presence_has(note_of_settings(mine)) && first_is_on_board();
+        return own_settings == ESPI_ROLLCALL_DEFAULTS
+                   ? espi_presence_has(NOTE_FIRST)
+                   : !espi_presence_has(note_of_settings(own_settings)) && first_is_on_board();
     return place == IN_STORE && espi_pmi_get(KEY "0", value, sizeof value) &&
            strncmp(value, VALUE, sizeof VALUE - 1) == 0 &&
-           sscanf(value + sizeof VALUE - 1, "%" SCNx64, &hash) == 1 && hash != mine;
+           sscanf(value + sizeof VALUE - 1, "%" SCNx64, &hash) == 1 && hash != own_settings;
 }
 
-static bool join(const char *value, char *text, size_t size, size_t *length)
+static bool join_pairs(const char *value, char *text, size_t size, size_t *length)
 {
     unsigned byte;
     for (; *value; value += 2) {
@@ -137,7 +138,7 @@ bool espi_all_present_settings(int rank, char *text, size_t size, size_t *length
         return false;
     for (int piece = 0; piece < pieces; piece++) {
         snprintf(key, sizeof key, "%s-%d", KEY_SETTINGS, piece);
-        if (!espi_pmi_get(key, value, sizeof value) || !join(value, text, size, length))
+        if (!espi_pmi_get(key, value, sizeof value) || !join_pairs(value, text, size, length))
             return false;
     }
     return true;

@@ -60,7 +60,7 @@ static bool send_lines(const char *text)
 }
 
 /* What is there of a line: up to its end and not a byte further (what follows belongs to MPI). */
-static ssize_t take(char *into, size_t room)
+static ssize_t take_bytes(char *into, size_t room)
 {
     ssize_t seen = recv(wire, into, room, MSG_PEEK | MSG_DONTWAIT);
     if (seen <= 0)
@@ -75,7 +75,7 @@ static bool read_line(char *line, size_t size)
     while (used < size) {
         if (!wait_for(POLLIN))
             return false;
-        ssize_t got = take(line + used, size - used);
+        ssize_t got = take_bytes(line + used, size - used);
         if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
             return false;
         if (got < 0)
@@ -126,7 +126,7 @@ struct listener {
 
 /* Asks `count` questions, a line each, and hears as many answers. False: one was not as wished, or the launcher does
    not answer as it should. */
-static bool ask(const char *lines, int count, struct listener *listener)
+static bool ask_launcher(const char *lines, int count, struct listener *listener)
 {
     char answer[LINE], command[NAME];
     bool good = true;
@@ -176,7 +176,7 @@ static bool open_conversation(void)
     if (!espi_hydra_find(&hydra))
         return false;
     wire = hydra.wire;
-    if (ask("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n", 2, &start))
+    if (ask_launcher("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n", 2, &start))
         return true;
     space[0] = '\0';
     return false;
@@ -198,7 +198,7 @@ bool espi_pmi_put(const struct espi_pmi_pair *pairs, int count)
         if (length >= sizeof line)
             return false;
         if (asked > 0 && (i == count || used + length >= sizeof lines)) {
-            good = ask(lines, asked, &puts);
+            good = ask_launcher(lines, asked, &puts);
             asked = 0;
             used = 0;
         }
@@ -218,7 +218,7 @@ static bool get(const char *base, bool numbered, int first, int end, struct list
     for (int i = first; i < end; i++)
         used += numbered ? sprintf(lines + used, "cmd=get kvsname=%s key=%.64s%d\n", space, base, i)
                          : sprintf(lines + used, "cmd=get kvsname=%s key=%.64s\n", space, base);
-    return ask(lines, end - first, listener);
+    return ask_launcher(lines, end - first, listener);
 }
 
 bool espi_pmi_get(const char *key, char *value, size_t size)

@@ -29,7 +29,7 @@ struct compiler {
 static espi_status compile(struct compiler *p, const struct espi_node *from, const struct espi_node *onto,
                            const struct espi_copy **out);
 
-static struct espi_copy *make(struct compiler *p, enum espi_copy_kind kind)
+static struct espi_copy *make_copy(struct compiler *p, enum espi_copy_kind kind)
 {
     struct espi_copy *c = espi_arena_calloc(p->arena, 1, sizeof *c);
     if (c != NULL)
@@ -39,7 +39,7 @@ static struct espi_copy *make(struct compiler *p, enum espi_copy_kind kind)
 
 static espi_status block(struct compiler *p, int64_t bytes, const struct espi_copy **out)
 {
-    struct espi_copy *c = make(p, ESPI_COPY_BLOCK);
+    struct espi_copy *c = make_copy(p, ESPI_COPY_BLOCK);
     if (c == NULL)
         return ESPI_ERR_MEMORY;
     c->bytes = bytes;
@@ -81,7 +81,7 @@ static espi_status leaf(struct compiler *p, espi_base base, const struct espi_co
     status = block(p, (int64_t)(info->size - second), &value[0]);
     if (status == ESPI_OK)
         status = block(p, (int64_t)second, &value[1]);
-    c = make(p, ESPI_COPY_PARTS);
+    c = make_copy(p, ESPI_COPY_PARTS);
     disp = espi_arena_calloc(p->arena, 2, sizeof *disp);
     sub = espi_arena_calloc(p->arena, 2, sizeof *sub);
     if (status != ESPI_OK || c == NULL || disp == NULL || sub == NULL)
@@ -148,7 +148,7 @@ static espi_status repeat(struct compiler *p, const struct espi_copy_loop *loop,
     }
     if (child->kind == ESPI_COPY_BLOCK && loop->from == child->bytes && loop->onto == child->bytes)
         return block(p, child->bytes * loop->count, out);
-    c = make(p, ESPI_COPY_LOOPS);
+    c = make_copy(p, ESPI_COPY_LOOPS);
     if (c == NULL)
         return ESPI_ERR_MEMORY;
     c->loop[0] = *loop;
@@ -174,7 +174,7 @@ static espi_status list(struct compiler *p, const struct espi_node *from, const 
                         const struct espi_copy **out)
 {
     const struct espi_copy *child;
-    struct espi_copy *c = make(p, ESPI_COPY_LIST);
+    struct espi_copy *c = make_copy(p, ESPI_COPY_LIST);
     espi_status status = compile(p, from->child, onto->child, &child);
     if (c == NULL || status != ESPI_OK)
         return c == NULL ? ESPI_ERR_MEMORY : status;
@@ -194,7 +194,7 @@ static espi_status buckets(struct compiler *p, const struct espi_node *from, con
     bool strided = from->kind == ESPI_BUCKET;
     const int64_t *disp[2] = {from->disp, onto->disp};
     const struct espi_copy *child;
-    struct espi_copy *c = make(p, ESPI_COPY_BUCKETS);
+    struct espi_copy *c = make_copy(p, ESPI_COPY_BUCKETS);
     int64_t copies = 0;
     espi_status status = compile(p, from->child, onto->child, &child);
     if (c == NULL || status != ESPI_OK)
@@ -226,7 +226,7 @@ static espi_status parts(struct compiler *p, const struct espi_node *from, const
                          const struct espi_copy **out)
 {
     const struct espi_copy **sub = espi_arena_calloc(p->arena, (size_t)from->count, sizeof *sub);
-    struct espi_copy *c = make(p, ESPI_COPY_PARTS);
+    struct espi_copy *c = make_copy(p, ESPI_COPY_PARTS);
     espi_status status = ESPI_OK;
     if (c == NULL || sub == NULL)
         return ESPI_ERR_MEMORY;

@@ -6,7 +6,7 @@
 
 #include "pack/copy_program.h"
 
-static void run(const struct espi_copy *c, const char *source, char *target);
+static void run_copy(const struct espi_copy *c, const char *source, char *target);
 
 /* All turns of `loop`, each of which runs `c`. */
 static void run_turns(const struct espi_copy *c, const struct espi_copy_loop *loop, const char *source, char *target)
@@ -21,7 +21,7 @@ static void run_turns(const struct espi_copy *c, const struct espi_copy_loop *lo
             break;
         }
         for (int64_t k = 0; k < loop->count; k++)
-            run(c, source + k * loop->from, target + k * loop->onto);
+            run_copy(c, source + k * loop->from, target + k * loop->onto);
         break;
     case ESPI_COPY_LIST:
         for (int64_t j = 0; j < c->count; j++)
@@ -29,7 +29,7 @@ static void run_turns(const struct espi_copy *c, const struct espi_copy_loop *lo
         break;
     case ESPI_COPY_BUCKETS:
         for (int64_t k = 0; k < loop->count; k++)
-            run(c, source + k * loop->from, target + k * loop->onto);
+            run_copy(c, source + k * loop->from, target + k * loop->onto);
         break;
     case ESPI_COPY_PARTS:
         for (int64_t j = 0; j < c->count; j++)
@@ -58,7 +58,7 @@ static void run_loops(const struct espi_copy *c, int level, const char *source, 
         }
     } else {
         for (int64_t k = 0; k < loop->count; k++)
-            run(c->child, source + k * loop->from, target + k * loop->onto);
+            run_copy(c->child, source + k * loop->from, target + k * loop->onto);
     }
 }
 
@@ -76,7 +76,7 @@ static void run_buckets(const struct espi_copy *c, const char *source, char *tar
     }
 }
 
-static void run(const struct espi_copy *c, const char *source, char *target)
+static void run_copy(const struct espi_copy *c, const char *source, char *target)
 {
     switch (c->kind) {
     case ESPI_COPY_BLOCK:
@@ -91,19 +91,19 @@ static void run(const struct espi_copy *c, const char *source, char *target)
             break;
         }
         for (int64_t j = 0; j < c->count; j++)
-            run(c->child, source + c->disp_from[j], target + c->disp_onto[j]);
+            run_copy(c->child, source + c->disp_from[j], target + c->disp_onto[j]);
         break;
     case ESPI_COPY_BUCKETS:
         run_buckets(c, source, target);
         break;
     case ESPI_COPY_PARTS:
         for (int64_t j = 0; j < c->count; j++)
-            run(c->sub[j], source + c->disp_from[j], target + c->disp_onto[j]);
+            run_copy(c->sub[j], source + c->disp_from[j], target + c->disp_onto[j]);
         break;
     }
 }
 
 void espi_copy_run(const struct espi_copy *copy, const void *source, void *target)
 {
-    run(copy, source, target);
+    run_copy(copy, source, target);
 }

@@ -102,7 +102,7 @@ static bool name_file(void)
     }
     espi_file_find(file_name, &place);
     direct = place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR;
-    if (!run.whole && run.ranks > 1 && !direct) {
+    if (!run.all_present && run.ranks > 1 && !direct) {
         snprintf(file_name + strlen(file_name), 32, ".rank%d", run.rank);
         espi_file_find(file_name, &place);
         direct = place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR;
@@ -126,7 +126,7 @@ void espi_stats_open(const struct espi_stats_run *new_run)
         run.settings = &run_settings;
         file_name[0] = '\0';
     }
-    if (is_open && run_settings.stats[0] != '\0' && (!run.whole || run.rank == 0) && name_file()) {
+    if (is_open && run_settings.stats[0] != '\0' && (!run.all_present || run.rank == 0) && name_file()) {
         uint64_t before = espi_stats_now();
         write_partial();
         uint64_t after = espi_stats_now();

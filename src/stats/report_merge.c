@@ -143,7 +143,7 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
     if (run->few_on_node)
         report->counter[ESPI_COUNT_left_one_node].sum = gather_calls(report);
     gethostname(host, sizeof host - 1);
-    if (run->whole || run->ranks == 1)
+    if (run->all_present || run->ranks == 1)
         snprintf(scope, sizeof scope, "all ranks");
     else
         snprintf(scope, sizeof scope, "rank %d", run->rank);
@@ -189,20 +189,20 @@ static void merge_value(struct espi_report_value *into, const struct espi_report
 }
 
 /* The facts come from the rank that used the type most; where memory is short they stay as they are. */
-static void merge_type(struct espi_report_type *mine, const struct espi_report_type *other)
+static void merge_type(struct espi_report_type *type, const struct espi_report_type *other)
 {
-    if (other->uses > mine->uses) {
+    if (other->uses > type->uses) {
         struct espi_report_type copy = *other;
         if (espi_report_type_own(&copy) == ESPI_OK) {
-            release_texts(mine);
-            memcpy(mine->text, copy.text, sizeof mine->text);
-            mine->facts = copy.facts;
+            release_texts(type);
+            memcpy(type->text, copy.text, sizeof type->text);
+            type->facts = copy.facts;
         }
     }
-    mine->uses = add_saturated(mine->uses, other->uses);
-    mine->elements = add_saturated(mine->elements, other->elements);
-    mine->bytes = add_saturated(mine->bytes, other->bytes);
-    mine->ranks = add_saturated(mine->ranks, other->ranks);
+    type->uses = add_saturated(type->uses, other->uses);
+    type->elements = add_saturated(type->elements, other->elements);
+    type->bytes = add_saturated(type->bytes, other->bytes);
+    type->ranks = add_saturated(type->ranks, other->ranks);
 }
 
 static bool has_host(const struct espi_report *report, const char *name)

@@ -157,7 +157,7 @@ struct espi_stats_run {
     const char *mpi; /* "MPICH 4.0.2" */
     const char *job; /* what %j stands for; NULL: from the batch system's variables, else the process id */
     int rank, ranks;
-    bool whole; /* every rank has the core and rank 0 writes for all; else this rank writes its own FILE.rank<k> */
+    bool all_present; /* every rank has the core: rank 0 writes for all; else each its own FILE.rank<k> */
     bool few_on_node; /* gathers and scatters are left to the library: too few ranks, and all on one node */
 };
 
@@ -167,10 +167,10 @@ void espi_stats_open(const struct espi_stats_run *run);
 /* From slow paths: rewrites .partial when enough time has passed. The intervals start at 2 s, double to 60 s, and the
    time this takes stays below 0.1 % of the run's. Cheap when nothing is due. Thread-safe. */
 void espi_stats_slow_path(void);
-/* Whether a report is wanted at all (file or summary); all ranks of a whole run agree, as settings are shared. */
+/* Whether a report is wanted at all (file or summary); all ranks of such a run agree, as settings are shared. */
 bool espi_stats_wanted(void);
-/* At the end: writes `report` (of all ranks when the run is whole) to .partial and renames it; prints the summary if
-   it is wanted. In a whole run to be called on rank 0 only. */
+/* At the end: writes `report` (of all ranks when all are present) to .partial and renames it; prints the summary if
+   it is wanted. Then to be called on rank 0 only. */
 void espi_stats_close(const struct espi_report *report);
 /* Forgets the run; everything counted so far stays counted. */
 void espi_stats_reset_run(void);

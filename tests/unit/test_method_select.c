@@ -56,13 +56,13 @@ static struct espi_method_lease play(struct espi_method_select *select, struct w
         ck_assert_int_ge(lease.candidate, 0);
         ck_assert_int_lt(lease.candidate, select->n);
         ck_assert_int_ge(lease.length, 1);
-        ck_assert(!lease.quiet || lease.candidate == 0);
+        ck_assert(!lease.unmeasured || lease.candidate == 0);
         ck_assert(!lease.interleaved || (lease.candidate > 0 && lease.length - lease.skip == ESPI_SELECT_SAMPLES));
         int64_t step = (lease.length - lease.skip + ESPI_SELECT_SAMPLES - 1) / ESPI_SELECT_SAMPLES;
         for (int64_t i = 0; i < lease.length; i++) {
             bool lent = lease.interleaved && i >= lease.skip && espi_method_turn(i - lease.skip);
             double t = one_call(w, lent ? 0 : lease.candidate);
-            if (!lease.quiet && i >= lease.skip && (i - lease.skip) % step == 0)
+            if (!lease.unmeasured && i >= lease.skip && (i - lease.skip) % step == 0)
                 s[n++] = t;
         }
         calls -= lease.length;
@@ -83,7 +83,7 @@ START_TEST(nothing_to_choose)
     struct world w = {.mean = {1e-4}, .noise = 0.1};
     struct espi_method_lease lease = begin(&select, 1);
     for (int i = 0; i < 20; i++) {
-        ck_assert(lease.quiet && lease.candidate == 0);
+        ck_assert(lease.unmeasured && lease.candidate == 0);
         lease = play(&select, &w, lease, 1);
     }
     ck_assert_int_eq(lease.length, 4096);
@@ -282,12 +282,12 @@ START_TEST(silence)
     struct espi_method_lease lease = begin(&select, 2);
     for (int i = 0; i < 5; i++)
         lease = espi_method_select_next(&select, NULL, 0);
-    ck_assert(lease.candidate == 0 && lease.quiet);
+    ck_assert(lease.candidate == 0 && lease.unmeasured);
     play(&select, &w, begin(&select, 2), 100);
     ck_assert_int_eq(select.incumbent, 1);
     for (int i = 0; i < 5; i++)
         lease = espi_method_select_next(&select, NULL, 0);
-    ck_assert(lease.candidate == 0 && lease.quiet);
+    ck_assert(lease.candidate == 0 && lease.unmeasured);
 }
 END_TEST
 

@@ -69,7 +69,7 @@ START_TEST(made_anew)
     espi_pmpi.Reduce = reduce;
     espi_pmpi.Allreduce = allreduce;
     for (int run = 0; run < 200; run++) {
-        struct espi_lease lease = {.family = ESPI_LEASE_GATHERV, .quiet = true};
+        struct espi_lease lease = {.family = ESPI_LEASE_GATHERV, .unmeasured = true};
         struct espi_lease_comm comm = {.own = MPI_COMM_SELF, .size = RANKS, .tree = tree};
         int64_t sizes[RANKS];
         bool moved = false; /* while the library had a lease, after a tree was made */

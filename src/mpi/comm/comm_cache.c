@@ -87,7 +87,7 @@ static bool ask_topology(struct espi_comm_facts *facts)
     }
 }
 
-static bool ask(struct espi_comm_facts *facts)
+static bool ask_facts(struct espi_comm_facts *facts)
 {
     int inter = 0;
     if (espi_pmpi.Comm_test_inter(facts->comm, &inter) != MPI_SUCCESS ||
@@ -104,7 +104,7 @@ static bool ask(struct espi_comm_facts *facts)
 }
 
 /* With the error handlers of the two predefined communicators set aside: MPICH reports a bad handle through them. */
-static bool ask_quietly(struct espi_comm_facts *facts)
+static bool ask_without_handlers(struct espi_comm_facts *facts)
 {
     static const MPI_Comm reporters[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     MPI_Errhandler handlers[2];
@@ -119,7 +119,7 @@ static bool ask_quietly(struct espi_comm_facts *facts)
         if (!good)
             break;
     }
-    good = good && ask(facts);
+    good = good && ask_facts(facts);
     while (swapped-- > 0) {
         espi_pmpi.Comm_set_errhandler(reporters[swapped], handlers[swapped]);
         espi_pmpi.Errhandler_free(&handlers[swapped]);
@@ -129,7 +129,7 @@ static bool ask_quietly(struct espi_comm_facts *facts)
 
 /* MPI is called without `lock`: delete callbacks take it, and MPI may hold locks of its own around those. `taken`: no
    error is to be expected. */
-static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool taken)
+static bool learn_facts(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool taken)
 {
     struct espi_comm_facts found = {.comm = comm};
     struct known *known, *old;
@@ -138,7 +138,7 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool ta
        to the library that the others send along a tree. */
     if (!taken && !atomic_load(&attributes) && !atomic_load(&unrecorded))
         return false;
-    if (!(taken ? ask(&found) : ask_quietly(&found)) ||
+    if (!(taken ? ask_facts(&found) : ask_without_handlers(&found)) ||
         (atomic_load(&attributes) && espi_pmpi.Comm_set_attr(comm, key, NULL) != MPI_SUCCESS))
         return false;
     *facts = found;
@@ -162,7 +162,7 @@ static bool learn(struct espi_comm_facts *facts, MPI_Comm comm, int key, bool ta
     return true;
 }
 
-static bool look(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
+static bool look_up_facts(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
 {
     unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
     if (facts->comm == comm && facts->epoch == now)
@@ -177,7 +177,7 @@ static bool look(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
     if (known)
         *facts = known->facts;
     pthread_mutex_unlock(&lock);
-    if (!known && (key == MPI_KEYVAL_INVALID || !learn(facts, comm, key, taken)))
+    if (!known && (key == MPI_KEYVAL_INVALID || !learn_facts(facts, comm, key, taken)))
         return false;
     facts->epoch = now;
     return true;
@@ -185,17 +185,17 @@ static bool look(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
 
 bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm)
 {
-    return look(facts, comm, false);
+    return look_up_facts(facts, comm, false);
 }
 
 bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm)
 {
-    return look(facts, comm, true);
+    return look_up_facts(facts, comm, true);
 }
 
 bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm)
 {
-    return look(facts, comm, !atomic_load(&attributes));
+    return look_up_facts(facts, comm, !atomic_load(&attributes));
 }
 
 void espi_comm_cache_start(bool world)

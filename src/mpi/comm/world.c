@@ -116,38 +116,39 @@ static void take_settings(struct espi_settings *settings)
     espi_log(ESPI_LOG_DEBUG, "rank %d takes the settings of rank 0", espi_world.rank);
 }
 
-bool espi_world_whole(void)
+bool espi_world_all_present(void)
 {
-    int known = atomic_load_explicit(&espi_world.whole, memory_order_acquire);
-    if (known != ESPI_WHOLE_UNKNOWN)
-        return known == ESPI_WHOLE_YES;
+    int known = atomic_load_explicit(&espi_world.all_present, memory_order_acquire);
+    if (known != ESPI_ALL_PRESENT_UNKNOWN)
+        return known == ESPI_ALL_PRESENT_YES;
     pthread_mutex_lock(&lock);
-    known = atomic_load_explicit(&espi_world.whole, memory_order_relaxed);
-    if (known == ESPI_WHOLE_UNKNOWN) {
-        known = espi_all_present(espi_world.size) ? ESPI_WHOLE_YES : ESPI_WHOLE_NO;
-        if (known == ESPI_WHOLE_NO)
+    known = atomic_load_explicit(&espi_world.all_present, memory_order_relaxed);
+    if (known == ESPI_ALL_PRESENT_UNKNOWN) {
+        known = espi_all_present(espi_world.size) ? ESPI_ALL_PRESENT_YES : ESPI_ALL_PRESENT_NO;
+        if (known == ESPI_ALL_PRESENT_NO)
             espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier",
                      espi_world.rank);
         else
             espi_log(ESPI_LOG_DEBUG, "rank %d knows that every rank has Espalier", espi_world.rank);
-        atomic_store_explicit(&espi_world.whole, known, memory_order_release);
+        atomic_store_explicit(&espi_world.all_present, known, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
-    return known == ESPI_WHOLE_YES;
+    return known == ESPI_ALL_PRESENT_YES;
 }
 
 /* What can be said of `whole` at the start. Later the launcher may be asked only while no other thread can be inside
    of MPI. */
-static void begin_whole(struct espi_settings *settings)
+static void begin_present(struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
     if (espi_world.size == 1)
-        atomic_store(&espi_world.whole, ESPI_WHOLE_YES);
+        atomic_store(&espi_world.all_present, ESPI_ALL_PRESENT_YES);
     else if (settings->world == ESPI_WORLD_ALL)
-        atomic_store(&espi_world.whole, make_private() && share_settings(settings) ? ESPI_WHOLE_YES : ESPI_WHOLE_NO);
+        atomic_store(&espi_world.all_present,
+                     make_private() && share_settings(settings) ? ESPI_ALL_PRESENT_YES : ESPI_ALL_PRESENT_NO);
     else if (espi_all_present_is_local() || espi_pmpi.Query_thread(&level) != MPI_SUCCESS ||
              level == MPI_THREAD_MULTIPLE)
-        espi_world_whole();
+        espi_world_all_present();
 }
 
 /* What has to be done together before the program's first call. It follows from rank 0's settings and, where all are
@@ -159,15 +160,15 @@ static void begin_together(const struct espi_settings *settings)
     const bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
                      espi_world.size > 1 && espi_world.size < FEW_ON_NODE;
     int on_node = 1;
-    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_all_present_on_node() && espi_world_whole();
+    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_all_present_on_node() && espi_world_all_present();
     const bool trees = (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) && !few_on_node;
     /* Statistics need a word between the ranks at the end, when the program may have left no communicator to be
        made. */
     const bool statistics = settings->stats[0] != '\0' || settings->summary;
-    if (espi_world.size == 1 || (!statistics && !trees) || !espi_world_whole())
+    if (espi_world.size == 1 || (!statistics && !trees) || !espi_world_all_present())
         return;
     if (!make_private()) {
-        atomic_store(&espi_world.whole, ESPI_WHOLE_NO);
+        atomic_store(&espi_world.all_present, ESPI_ALL_PRESENT_NO);
         return;
     }
     if (trees) {
@@ -192,13 +193,13 @@ void espi_world_open(struct espi_settings *settings)
     world_settings = settings;
     espi_world.node = espi_world.rank;
     take_settings(settings);
-    begin_whole(settings);
+    begin_present(settings);
     begin_together(settings);
     espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s", espi_world.rank,
              espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
     espi_world.open = true;
     struct espi_stats_run run = {settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 atomic_load(&espi_world.whole) == ESPI_WHOLE_YES, few_on_node};
+                                 atomic_load(&espi_world.all_present) == ESPI_ALL_PRESENT_YES, few_on_node};
     espi_stats_open(&run);
 }
 
@@ -208,7 +209,7 @@ bool espi_world_covers(MPI_Comm comm)
     enum { PIECE = 256 };
     MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
     int size = 0, from[PIECE], to[PIECE];
-    if (!espi_world.open || !espi_world_whole())
+    if (!espi_world.open || !espi_world_all_present())
         return false;
     bool covers = espi_pmpi.Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
                   espi_pmpi.Comm_group(comm, &members) == MPI_SUCCESS &&
@@ -241,12 +242,12 @@ static atomic_int private_alive;
 
 MPI_Comm espi_world_private(MPI_Comm comm, bool able)
 {
-    int mine = able && !atomic_load(&idup_seen) && atomic_load(&private_alive) < PRIVATE_MOST, free_to = 0;
+    int free_here = able && !atomic_load(&idup_seen) && atomic_load(&private_alive) < PRIVATE_MOST, free_to = 0;
     MPI_Comm own = MPI_COMM_NULL;
     if (!espi_world_covers(comm))
         return MPI_COMM_NULL;
     /* All members are in the same collective call on the same communicator: one more of them finds its fellows. */
-    if (espi_pmpi.Allreduce(&mine, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
+    if (espi_pmpi.Allreduce(&free_here, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
         free_to = 0;
     if (free_to && (own = espi_private_comm(comm)) != MPI_COMM_NULL)
         atomic_fetch_add(&private_alive, 1);
@@ -297,12 +298,12 @@ static void merge_over_ranks(struct espi_report *report, bool *have)
 static void write_statistics(void)
 {
     struct espi_stats_run run = {world_settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 espi_world_whole(), few_on_node};
+                                 espi_world_all_present(), few_on_node};
     struct espi_report report = ESPI_REPORT_INIT;
     bool have = espi_report_take(&report, &run) == ESPI_OK;
-    if (run.whole && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)
+    if (run.all_present && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)
         merge_over_ranks(&report, &have);
-    if (have && (!run.whole || espi_world.rank == 0)) {
+    if (have && (!run.all_present || espi_world.rank == 0)) {
         report.complete = true;
         espi_stats_close(&report);
     }

@@ -9,14 +9,14 @@
 #include "base/settings.h"
 #include "abi.h"
 
-enum espi_whole { ESPI_WHOLE_UNKNOWN, ESPI_WHOLE_NO, ESPI_WHOLE_YES };
+enum espi_all_present_known { ESPI_ALL_PRESENT_UNKNOWN, ESPI_ALL_PRESENT_NO, ESPI_ALL_PRESENT_YES };
 
 struct espi_world {
     bool open;     /* between espi_world_open and espi_world_close */
     int rank, size;
     int node;      /* lowest rank of MPI_COMM_WORLD on the same node; known where `trees` */
     bool trees;    /* gathers and scatters may go along trees */
-    atomic_int whole; /* enum espi_whole: whether every rank has the core; see espi_world_whole */
+    atomic_int all_present; /* enum espi_all_present_known; see espi_world_all_present */
     MPI_Comm comm; /* private, of the ranks of MPI_COMM_WORLD; MPI_COMM_NULL until there is a use for it */
 };
 extern struct espi_world espi_world;
@@ -31,7 +31,7 @@ void espi_world_open(struct espi_settings *settings);
 /* Whether every rank of MPI_COMM_WORLD has the core, so that rank 0's settings hold on all: the same answer on all,
    of whom each may ask at another time, once the world is open. The first time may ask the launcher for as many keys
    as there are ranks; where several threads may be inside of MPI, that has been done in espi_world_open. */
-bool espi_world_whole(void);
+bool espi_world_all_present(void);
 /* Whether every member of `comm` (a valid intracommunicator) is known to have the core: the answer is the same on all
    of them. Only then may anything collective be done that the program did not ask for. */
 bool espi_world_covers(MPI_Comm comm);

@@ -34,7 +34,7 @@ static atomic_bool had_session; /* perhaps one that MPI refused */
 /* Elements of a reduction that are never too many to leave it to MPI. */
 static uint64_t reduce_most(void)
 {
-    if (atomic_load(&espi_world.whole) == ESPI_WHOLE_NO)
+    if (atomic_load(&espi_world.all_present) == ESPI_ALL_PRESENT_NO)
         return INT32_MAX;
     return (uint64_t)espi_reduce_never_large(espi_world.size > 0 ? espi_world.size : 1);
 }

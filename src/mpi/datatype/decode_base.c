@@ -58,7 +58,7 @@ static espi_base *slot_of(MPI_Datatype type)
     return pair < ESPI_PAIR_TYPES ? &of_pair[pair] : NULL;
 }
 
-static void fill(void)
+static void fill_tables(void)
 {
     size_t i;
 
@@ -83,7 +83,7 @@ espi_base espi_base_of_handle(MPI_Datatype type)
 {
     espi_base *slot, base;
 
-    pthread_once(&once, fill);
+    pthread_once(&once, fill_tables);
     slot = slot_of(type);
     base = slot == NULL ? ESPI_BASE_NONE : *slot;
     return base != ESPI_BASE_NONE && atomic_load(&handle_of[base]) == type ? base : ESPI_BASE_NONE;
@@ -91,7 +91,7 @@ espi_base espi_base_of_handle(MPI_Datatype type)
 
 MPI_Datatype espi_base_handle(espi_base base)
 {
-    pthread_once(&once, fill);
+    pthread_once(&once, fill_tables);
     return base < HANDLES ? atomic_load(&handle_of[base]) : MPI_DATATYPE_NULL;
 }
 
@@ -101,7 +101,7 @@ espi_base espi_base_of_f90(const char *name, MPI_Datatype type)
     MPI_Count size, lb, extent;
     espi_base base;
 
-    pthread_once(&once, fill);
+    pthread_once(&once, fill_tables);
     pthread_mutex_lock(&adding);
     base = espi_base_find(name, strlen(name));
     if (base == ESPI_BASE_NONE && espi_pmpi.Type_size_c(type, &size) == MPI_SUCCESS &&

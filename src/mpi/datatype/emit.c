@@ -38,7 +38,7 @@ struct piece {
 static espi_status emit_node(struct emission *e, const struct espi_node *node, MPI_Datatype *out);
 
 /* Takes over a datatype that an MPI call of result `code` made. */
-static espi_status note(struct emission *e, int code, const MPI_Datatype *type)
+static espi_status note_type(struct emission *e, int code, const MPI_Datatype *type)
 {
     if (code != MPI_SUCCESS)
         return ESPI_ERR_MPI;
@@ -121,7 +121,7 @@ static espi_status emit_vec(struct emission *e, const struct espi_node *node, MP
         code = espi_pmpi.Type_create_hvector((int)node->count, (int)p.length, node->stride, p.type, out);
     else
         code = espi_pmpi.Type_create_hvector_c(node->count, p.length, node->stride, p.type, out);
-    return note(e, code, out);
+    return note_type(e, code, out);
 }
 
 static espi_status emit_idx(struct emission *e, const struct espi_node *node, MPI_Datatype *out)
@@ -141,7 +141,7 @@ static espi_status emit_idx(struct emission *e, const struct espi_node *node, MP
     else
         code = espi_pmpi.Type_create_hindexed_block_c(node->count, p.length, (const MPI_Count *)node->disp, p.type,
                                                       out);
-    return note(e, code, out);
+    return note_type(e, code, out);
 }
 
 /* The int form where all lengths fit. */
@@ -192,13 +192,13 @@ static espi_status emit_vectors(struct emission *e, const struct espi_node *node
         }
         status = room(e);
         if (status == ESPI_OK)
-            status = note(e, espi_pmpi.Type_create_hvector_c(node->len[i], 1, node->stride, child, &types[i]),
-                          &types[i]);
+            status = note_type(e, espi_pmpi.Type_create_hvector_c(node->len[i], 1, node->stride, child, &types[i]),
+                               &types[i]);
         if (status != ESPI_OK)
             return status;
     }
     status = room(e);
-    return status != ESPI_OK ? status : note(e, structure(e, node->count, ones, node->disp, types, out), out);
+    return status != ESPI_OK ? status : note_type(e, structure(e, node->count, ones, node->disp, types, out), out);
 }
 
 static espi_status emit_idxbuc(struct emission *e, const struct espi_node *node, MPI_Datatype *out)
@@ -217,13 +217,14 @@ static espi_status emit_idxbuc(struct emission *e, const struct espi_node *node,
             return emit_vectors(e, node, child, out);
         status = room(e);
         if (status == ESPI_OK)
-            status = note(e, espi_pmpi.Type_create_resized_c(child, 0, node->stride, &resized), &resized);
+            status = note_type(e, espi_pmpi.Type_create_resized_c(child, 0, node->stride, &resized), &resized);
         if (status != ESPI_OK)
             return status;
         child = resized;
     }
     status = room(e);
-    return status != ESPI_OK ? status : note(e, hindexed(e, node->count, node->len, node->disp, child, out), out);
+    return status != ESPI_OK ? status : note_type(e, hindexed(e, node->count, node->len, node->disp, child, out),
+                                                  out);
 }
 
 static espi_status emit_struc(struct emission *e, const struct espi_node *node, MPI_Datatype *out)
@@ -244,7 +245,7 @@ static espi_status emit_struc(struct emission *e, const struct espi_node *node, 
         len[i] = p.length;
     }
     status = room(e);
-    return status != ESPI_OK ? status : note(e, structure(e, node->count, len, node->disp, types, out), out);
+    return status != ESPI_OK ? status : note_type(e, structure(e, node->count, len, node->disp, types, out), out);
 }
 
 /* The extended set's buckets: as index buckets at their places. */
@@ -322,7 +323,7 @@ static espi_status emit_root(struct emission *e, const struct espi_node *tree, i
     if (is_lb == lb && is_extent == extent && tree->kind != ESPI_LEAF)
         return ESPI_OK;
     status = room(e);
-    return status != ESPI_OK ? status : note(e, espi_pmpi.Type_create_resized_c(*out, lb, extent, out), out);
+    return status != ESPI_OK ? status : note_type(e, espi_pmpi.Type_create_resized_c(*out, lb, extent, out), out);
 }
 
 espi_status espi_emit(const struct espi_node *tree, int64_t lb, int64_t extent, size_t max_types,

@@ -106,7 +106,7 @@ static int64_t synchronizations_of_a_call(struct espi_gather_comm *state, struct
     return each < 1 ? 1 : each < STRIDE_MOST ? each : STRIDE_MOST;
 }
 
-static void renew(struct espi_gather_comm *state, struct espi_gather_lease *entry)
+static void renew_lease(struct espi_gather_comm *state, struct espi_gather_lease *entry)
 {
     bool at_root = state->rank == entry->key.root;
     int64_t expected = at_root ? synchronizations_of_a_call(state, entry) : 1;
@@ -149,8 +149,8 @@ static void open_lease(struct espi_gather_comm *state, struct espi_gather_lease 
     entry->lease.planned = NULL;
     entry->lease.calls_before = entry->lease.calls;
     entry->lease.irregular = false;
-    entry->lease.quiet = true;
-    renew(state, entry);
+    entry->lease.unmeasured = true;
+    renew_lease(state, entry);
     if (entry->lease.state == ESPI_LEASE_HOLDS)
         list_held(state, entry);
     else
@@ -161,7 +161,7 @@ static void renew_held(struct espi_gather_comm *state)
 {
     for (struct espi_gather_lease **at = &state->held, *entry; (entry = *at) != NULL;) {
         if (espi_lease_end(&entry->lease) <= state->syncs)
-            renew(state, entry);
+            renew_lease(state, entry);
         if (entry->lease.state == ESPI_LEASE_HOLDS) {
             at = &entry->next;
             continue;
@@ -177,7 +177,7 @@ static void renew_held(struct espi_gather_comm *state)
 /* ---- all of a communicator ---- */
 
 /* At a root: the kind of call that it asks a lease for; negative: none. */
-static int wish(struct espi_gather_comm *state)
+static int wished_lease(struct espi_gather_comm *state)
 {
     struct espi_commtree_model model = hoped_for(state);
     for (int family = ESPI_LEASE_GATHERV; family < ESPI_LEASE_FAMILIES; family++) {
@@ -192,10 +192,10 @@ static int wish(struct espi_gather_comm *state)
     return -1;
 }
 
-static void agree(struct espi_gather_comm *state)
+static void agree_on_leases(struct espi_gather_comm *state)
 {
     enum { FAMILIES = ESPI_LEASE_FAMILIES };
-    int family = wish(state), asked = family < 0 ? -1 : state->rank * FAMILIES + family, any = -1;
+    int family = wished_lease(state), asked = family < 0 ? -1 : state->rank * FAMILIES + family, any = -1;
     espi_gather_epoch_next();
     /* On the program's communicator, where all its ranks have just been and will be: nothing else is there yet. */
     if (espi_pmpi.Allreduce(&asked, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS)
@@ -212,32 +212,28 @@ static void agree(struct espi_gather_comm *state)
             state->due = espi_lease_end(&entry->lease);
 }
 
-static void synchronized(struct espi_thread *thread, MPI_Comm comm)
+static void ranks_have_synchronized(struct espi_thread *thread, MPI_Comm comm)
 {
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if (!mine || !espi_comm_look_taken(&mine->comm, comm) || mine->comm.inter || mine->comm.peers < 3)
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if (!thread_state || !espi_comm_look_taken(&thread_state->comm,
+                                               comm) || thread_state->comm.inter || thread_state->comm.peers < 3)
         return;
-    unsigned now = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
-    if (mine->gather_comm.comm != comm || mine->gather_comm.epoch != now || !mine->gather_comm.state) {
-        struct espi_comm_facts facts = mine->comm;
-        mine->gather_comm = (struct espi_last_gather_comm){espi_gather_comm_of(&facts), comm, now};
-    }
-    struct espi_gather_comm *state = mine->gather_comm.state;
+    struct espi_gather_comm *state = espi_gather_comm_of_thread(thread_state);
     if (!state)
         return;
     state->syncs++;
     for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
         espi_lease_turn(&entry->lease, &entry->comm, state->syncs);
     if (state->syncs == state->due)
-        agree(state);
+        agree_on_leases(state);
 }
 
 /* Before this rank waits for others that may wait for it. */
-static void catch_up(const struct espi_thread_state *mine, MPI_Comm comm)
+static void catch_up(const struct espi_thread_state *thread_state, MPI_Comm comm)
 {
-    struct espi_gather_comm *state = mine->gather_comm.state;
-    if (mine->gather_comm.comm != comm || !state ||
-        mine->gather_comm.epoch != atomic_load_explicit(&espi_gather_epoch, memory_order_acquire))
+    struct espi_gather_comm *state = thread_state->gather_comm.state;
+    if (thread_state->gather_comm.comm != comm || !state ||
+        thread_state->gather_comm.epoch != atomic_load_explicit(&espi_gather_epoch, memory_order_acquire))
         return;
     for (struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
         if (espi_family_gathers(entry->lease.family))
@@ -253,15 +249,15 @@ static bool is_on(void)
 
 espi_word espi_agreement_barrier(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if (mine)
-        espi_count_call(mine->stats, fn);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if (thread_state)
+        espi_count_call(thread_state->stats, fn);
     MPI_Comm comm = (MPI_Comm)args[0];
-    if (mine && is_on())
-        catch_up(mine, comm);
+    if (thread_state && is_on())
+        catch_up(thread_state, comm);
     espi_word rc = ESPI_CALL(next, 1, args);
     if (is_on() && !espi_is_refusal((int)rc))
-        synchronized(thread, comm);
+        ranks_have_synchronized(thread, comm);
     return rc;
 }
 
@@ -273,13 +269,13 @@ espi_word espi_agreement_allreduce(struct espi_thread *thread, enum espi_fn fn, 
     MPI_Datatype type = (MPI_Datatype)args[TYPE];
     MPI_Comm comm = (MPI_Comm)args[COMM];
     MPI_Count size = 0;
-    struct espi_thread_state *mine = is_on() ? espi_thread_state(thread) : NULL;
-    if (mine)
-        catch_up(mine, comm);
+    struct espi_thread_state *thread_state = is_on() ? espi_thread_state(thread) : NULL;
+    if (thread_state)
+        catch_up(thread_state, comm);
     espi_word rc = espi_reduce_call(thread, fn, args, next);
     /* Where no byte is reduced nobody waits. */
     if (is_on() && count > 0 && !espi_is_refusal((int)rc) &&
         espi_pmpi.Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
-        synchronized(thread, comm);
+        ranks_have_synchronized(thread, comm);
     return rc;
 }

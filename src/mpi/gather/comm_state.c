@@ -127,7 +127,7 @@ static int64_t first_poll(void)
     return espi_settings.collectives == ESPI_MODE_ALWAYS || espi_settings.tree != 0 ? 1 : 8;
 }
 
-struct espi_gather_comm *espi_gather_comm_of(const struct espi_comm_facts *facts)
+static struct espi_gather_comm *state_of_comm(const struct espi_comm_facts *facts)
 {
     struct espi_gather_comm *state = NULL;
     int found = 0;
@@ -153,6 +153,17 @@ struct espi_gather_comm *espi_gather_comm_of(const struct espi_comm_facts *facts
     all = state;
     pthread_mutex_unlock(&lock);
     return state;
+}
+
+struct espi_gather_comm *espi_gather_comm_of_thread(struct espi_thread_state *thread_state)
+{
+    struct espi_last_gather_comm *last = &thread_state->gather_comm;
+    unsigned now = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
+    if (last->comm != thread_state->comm.comm || last->epoch != now || !last->state) {
+        const struct espi_comm_facts facts = thread_state->comm;
+        *last = (struct espi_last_gather_comm){state_of_comm(&facts), facts.comm, now};
+    }
+    return last->state;
 }
 
 void espi_gather_comm_ends(const struct espi_comm_facts *facts)

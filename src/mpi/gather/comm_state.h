@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/thread_state.h"
 #include "mpi/gather/lease.h"
 #include "mpi/netmodel/netmodel.h"
 #include "mpi/gather/lease_report.h"
@@ -64,9 +65,10 @@ static inline void espi_gather_epoch_next(void)
     atomic_fetch_add_explicit(&espi_gather_epoch, 1, memory_order_release);
 }
 
-/* Of a communicator whose facts are known; made at the first call. NULL: after the end. Memory may be short: then one
-   of a few in reserve is taken, as a rank without one would not come when the others agree on something. */
-struct espi_gather_comm *espi_gather_comm_of(const struct espi_comm_facts *facts);
+/* Of the communicator that the thread has looked at last; made at the first call. NULL: after the end. Memory may be
+   short: then one of a few in reserve is taken, as a rank without one would not come when the others agree on
+   something. */
+struct espi_gather_comm *espi_gather_comm_of_thread(struct espi_thread_state *thread_state);
 /* NULL: there is none. */
 struct espi_gather_lease *espi_gather_lease_find(struct espi_gather_comm *state, enum espi_lease_family family,
                                                  int root);

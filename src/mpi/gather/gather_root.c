@@ -33,8 +33,8 @@ static int start_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, co
                      : MPI_ERR_NO_MEM;
 }
 
-static int fill(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks, int rank,
-                const char *from, int64_t bytes)
+static int fill_block(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks, int rank,
+                      const char *from, int64_t bytes)
 {
     return espi_tree_fill(from, bytes, espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type,
                           blocks->dense, espi_blocks_bytes(blocks, rank), plan->rank, comm);
@@ -61,14 +61,14 @@ static int take_direct(MPI_Comm comm, const struct espi_blocks *blocks, int rank
 }
 
 /* The blocks of a subtree of several ranks from a piece. Those behind one that is too long are filled as well. */
-static int fill_all(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
-                    const struct espi_subtree *sub, const char *from, const int64_t *sizes)
+static int fill_blocks(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
+                       const struct espi_subtree *sub, const char *from, const int64_t *sizes)
 {
     int rc = MPI_SUCCESS;
     for (int i = 0; i < sub->n; i++) {
         int rank = plan->ranks[sub->first + i];
         int bad = sizes[i] < 0 ? take_direct(comm, blocks, rank)
-                               : fill(plan, comm, blocks, rank, from, sizes[i]);
+                               : fill_block(plan, comm, blocks, rank, from, sizes[i]);
         from += sizes[i] < 0 ? 0 : sizes[i];
         rc = rc ? rc : bad;
     }
@@ -143,8 +143,8 @@ static int finish_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, c
         if (!a->memory)
             return MPI_SUCCESS;
         if (sub->n > 1)
-            return fill_all(plan, comm, blocks, sub, a->memory, plan->size + sub->first);
-        return fill(plan, comm, blocks, sub->rank, a->memory, espi_tree_received(status));
+            return fill_blocks(plan, comm, blocks, sub, a->memory, plan->size + sub->first);
+        return fill_block(plan, comm, blocks, sub->rank, a->memory, espi_tree_received(status));
     }
     if (sub->n == 1)
         return take_block(comm, blocks, sub->rank, ESPI_TAG_DATA);
@@ -156,7 +156,7 @@ static int finish_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, c
         return take_next(plan, comm, blocks, sub);
     }
     if (!rc)
-        rc = fill_all(plan, comm, blocks, sub, (char *)late + (size_t)sub->n * sizeof(int64_t), late);
+        rc = fill_blocks(plan, comm, blocks, sub, (char *)late + (size_t)sub->n * sizeof(int64_t), late);
     free(late);
     return rc;
 }

@@ -61,8 +61,9 @@ int espi_tree_receive_late(const struct espi_subtree *sub, MPI_Comm comm, void *
 
 /* One stretch of memory with all pieces, the sizes in front where they are given. `memory` has room for them before
    the pieces, which may already lie there one behind the other. */
-static char *join(struct piece *pieces, int n, char *memory, const int64_t *sizes, int64_t table, int64_t *bytes,
-                  void **joined)
+static char *join_pieces(struct piece *pieces, int n, char *memory, const int64_t *sizes, int64_t table,
+                         int64_t *bytes,
+                         void **joined)
 {
     int64_t total = 0;
     bool late = false;
@@ -147,19 +148,19 @@ static bool inner_make(const struct espi_subtree_plan *plan, const struct espi_b
     in->requests = (MPI_Request *)(in->statuses + n);
     in->place = (int *)(in->requests + n);
     memset(in->pieces, 0, (size_t)n * sizeof *in->pieces);
-    int mine = position(plan, plan->rank);
+    int own_at = position(plan, plan->rank);
     for (int k = 0; k < plan->children; k++) {
-        in->place[k] = plan->child[k].first > mine ? 1 : 0;
+        in->place[k] = plan->child[k].first > own_at ? 1 : 0;
         for (int i = 0; i < plan->children; i++)
             in->place[k] += plan->child[i].first < plan->child[k].first;
-        in->own_place += plan->child[k].first < mine;
+        in->own_place += plan->child[k].first < own_at;
         in->requests[k] = MPI_REQUEST_NULL;
         in->pieces[in->place[k]].room = espi_subtree_plan_room(plan, plan->rank, plan->child[k].n,
                                                                plan->child[k].bytes);
     }
     in->pieces[in->own_place].room = in->pieces[in->own_place].bytes = own->bytes;
     memcpy(in->sizes, plan->size + plan->first, (size_t)table);
-    in->sizes[mine - plan->first] = own->refused ? ESPI_SIZE_GONE : own->bytes;
+    in->sizes[own_at - plan->first] = own->refused ? ESPI_SIZE_GONE : own->bytes;
     for (int i = 0; i < n; i++)
         room += in->pieces[i].room;
     in->memory = espi_pool_get((size_t)room);
@@ -198,9 +199,9 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
         if (!plan->child[k].gone)
             rc = espi_tree_irecv(in.pieces[in.place[k]].at, in.pieces[in.place[k]].room, MPI_PACKED,
                                  plan->child[k].rank, MPI_ANY_TAG, comm, &in.requests[k]);
-    struct piece *mine = &in.pieces[in.own_place];
+    struct piece *own_piece = &in.pieces[in.own_place];
     if (!rc)
-        rc = espi_tree_pack(own->buf, own->count, own->type, own->dense, mine->at, own->bytes, comm);
+        rc = espi_tree_pack(own->buf, own->count, own->type, own->dense, own_piece->at, own->bytes, comm);
     /* Whatever failed: nothing may arrive in memory that is no longer ours, or in the next call. */
     last = espi_pmpi.Waitall(plan->children, in.requests, in.statuses);
     rc = rc ? rc : last;
@@ -214,8 +215,9 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
         rc = rc ? rc : bad;
     }
     if (!rc) {
-        char *message = join(in.pieces, plan->children + 1, in.memory, planned ? NULL : in.sizes, table, &bytes,
-                             &joined);
+        char *message = join_pieces(in.pieces, plan->children + 1, in.memory, planned ? NULL : in.sizes, table,
+                                    &bytes,
+                                    &joined);
         rc = MPI_ERR_NO_MEM;
         if (message)
             rc = send_up(plan, comm, message, bytes, MPI_PACKED, true, bytes,

@@ -114,7 +114,7 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
 }
 
 /* Better datatypes for a call that goes along a tree; the library's call looks for its own. */
-static void improve(struct espi_thread *thread, struct call *c)
+static void improve_types(struct espi_thread *thread, struct call *c)
 {
     if (!c->own.in_place && c->own.bytes > 0 && !espi_type_is_predefined(c->own.type))
         c->own.type = espi_types_better(thread, c->own.type, c->own.count, false);
@@ -210,7 +210,7 @@ static int run_tree(const struct call *c, struct espi_lease *lease)
 
 /* The calls go along a tree, and MPI refuses this one of this rank: what other ranks need of it is done all the same,
    see subtree_plan.h; then the library reports the error. */
-static void refuse(struct call *c, struct espi_lease *lease)
+static void refuse_call(struct call *c, struct espi_lease *lease)
 {
     lease->irregular = true;
     c->own = (struct espi_block){.type = MPI_BYTE, .dense = true, .refused = true};
@@ -230,11 +230,11 @@ static void note_sizes(const struct call *c, struct espi_gather_lease *entry)
 
 static espi_word call_along_tree(struct espi_thread *thread, struct call *c, struct espi_gather_lease *entry)
 {
-    struct espi_thread_state *mine = espi_thread_state(thread);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
     struct espi_selfcopy_block own = {0};
     uint64_t begun = espi_stats_now();
     entry->lease.calls++;
-    espi_count(mine->stats, ESPI_COUNT_tree_calls, 1);
+    espi_count(thread_state->stats, ESPI_COUNT_tree_calls, 1);
     if (c->rank == c->root) {
         note_sizes(c, entry);
         espi_lease_compare(&entry->lease, c->size, entry->sizes);
@@ -242,7 +242,7 @@ static espi_word call_along_tree(struct espi_thread *thread, struct call *c, str
     c->own.in_place = own_apart(thread, c, &own) || c->own.in_place;
     if (own.plan) /* whatever becomes of the others' blocks */
         espi_selfcopy_carry_out(thread, &own);
-    improve(thread, c);
+    improve_types(thread, c);
     int rc = run_tree(c, &entry->lease);
     espi_lease_took(&entry->lease, (double)(espi_stats_now() - begun) * 1e-9);
     if (rc != MPI_SUCCESS)
@@ -265,14 +265,11 @@ static void look_at_sizes(struct call *c, struct espi_gather_lease *entry)
 }
 
 /* NULL: the call is the library's alone. */
-static struct espi_gather_comm *state_of_call(struct espi_thread_state *mine, MPI_Comm comm)
+static struct espi_gather_comm *state_of_call(struct espi_thread_state *thread_state, MPI_Comm comm)
 {
-    unsigned now = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
-    if (!espi_comm_look(&mine->comm, comm) || mine->comm.inter || mine->comm.peers < 3)
+    if (!espi_comm_look(&thread_state->comm, comm) || thread_state->comm.inter || thread_state->comm.peers < 3)
         return NULL;
-    if (mine->gather_comm.comm != comm || mine->gather_comm.epoch != now || !mine->gather_comm.state)
-        mine->gather_comm = (struct espi_last_gather_comm){espi_gather_comm_of(&mine->comm), comm, now};
-    return mine->gather_comm.state;
+    return espi_gather_comm_of_thread(thread_state);
 }
 
 /* `entry`: NULL where there is no lease. */
@@ -281,7 +278,7 @@ static espi_word call_by_library(struct espi_thread *thread, enum espi_fn fn, es
 {
     struct espi_lease *lease = entry ? &entry->lease : NULL;
     unsigned epoch = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
-    uint64_t begun = !lease || lease->quiet ? 0 : espi_stats_now();
+    uint64_t begun = !lease || lease->unmeasured ? 0 : espi_stats_now();
     espi_word rc = espi_generic_handler(fn)(thread, fn, args, next);
     if (espi_is_refusal((int)rc))
         return rc;
@@ -297,7 +294,7 @@ static espi_word call_by_library(struct espi_thread *thread, enum espi_fn fn, es
     lease = &entry->lease;
     lease->calls++;
     lease->library_calls += lease->interleaved && lease->now != lease->method;
-    if (!lease->quiet)
+    if (!lease->unmeasured)
         espi_lease_took(lease, (double)(espi_stats_now() - begun) * 1e-9);
     if (rc == MPI_SUCCESS && c->rank == c->root)
         look_at_sizes(c, entry);
@@ -316,31 +313,31 @@ static void refuse_unknown(struct call *c, struct espi_gather_comm *state)
         return;
     c->root = latest->key.root;
     c->own_comm = latest->comm.own;
-    refuse(c, &latest->lease);
+    refuse_call(c, &latest->lease);
 }
 
 espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
     espi_handler library = espi_generic_handler(fn);
-    struct espi_thread_state *mine;
+    struct espi_thread_state *thread_state;
     if (!espi_is_running() || !espi_world.trees ||
-        !(mine = espi_thread_state(thread)))
+        !(thread_state = espi_thread_state(thread)))
         return library(thread, fn, args, next);
     struct call c = {.row = row, .args = args, .family = family_of(fn), .comm = (MPI_Comm)args[(int)row->comm],
                      .own_comm = MPI_COMM_NULL, .root = (int)args[(int)row->root]};
-    struct espi_gather_comm *before = mine->gather_comm.state, *state = state_of_call(mine, c.comm);
+    struct espi_gather_comm *before = thread_state->gather_comm.state, *state = state_of_call(thread_state, c.comm);
     if (!state) {
         unsigned now = atomic_load_explicit(&espi_gather_epoch, memory_order_acquire);
-        if (c.comm == MPI_COMM_NULL && before && mine->gather_comm.epoch == now) {
+        if (c.comm == MPI_COMM_NULL && before && thread_state->gather_comm.epoch == now) {
             c.rank = before->rank;
             c.size = before->size;
             refuse_unknown(&c, before);
         }
         espi_word rc = library(thread, fn, args, next);
         /* Known only now, perhaps on this rank alone: counted as on the others. */
-        if (!espi_is_refusal((int)rc) && espi_comm_look_taken(&mine->comm, c.comm) &&
-            (state = state_of_call(mine, c.comm)) != NULL)
+        if (!espi_is_refusal((int)rc) && espi_comm_look_taken(&thread_state->comm, c.comm) &&
+            (state = state_of_call(thread_state, c.comm)) != NULL)
             state->made[c.family]++;
         return rc;
     }
@@ -357,10 +354,10 @@ espi_word espi_collective_call(struct espi_thread *thread, enum espi_fn fn, espi
     c.own_comm = entry->comm.own;
     entry->latest = ++state->calls;
     if (!read_call(&c)) {
-        refuse(&c, &entry->lease);
+        refuse_call(&c, &entry->lease);
         return library(thread, fn, args, next);
     }
     state->made[c.family]++;
-    espi_count_call(mine->stats, fn);
+    espi_count_call(thread_state->stats, fn);
     return call_along_tree(thread, &c, entry);
 }

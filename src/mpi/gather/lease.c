@@ -22,10 +22,10 @@ struct decision {
     int32_t state; /* enum espi_lease_state */
     int32_t method, slack;
     int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
-    int32_t quiet, skip, interleaved; /* of the next lease, see method_select.h */
+    int32_t unmeasured, skip, interleaved; /* of the next lease, see method_select.h */
 };
 static const struct decision by_library = {.length = SHORTEST_LEASE, .stride = 1, .state = ESPI_LEASE_HOLDS,
-                                           .method = ESPI_METHOD_LIBRARY, .quiet = 1};
+                                           .method = ESPI_METHOD_LIBRARY, .unmeasured = 1};
 
 static double *at(double *table, int method)
 {
@@ -203,13 +203,13 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
     if (is_forced(lease)) {
         decision->method = lease->order[0];
         decision->length = other || changed ? SHORTEST_LEASE : lease->length * 2;
-        decision->quiet = 0;
+        decision->unmeasured = 0;
         decision->skip = 1;
     } else {
         struct espi_method_lease next = espi_method_select_next(&lease->select, seconds, n);
         decision->method = lease->order[next.candidate];
         decision->length = lease->select.state == ESPI_SELECT_TREE && changed ? SHORTEST_LEASE : next.length;
-        decision->quiet = next.quiet;
+        decision->unmeasured = next.unmeasured;
         decision->skip = next.skip;
         decision->interleaved = next.interleaved;
     }
@@ -316,7 +316,7 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
         return NOT_IN_STEP;
     if (most[IRREGULAR] > 0)
         return REFUSED;
-    if (lease->drifted || lease->quiet)
+    if (lease->drifted || lease->unmeasured)
         return 0;
     for (int i = 0; i < ESPI_SELECT_SAMPLES; i++) {
         int whose = lease->interleaved && espi_method_turn(i);
@@ -372,7 +372,7 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
     lease->begun = syncs;
     lease->length = decision.length > 0 ? decision.length : SHORTEST_LEASE;
     lease->stride = decision.stride > 0 ? decision.stride : 1;
-    lease->quiet = decision.quiet;
+    lease->unmeasured = decision.unmeasured;
     lease->skip = decision.skip;
     lease->interleaved = !rc && decision.interleaved && lease->method != ESPI_METHOD_LIBRARY;
     lease->changed = lease->drifted = false;
@@ -389,7 +389,7 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
 static void keep_sample(struct espi_lease *lease, int64_t turn)
 {
     int64_t step = (lease->length - lease->skip + ESPI_SELECT_SAMPLES - 1) / ESPI_SELECT_SAMPLES;
-    if (!lease->quiet && turn >= 0 && turn < lease->length - lease->skip && turn % step == 0 &&
+    if (!lease->unmeasured && turn >= 0 && turn < lease->length - lease->skip && turn % step == 0 &&
         lease->measured_calls > 0)
         lease->sample[turn / step] = lease->seconds / (double)lease->measured_calls;
 }
@@ -412,7 +412,7 @@ void espi_lease_turn(struct espi_lease *lease, const struct espi_lease_comm *com
         return;
     }
     lease->interleaved = false; /* the rest of it as it is now, and nothing can be learnt */
-    lease->quiet = true;
+    lease->unmeasured = true;
     lease->method = lease->now;
 }
 

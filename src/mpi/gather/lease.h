@@ -57,7 +57,7 @@ struct espi_lease {
     int method;        /* ESPI_METHOD_LIBRARY or enum espi_commtree_kind */
     int now;           /* the method of calls before the next synchronization */
     bool interleaved;        /* the library has some of the turns, see method_select.h */
-    bool quiet;        /* nothing is measured */
+    bool unmeasured;        /* nothing is measured */
     int skip;          /* turns at its beginning that are not measured */
     int64_t begun;     /* synchronizations of the communicator when it began */
     int64_t length;    /* turns */

@@ -11,7 +11,7 @@ static int64_t nanoseconds(double seconds)
 static const char *reason(const struct espi_lease *lease, bool modelled, const struct espi_settings *settings)
 {
     int trees = 0, tried = 0;
-    double library = lease->measured[0], mine = lease->measured[1 + lease->method];
+    double library = lease->measured[0], tree = lease->measured[1 + lease->method];
     if (lease->state == ESPI_LEASE_ENDED)
         return lease->planned && lease->irregular_seen ? "the ranks did not make the same calls"
                                                        : "no communicator of its own could be made";
@@ -30,7 +30,7 @@ static const char *reason(const struct espi_lease *lease, bool modelled, const s
     if (lease->method != ESPI_METHOD_LIBRARY) {
         if (settings->collectives == ESPI_MODE_ALWAYS)
             return "the fastest in the model (ESPALIER_COLLECTIVES=always)";
-        return mine >= 0 && library >= 0 && mine < library ? "measured faster than the library" : "being measured";
+        return tree >= 0 && library >= 0 && tree < library ? "measured faster than the library" : "being measured";
     }
     if (trees == 0)
         return "no tree is clearly faster in the model";

@@ -25,7 +25,7 @@ static bool sending_make(struct sending *s, int messages)
    first, would arrive with the last. So a large one for a subtree is finished before the next begins. */
 enum { ALONE = 1 << 16 };
 
-static int sent(struct sending *s, const struct espi_subtree *sub, int64_t bytes)
+static int await_if_large(struct sending *s, const struct espi_subtree *sub, int64_t bytes)
 {
     return sub->n > 1 && bytes >= ALONE ? espi_pmpi.Wait(&s->requests[s->n - 1], MPI_STATUS_IGNORE) : MPI_SUCCESS;
 }
@@ -42,8 +42,8 @@ static int sending_finish(struct sending *s, int rc)
     return rc;
 }
 
-static int send(struct sending *s, const void *buf, int64_t count, MPI_Datatype type, int peer, int tag,
-                MPI_Comm comm)
+static int send_message(struct sending *s, const void *buf, int64_t count, MPI_Datatype type, int peer, int tag,
+                        MPI_Comm comm)
 {
     int rc = espi_tree_isend(buf, count, type, peer, tag, comm, &s->requests[s->n]);
     if (!rc)
@@ -75,18 +75,19 @@ static int send_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, con
     if (!is_sent_to(sub, sizes))
         return MPI_SUCCESS;
     if (sub->n == 1)
-        return send(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
-                    sub->rank, ESPI_TAG_DATA, comm);
+        return send_message(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
+                            sub->rank, ESPI_TAG_DATA, comm);
     for (int i = 0; i < sub->n; i++)
         bytes += sizes[i];
     if (!as_planned(plan, sub, sizes) &&
-        (rc = send(s, sizes, (int64_t)sub->n * (int64_t)sizeof *sizes, MPI_BYTE, sub->rank, ESPI_TAG_ANNOUNCE, comm)))
+        (rc = send_message(s, sizes, (int64_t)sub->n * (int64_t)sizeof *sizes, MPI_BYTE, sub->rank,
+                           ESPI_TAG_ANNOUNCE, comm)))
         return rc;
     if (espi_blocks_joined(blocks, ranks, sub->n)) {
         while (from < sub->n - 1 && sizes[from] == 0)
             from++;
-        rc = send(s, espi_blocks_at(blocks, ranks[from]), bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
-        return rc ? rc : sent(s, sub, bytes);
+        rc = send_message(s, espi_blocks_at(blocks, ranks[from]), bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+        return rc ? rc : await_if_large(s, sub, bytes);
     }
     char *memory = espi_pool_get((size_t)bytes);
     if (!memory)
@@ -96,8 +97,8 @@ static int send_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, con
                             blocks->dense, memory + at, sizes[i], comm);
     s->memory[s->n] = memory; /* at most one per message */
     if (!rc)
-        rc = send(s, memory, bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
-    return rc ? rc : sent(s, sub, bytes);
+        rc = send_message(s, memory, bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
+    return rc ? rc : await_if_large(s, sub, bytes);
 }
 
 /* Messages of the root: to its children, and to ranks that are not in the tree but have data in this call. */
@@ -141,8 +142,9 @@ static int scatter_directly(const struct espi_subtree_plan *plan, MPI_Comm comm,
         rc = MPI_ERR_NO_MEM;
     for (int r = 0; r < plan->p && !rc; r++)
         if (r != plan->rank && espi_blocks_bytes(blocks, r) > 0)
-            rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DIRECT,
-                      comm);
+            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r,
+                              ESPI_TAG_DIRECT,
+                              comm);
     if (!rc && !own->in_place)
         rc = copy_own(plan, comm, own, blocks);
     last = sending_finish(&s, MPI_SUCCESS);
@@ -164,8 +166,9 @@ static int scatter_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
         rc = send_subtree(plan, comm, blocks, &plan->child[k], sizes + plan->child[k].first, &s);
     for (; r < plan->p && !rc; r += !rc)
         if (is_other(plan, blocks, r, &at))
-            rc = send(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r, ESPI_TAG_DATA,
-                      comm);
+            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r,
+                              ESPI_TAG_DATA,
+                              comm);
     if (!rc && !own->in_place)
         rc = copy_own(plan, comm, own, blocks);
     for (; k >= 0; k--) /* whoever got nothing would wait for ever */
@@ -258,7 +261,7 @@ static int pass_on(struct sending *s, const struct espi_block *own, const void *
                    MPI_Comm comm)
 {
     return own->refused ? espi_tree_send_away(buf, bytes, MPI_BYTE, true, bytes, peer, tag, comm)
-                        : send(s, buf, bytes, MPI_PACKED, peer, tag, comm);
+                        : send_message(s, buf, bytes, MPI_PACKED, peer, tag, comm);
 }
 
 static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own)
@@ -297,7 +300,7 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
         if (!rc)
             rc = pass_on(&s, own, memory + offsets[sub->first - plan->first], bytes, sub->rank, ESPI_TAG_DATA, comm);
         if (!rc && !own->refused)
-            rc = sent(&s, sub, bytes);
+            rc = await_if_large(&s, sub, bytes);
     }
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)

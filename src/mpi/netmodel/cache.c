@@ -75,7 +75,7 @@ void espi_model_cache_open(struct espi_model_cache *cache, MPI_Comm own, int ran
     char name[MPI_MAX_PROCESSOR_NAME + 1] = "", version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int len = 0;
     bool leads = true;
-    uint64_t mine[2] = {0, 0}, all[2] = {0, 0};
+    uint64_t own_hash[2] = {0, 0}, all[2] = {0, 0};
     memset(cache, 0, sizeof *cache);
     if (!wanted)
         return;
@@ -84,8 +84,8 @@ void espi_model_cache_open(struct espi_model_cache *cache, MPI_Comm own, int ran
         leads = leads && places->node[i] != places->node[rank];
     if (espi_pmpi.Get_processor_name(name, &len) == MPI_SUCCESS && leads)
         for (int k = 0; k < 2; k++)
-            mine[k] = hash_text(UINT64_C(0xcbf29ce484222325) + (uint64_t)k, name);
-    if (espi_pmpi.Reduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, 0, own) != MPI_SUCCESS || rank != 0 ||
+            own_hash[k] = hash_text(UINT64_C(0xcbf29ce484222325) + (uint64_t)k, name);
+    if (espi_pmpi.Reduce(own_hash, all, 2, MPI_UINT64_T, MPI_SUM, 0, own) != MPI_SUCCESS || rank != 0 ||
         !find_folder(cache->folder, sizeof cache->folder) || !is_ours(cache->folder))
         return;
     espi_pmpi.Get_library_version(version, &len);

@@ -76,7 +76,7 @@ static double processor_time(void)
 static void measure_level(const struct espi_topology *places, enum espi_level level, int most, char *memory,
                           int *pairs, int (*pair)[2], struct facts *all, double *share)
 {
-    double mine = 1;
+    double own_share = 1;
     struct facts facts[MOST_PAIRS];
     int n = espi_link_pairs(places, level, most, pair), sizes = ESPI_LINK_SIZES;
     memset(facts, 0, sizeof facts);
@@ -87,7 +87,7 @@ static void measure_level(const struct espi_topology *places, enum espi_level le
             double begin = MPI_Wtime(), processor = processor_time();
             espi_link_measure(MPI_COMM_WORLD, rank, pair[k][0], pair[k][1], &effort, memory, &facts[k].times);
             double part = (processor_time() - processor) / (MPI_Wtime() - begin);
-            mine = part < mine ? part : mine;
+            own_share = part < own_share ? part : own_share;
         }
         if (rank == pair[k][0])
             facts[k].copy = espi_copy_measure(memory, COPY, COPY_ROUNDS);
@@ -97,7 +97,7 @@ static void measure_level(const struct espi_topology *places, enum espi_level le
         sizes = facts[k].times.sizes < sizes ? facts[k].times.sizes : sizes;
     }
     *pairs = n;
-    MPI_Reduce(&mine, share, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&own_share, share, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
     if (n == 0)
         return;
     all->copy = middle(facts, n, offsetof(struct facts, copy));

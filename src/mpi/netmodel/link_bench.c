@@ -68,7 +68,7 @@ static bool clock_goes_on(struct clock *clock)
 
 /* Rank a tells rank b before each round whether there is one. The tiny message is no part of the round: b answers
    it. */
-static bool agree(MPI_Comm comm, bool first, int peer, bool more)
+static bool agree_on_more(MPI_Comm comm, bool first, int peer, bool more)
 {
     char word = more;
     if (first) {
@@ -115,7 +115,7 @@ static double rounds_of(MPI_Comm comm, bool first, int peer, const struct espi_l
     struct clock clock;
     bool warm = false;
     clock_start(&clock, effort);
-    while (agree(comm, first, peer, !warm || clock_goes_on(&clock))) {
+    while (agree_on_more(comm, first, peer, !warm || clock_goes_on(&clock))) {
         double begin = now();
         if (bytes >= 0)
             ping_pong(comm, first, peer, memory, bytes);
@@ -145,7 +145,7 @@ static void measure_gap(MPI_Comm comm, bool first, int peer, const struct espi_l
     double many = rounds_of(comm, first, peer, effort, memory, -BURST_LONG);
     times->gap = espi_fit_gap(BURST_SHORT, few, BURST_LONG, many);
     for (int k = 0; k < effort->again; k++) {
-        if (!agree(comm, first, peer, espi_fit_gap_is_odd(times->gap, times->one_way)))
+        if (!agree_on_more(comm, first, peer, espi_fit_gap_is_odd(times->gap, times->one_way)))
             return;
         few = least(few, rounds_of(comm, first, peer, effort, memory, -BURST_SHORT));
         many = least(many, rounds_of(comm, first, peer, effort, memory, -BURST_LONG));
@@ -161,7 +161,7 @@ static void measure_again(MPI_Comm comm, bool first, int peer, const struct espi
         double *time = i < 0 ? &times->one_way : &times->time[i];
         for (int k = 0; k < effort->again; k++) {
             bool odd = espi_fit_time_is_odd(*time, times->time[i + 1]);
-            if (!agree(comm, first, peer, odd && now() - begin < effort->all_seconds))
+            if (!agree_on_more(comm, first, peer, odd && now() - begin < effort->all_seconds))
                 break;
             *time = least(*time, rounds_of(comm, first, peer, effort, memory, i < 0 ? 1 : effort->size[i]) / 2);
         }
@@ -178,7 +178,7 @@ void espi_link_measure(MPI_Comm comm, int rank, int a, int b, const struct espi_
     times->one_way = rounds_of(comm, first, peer, effort, memory, 1) / 2;
     measure_gap(comm, first, peer, effort, memory, times);
     for (int i = 0; i < effort->sizes; i++) {
-        if (!agree(comm, first, peer, i < 2 || now() - begin < effort->all_seconds))
+        if (!agree_on_more(comm, first, peer, i < 2 || now() - begin < effort->all_seconds))
             break;
         times->time[i] = rounds_of(comm, first, peer, effort, memory, effort->size[i]) / 2;
         times->sizes = i + 1;

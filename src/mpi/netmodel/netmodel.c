@@ -78,18 +78,18 @@ static bool measure_level(MPI_Comm own, const struct espi_topology *places, enum
     struct espi_link_times times;
     struct espi_commtree_model of[PAIRS];
     double middle[PAIRS], sorted[PAIRS];
-    int pair[PAIRS][2], rank = 0, n = espi_link_pairs(places, level, PAIRS, pair), mine = -1;
+    int pair[PAIRS][2], rank = 0, n = espi_link_pairs(places, level, PAIRS, pair), own_pair = -1;
     int64_t largest = how->size[how->sizes - 1];
     espi_pmpi.Comm_rank(own, &rank);
     for (int k = 0; k < n; k++)
         if (rank == pair[k][0] || rank == pair[k][1])
-            mine = k;
-    char *memory = mine >= 0 ? calloc(1, (size_t)largest) : NULL;
-    int ready = mine < 0 || memory, all = 0;
+            own_pair = k;
+    char *memory = own_pair >= 0 ? calloc(1, (size_t)largest) : NULL;
+    int ready = own_pair < 0 || memory, all = 0;
     espi_pmpi.Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, own);
     for (int k = 0; k < n && all; k++) {
         MPI_Request request;
-        if (mine == k)
+        if (own_pair == k)
             espi_link_measure(own, rank, pair[k][0], pair[k][1], how, memory, &times);
         if (rank == pair[k][0])
             of[k] = espi_fit_model(times.one_way, times.gap, times.sizes, how->size, times.time,

@@ -24,7 +24,7 @@ struct espi_topology {
 int espi_node_of(MPI_Comm world, int *ranks);
 /* Fills `places` from every rank's node; `node` has room for all ranks of `own`, and is kept by the result.
    Collective. */
-void espi_topology_of(MPI_Comm own, int mine, int *node, struct espi_topology *places);
+void espi_topology_of(MPI_Comm own, int own_node, int *node, struct espi_topology *places);
 
 /* ---- the model (netmodel.c) ---- */
 

@@ -18,14 +18,14 @@ int espi_node_of(MPI_Comm world, int *ranks)
     return first;
 }
 
-void espi_topology_of(MPI_Comm own, int mine, int *node, struct espi_topology *places)
+void espi_topology_of(MPI_Comm own, int own_node, int *node, struct espi_topology *places)
 {
     int size = 0, runs = 1, nodes = 0;
     bool sorted = true; /* names that only grow cannot come again */
     espi_pmpi.Comm_size(own, &size);
     for (int i = 0; i < size; i++)
-        node[i] = mine;
-    espi_pmpi.Allgather(&mine, 1, MPI_INT, node, 1, MPI_INT, own);
+        node[i] = own_node;
+    espi_pmpi.Allgather(&own_node, 1, MPI_INT, node, 1, MPI_INT, own);
     for (int i = 1; i < size; i++)
         runs += node[i] != node[i - 1], sorted = sorted && node[i] >= node[i - 1];
     /* In place, so that no rank can be short of memory and disagree with the others: numbers go in as -1 - number.

@@ -40,12 +40,12 @@ struct cut {
 };
 
 /* Does anybody have gaps, and is everybody ready? */
-static int agree(const struct espi_large *call, bool ready, bool *gaps, bool *all_ready)
+static int agree_on_pieces(const struct espi_large *call, bool ready, bool *gaps, bool *all_ready)
 {
-    int mine[2] = {call->gaps, !ready}, any[2] = {0, 0}, rc = MPI_SUCCESS;
+    int here[2] = {call->gaps, !ready}, any[2] = {0, 0}, rc = MPI_SUCCESS;
     MPI_Comm own = espi_world_private(call->comm, true);
     if (own != MPI_COMM_NULL) {
-        rc = espi_pmpi.Allreduce(mine, any, 2, MPI_INT, MPI_LOR, own);
+        rc = espi_pmpi.Allreduce(here, any, 2, MPI_INT, MPI_LOR, own);
         espi_world_private_free(&own);
     }
     *gaps = any[0] != 0;
@@ -54,7 +54,7 @@ static int agree(const struct espi_large *call, bool ready, bool *gaps, bool *al
 }
 
 /* The elements from, from + 1, ... of the program's layout as one datatype. */
-static int describe(const struct cut *cut, int64_t from, int64_t count, MPI_Datatype *type)
+static int describe_slice(const struct cut *cut, int64_t from, int64_t count, MPI_Datatype *type)
 {
     const struct espi_node *slice;
     struct espi_emitted emitted;
@@ -72,12 +72,13 @@ static int describe(const struct cut *cut, int64_t from, int64_t count, MPI_Data
 enum way { PACK, UNPACK };
 
 /* Moves elements from, ... between a buffer of the program (which may be MPI_BOTTOM) and contiguous memory. */
-static int move(const struct cut *cut, enum way way, const void *buf, int64_t from, int64_t count, char *memory)
+static int move_elements(const struct cut *cut, enum way way, const void *buf, int64_t from, int64_t count,
+                         char *memory)
 {
     const struct espi_large *call = cut->call;
     struct espi_elements view = {.base = call->base, .each = count, .unit = call->unit, .padded = call->padded};
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    int rc = describe(cut, from, count, &type);
+    int rc = describe_slice(cut, from, count, &type);
     if (rc)
         return rc;
     rc = way == PACK ? espi_elements_pack(&view, buf, 1, type, memory)
@@ -87,7 +88,7 @@ static int move(const struct cut *cut, enum way way, const void *buf, int64_t fr
 }
 
 /* Puts elements from, ... of the input on their way; the result goes to `to`, ... of the output. */
-static int start(struct cut *cut, struct piece *piece, int64_t from, int64_t to, int64_t count, int root)
+static int start_piece(struct cut *cut, struct piece *piece, int64_t from, int64_t to, int64_t count, int root)
 {
     const struct espi_large *call = cut->call;
     const void *in = (const char *)call->in + from * call->unit;
@@ -98,7 +99,7 @@ static int start(struct cut *cut, struct piece *piece, int64_t from, int64_t to,
     piece->to = to;
     piece->gets = to_root ? call->rank == root : call->fn != ESPI_FN_Exscan || call->rank > 0;
     if (cut->tree) {
-        if ((rc = move(cut, PACK, call->in, from, count, piece->memory[0])))
+        if ((rc = move_elements(cut, PACK, call->in, from, count, piece->memory[0])))
             return rc;
         in = piece->memory[0], out = piece->memory[1];
     } else if (call->in_place) {
@@ -113,13 +114,13 @@ static int start(struct cut *cut, struct piece *piece, int64_t from, int64_t to,
     return espi_pmpi.Iexscan_c(in, out, count, call->base, call->op, call->comm, &piece->request);
 }
 
-static int finish(const struct cut *cut, struct piece *piece)
+static int finish_piece(const struct cut *cut, struct piece *piece)
 {
     int rc = MPI_SUCCESS;
     if (piece->count > 0) {
         rc = espi_pmpi.Wait(&piece->request, MPI_STATUS_IGNORE);
         if (!rc && cut->tree && piece->gets)
-            rc = move(cut, UNPACK, cut->call->out, piece->to, piece->count, piece->memory[1]);
+            rc = move_elements(cut, UNPACK, cut->call->out, piece->to, piece->count, piece->memory[1]);
     }
     piece->count = 0;
     return rc;
@@ -132,17 +133,17 @@ static int run_block(struct cut *cut, int64_t from, int64_t to, int64_t count, i
     int rc = MPI_SUCCESS, turn = 0, last;
     for (int64_t done = 0; done < count && !rc; done += cut->piece, turn ^= 1) {
         int64_t n = count - done < cut->piece ? count - done : cut->piece;
-        rc = finish(cut, &cut->slot[turn]);
+        rc = finish_piece(cut, &cut->slot[turn]);
         if (!rc)
-            rc = start(cut, &cut->slot[turn], from + done, to + done, n, root);
+            rc = start_piece(cut, &cut->slot[turn], from + done, to + done, n, root);
     }
     for (int i = 0; i < 2; i++)
-        if ((last = finish(cut, &cut->slot[turn ^ i])) && !rc)
+        if ((last = finish_piece(cut, &cut->slot[turn ^ i])) && !rc)
             rc = last;
     return rc;
 }
 
-static int run(struct cut *cut)
+static int run_pieces(struct cut *cut)
 {
     const struct espi_large *call = cut->call;
     int64_t before = 0;
@@ -157,7 +158,7 @@ static int run(struct cut *cut)
 /* Memory for two pieces, and the tree of the program's buffer where it is needed: where there are gaps; for the
    scattering calls, whose results do not stand where the input stood; and for Reduce in place, with which MPICH 4.0.2
    crashes at roots other than 0. */
-static int prepare(struct cut *cut)
+static int prepare_pieces(struct cut *cut)
 {
     const struct espi_large *call = cut->call;
     struct espi_decoded decoded;
@@ -179,7 +180,7 @@ static int prepare(struct cut *cut)
     return MPI_SUCCESS;
 }
 
-static void release(struct cut *cut)
+static void release_pieces(struct cut *cut)
 {
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++)
@@ -192,30 +193,30 @@ bool espi_reduce_in_pieces(const struct espi_large *call, int *rc)
     struct cut cut = {.call = call, .arena = ESPI_ARENA_INIT};
     bool pieces = false;
     /* A rank that is short of memory must not leave the others waiting, so it says so before anything is agreed. */
-    bool ready = prepare(&cut) == MPI_SUCCESS, all_ready;
-    *rc = agree(call, ready, &pieces, &all_ready);
+    bool ready = prepare_pieces(&cut) == MPI_SUCCESS, all_ready;
+    *rc = agree_on_pieces(call, ready, &pieces, &all_ready);
     pieces = pieces && all_ready;
     if (!*rc && pieces)
-        *rc = run(&cut);
-    release(&cut);
+        *rc = run_pieces(&cut);
+    release_pieces(&cut);
     return pieces || *rc;
 }
 
 int espi_reduce_local_in_pieces(const struct espi_large *call)
 {
     struct cut cut = {.call = call, .arena = ESPI_ARENA_INIT};
-    int rc = prepare(&cut);
+    int rc = prepare_pieces(&cut);
     char **memory = cut.slot[0].memory;
     for (int64_t from = 0, n; from < call->elements && !rc; from += n) {
         n = call->elements - from < cut.piece ? call->elements - from : cut.piece;
-        rc = move(&cut, PACK, call->in, from, n, memory[0]);
+        rc = move_elements(&cut, PACK, call->in, from, n, memory[0]);
         if (!rc)
-            rc = move(&cut, PACK, call->out, from, n, memory[1]);
+            rc = move_elements(&cut, PACK, call->out, from, n, memory[1]);
         if (!rc)
             rc = espi_pmpi.Reduce_local_c(memory[0], memory[1], n, call->base, call->op);
         if (!rc)
-            rc = move(&cut, UNPACK, call->out, from, n, memory[1]);
+            rc = move_elements(&cut, UNPACK, call->out, from, n, memory[1]);
     }
-    release(&cut);
+    release_pieces(&cut);
     return rc;
 }

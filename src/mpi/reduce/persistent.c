@@ -22,7 +22,7 @@ struct persistent {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `table` */
 static struct persistent *table;
 
-static struct persistent *find(MPI_Request request)
+static struct persistent *find_request(MPI_Request request)
 {
     struct persistent *found;
     pthread_mutex_lock(&lock);
@@ -76,7 +76,7 @@ failed:
 
 static int before_start(MPI_Request request)
 {
-    struct persistent *entry = find(request);
+    struct persistent *entry = find_request(request);
     if (!entry)
         return MPI_SUCCESS;
     entry->active = true;
@@ -101,7 +101,7 @@ espi_word espi_reduce_start(struct espi_thread *thread, enum espi_fn fn, espi_wo
 
 static int after(MPI_Request request, int rc)
 {
-    struct persistent *entry = find(request);
+    struct persistent *entry = find_request(request);
     if (!entry || !entry->active)
         return rc;
     entry->active = false;
@@ -112,7 +112,7 @@ static int after(MPI_Request request, int rc)
 static int after_failure(const MPI_Request *requests, int n, int rc)
 {
     for (int i = 0; i < n; i++) {
-        struct persistent *entry = find(requests[i]);
+        struct persistent *entry = find_request(requests[i]);
         int complete = 0;
         if (entry && entry->active &&
             espi_pmpi.Request_get_status(entry->request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete)
@@ -177,7 +177,7 @@ espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi
     }
     switch (fn) {
     case ESPI_FN_Request_free: {
-        struct persistent *entry = rc ? NULL : find(one);
+        struct persistent *entry = rc ? NULL : find_request(one);
         if (entry)
             drop(entry);
         return rc;

@@ -88,7 +88,7 @@ static void *scaled_counts(const void *counts, bool from_large, bool to_large, i
 }
 
 /* An array that MPI may read until the operation is complete. */
-static void *keep(void *counts, bool large, int n)
+static void *keep_counts(void *counts, bool large, int n)
 {
     const void *kept = counts ? espi_pooled_array(counts,
                                                   (size_t)n * (large ? sizeof(MPI_Count) : sizeof(int))) : NULL;
@@ -98,7 +98,7 @@ static void *keep(void *counts, bool large, int n)
 
 struct reduction {
     struct espi_thread *thread;
-    struct espi_thread_state *mine;
+    struct espi_thread_state *thread_state;
     enum espi_fn fn;
     enum espi_reduction kind;
     const struct espi_api_row *row;
@@ -130,10 +130,11 @@ static bool read_call(struct reduction *r)
     bool asks = r->kind == ESPI_RED_BLOCK || r->kind == ESPI_RED_SCATTER || r->kind == ESPI_RED_EXSCAN ||
                 r->kind == ESPI_RED_REDUCE;
     if (asks) {
-        if (!espi_comm_look_now(&r->mine->comm, r->comm) || espi_pmpi.Comm_size(r->comm, &r->size) != MPI_SUCCESS)
+        if (!espi_comm_look_now(&r->thread_state->comm, r->comm) || espi_pmpi.Comm_size(r->comm,
+                                                                                        &r->size) != MPI_SUCCESS)
             return false;
-        r->rank = r->mine->comm.rank;
-        r->inter = r->mine->comm.inter;
+        r->rank = r->thread_state->comm.rank;
+        r->inter = r->thread_state->comm.inter;
     }
     if (r->kind == ESPI_RED_SCATTER) {
         const void *counts = (const void *)r->args[COUNT];
@@ -187,7 +188,7 @@ static espi_word call_on_elements(const struct reduction *r, espi_word in, espi_
     if (r->kind == ESPI_RED_SCATTER) {
         counts = scaled_counts((const void *)args[COUNT], r->row->large, large, r->size, r->view->each);
         if (later)
-            counts = keep(counts, large, r->size);
+            counts = keep_counts(counts, large, r->size);
         if (!counts)
             return fail(r->row, args, MPI_ERR_NO_MEM);
         args[COUNT] = (espi_word)counts;
@@ -280,7 +281,8 @@ int64_t espi_reduce_never_large(int blocks)
 /* A cheap look at a call with a base type: could it be larger than the limit? */
 static bool may_be_large(enum espi_reduction kind, const struct espi_api_row *row, const espi_word *args)
 {
-    if (atomic_load_explicit(&espi_world.whole, memory_order_relaxed) == ESPI_WHOLE_NO || kind == ESPI_RED_LOCAL ||
+    if (atomic_load_explicit(&espi_world.all_present,
+                             memory_order_relaxed) == ESPI_ALL_PRESENT_NO || kind == ESPI_RED_LOCAL ||
         row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
         return false;
     return kind == ESPI_RED_SCATTER ||
@@ -330,15 +332,16 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
     bool done;
     int rc;
     if (r->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) || r->kind == ESPI_RED_LOCAL ||
-        r->copies * r->view->each * r->view->unit <= piece_limit() || !espi_comm_look_now(&r->mine->comm, r->comm) ||
-        r->mine->comm.inter || !espi_world_covers(r->comm))
+        r->copies * r->view->each * r->view->unit <= piece_limit() || !espi_comm_look_now(&r->thread_state->comm,
+                                                                                          r->comm) ||
+        r->thread_state->comm.inter || !espi_world_covers(r->comm))
         return false;
     struct espi_large large = {.fn = plain_form(r->fn),
                                .comm = r->comm,
                                .op = (MPI_Op)r->args[OP],
                                .root = r->row->root >= 0 ? (int)r->args[(int)r->row->root] : 0,
-                               .rank = r->mine->comm.rank,
-                               .size = r->mine->comm.peers,
+                               .rank = r->thread_state->comm.rank,
+                               .size = r->thread_state->comm.peers,
                                .base = r->view->base,
                                .type = (MPI_Datatype)r->args[TYPE],
                                .unit = r->view->unit,
@@ -375,7 +378,7 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
     *result = rc;
     free(blocks);
     if (done)
-        espi_count(r->mine->stats, ESPI_COUNT_reduce_pieces, 1);
+        espi_count(r->thread_state->stats, ESPI_COUNT_reduce_pieces, 1);
     return done;
 }
 
@@ -411,7 +414,7 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
     bool predefined = espi_type_is_predefined(type);
     struct espi_elements base;
     espi_word result;
-    struct reduction r = {.thread = thread, .mine = espi_thread_state(thread), .fn = fn, .kind = kind,
+    struct reduction r = {.thread = thread, .thread_state = espi_thread_state(thread), .fn = fn, .kind = kind,
                           .row = &espi_api_rows[fn], .args = args, .next = next};
     if (predefined)
         r.view = view_base_type(type, &base) ? &base : NULL;
@@ -421,7 +424,7 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
         return go_on(fn, args, next);
     bool dense = r.view->dense || (r.view->run && r.copies == 1);
     if (!predefined)
-        espi_count(r.mine->stats, dense ? ESPI_COUNT_reduce_dense : ESPI_COUNT_reduce_packed, 1);
+        espi_count(r.thread_state->stats, dense ? ESPI_COUNT_reduce_dense : ESPI_COUNT_reduce_packed, 1);
     if (in_pieces(&r, dense, &result))
         return result;
     if (predefined)
@@ -433,12 +436,12 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
 
 espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    struct espi_thread_state *mine;
+    struct espi_thread_state *thread_state;
     unsigned bit;
     if (!espi_is_running() ||
-        !(mine = espi_thread_state(thread)))
+        !(thread_state = espi_thread_state(thread)))
         return go_on(fn, args, next);
-    espi_count_call(mine->stats, fn);
+    espi_count_call(thread_state->stats, fn);
     enum espi_reduction kind = reduction_of(fn);
     if (espi_settings.reduce == ESPI_MODE_OFF ||
         (espi_type_is_predefined((MPI_Datatype)args[TYPE]) && !may_be_large(kind, &espi_api_rows[fn], args)) ||

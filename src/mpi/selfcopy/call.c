@@ -91,16 +91,16 @@ static const struct espi_type_slot *own_slot(const espi_word *args, const struct
 }
 
 /* Setting auto: the lot for a call that did not come to it on the short way. False: this one is left to MPI. */
-static bool is_due(struct espi_thread_state *mine, const struct espi_api_row *row, const espi_word *args,
+static bool is_due(struct espi_thread_state *thread_state, const struct espi_api_row *row, const espi_word *args,
                    unsigned worth)
 {
-    if (espi_settings.datatypes != ESPI_MODE_AUTO || mine->onto.weight != 0)
+    if (espi_settings.datatypes != ESPI_MODE_AUTO || thread_state->onto.weight != 0)
         return true;
     if ((void *)args[(int)row->typed[0].buffer] == MPI_IN_PLACE ||
         (void *)args[(int)row->typed[1].buffer] == MPI_IN_PLACE)
         return false;
-    return espi_selfcopy_due(&mine->onto, own_slot(args, &row->typed[0], mine->comm.rank),
-                             own_slot(args, &row->typed[1], mine->comm.rank), worth);
+    return espi_selfcopy_due(&thread_state->onto, own_slot(args, &row->typed[0], thread_state->comm.rank),
+                             own_slot(args, &row->typed[1], thread_state->comm.rank), worth);
 }
 
 /* ---- collectives ---- */
@@ -153,7 +153,7 @@ static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word
                           espi_handler substitute)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
-    struct espi_thread_state *mine = espi_thread_state(thread);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
     struct espi_type_slot *slot[2];
     MPI_Datatype type[2];
     int64_t count[2];
@@ -164,10 +164,10 @@ static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word
             return substitute(thread, fn, args, next);
     if (row->args < 7 || row->args > 9)
         return substitute(thread, fn, args, next);
-    espi_count_call(mine->stats, fn);
+    espi_count_call(thread_state->stats, fn);
     for (int side = 0; side < 2; side++)
         if (slot[side] != NULL)
-            espi_types_used(mine->stats, type[side], slot[side], count[side]);
+            espi_types_used(thread_state->stats, type[side], slot[side], count[side]);
     return row->args == 7   ? ESPI_CALL(next, 7, args)
            : row->args == 8 ? ESPI_CALL(next, 8, args)
                             : ESPI_CALL(next, 9, args);
@@ -177,15 +177,15 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
                             espi_handler substitute)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    const struct espi_comm_facts comm = mine->comm;
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    const struct espi_comm_facts comm = thread_state->comm;
     struct espi_selfcopy_block block = {0};
     void *counts[2] = {NULL, NULL}, *from, *onto;
     espi_word changed[ESPI_MAX_ARGS], result;
 
     if (!is_apart(fn, &comm, row, args))
         return substitute(thread, fn, args, next);
-    if (!is_due(mine, row, args, ESPI_PAIRED_COPIED))
+    if (!is_due(thread_state, row, args, ESPI_PAIRED_COPIED))
         return comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute) : substitute(thread, fn, args, next);
     if (!read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block.receive) ||
@@ -196,8 +196,8 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     if (!espi_selfcopy_look(thread, &block))
         return substitute(thread, fn, args, next);
     if (comm.peers == 1) {
-        espi_count_call(mine->stats, fn);
-        espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
+        espi_count_call(thread_state->stats, fn);
+        espi_count(thread_state->stats, ESPI_COUNT_calls_examined, 1);
         espi_selfcopy_carry_out(thread, &block);
         return MPI_SUCCESS;
     }
@@ -238,17 +238,17 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
                           espi_handler substitute)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
-    struct espi_thread_state *mine = espi_thread_state(thread);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
     int dest = (int)args[3], sendtag = (int)args[4], source = (int)args[8], recvtag = (int)args[9], pending = 1;
-    bool alone = mine->comm.peers == 1;
+    bool alone = thread_state->comm.peers == 1;
     MPI_Comm comm = (MPI_Comm)args[10];
     MPI_Status *status = (MPI_Status *)args[11];
     struct espi_selfcopy_block block = {0};
     void *from, *onto;
 
-    if (dest != mine->comm.rank || (source != dest && (source != MPI_ANY_SOURCE || !alone)) || sendtag < 0 ||
-        !is_due(mine, row, args, ESPI_PAIRED_COPIED | ESPI_PAIRED_LOCAL) ||
-        sendtag > mine->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
+    if (dest != thread_state->comm.rank || (source != dest && (source != MPI_ANY_SOURCE || !alone)) || sendtag < 0 ||
+        !is_due(thread_state, row, args, ESPI_PAIRED_COPIED | ESPI_PAIRED_LOCAL) ||
+        sendtag > thread_state->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
         other_threads() || (!alone && espi_self_sends_possible(comm, dest)) ||
         !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], 0, &onto, &block.receive))
@@ -261,8 +261,8 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
          espi_self_copy(from, block.send.count, block.send.type, onto, block.receive.count, block.receive.type) !=
              MPI_SUCCESS))
         return substitute(thread, fn, args, next);
-    espi_count_call(mine->stats, fn);
-    espi_count(mine->stats, ESPI_COUNT_calls_examined, 1);
+    espi_count_call(thread_state->stats, fn);
+    espi_count(thread_state->stats, ESPI_COUNT_calls_examined, 1);
     espi_selfcopy_carry_out(thread, &block);
     if (status != MPI_STATUS_IGNORE) { /* its MPI_ERROR stays as it was, as natively */
         status->MPI_SOURCE = dest;
@@ -284,8 +284,9 @@ espi_word espi_selfcopy_call(struct espi_thread *thread, enum espi_fn fn, espi_w
     bool message = fn == ESPI_FN_Sendrecv || fn == ESPI_FN_Sendrecv_c;
     if (message && (int)args[8] != (int)args[3] && (int)args[8] != MPI_ANY_SOURCE)
         return substitute(thread, fn, args, next);
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if (mine == NULL || !espi_comm_look(&mine->comm, (MPI_Comm)args[(int)row->comm]) || mine->comm.inter)
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if (thread_state == NULL || !espi_comm_look(&thread_state->comm,
+                                                (MPI_Comm)args[(int)row->comm]) || thread_state->comm.inter)
         return substitute(thread, fn, args, next);
     return message ? sendrecv(thread, fn, args, next, substitute) : collective(thread, fn, args, next, substitute);
 }

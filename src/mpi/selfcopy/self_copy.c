@@ -66,7 +66,7 @@ static struct slot *slot_of(const struct espi_selfcopy_key *key) /* under the lo
 }
 
 /* Under the lock. */
-static struct layouts *find(uint64_t key, const struct espi_node *from, const struct espi_node *onto)
+static struct layouts *find_layouts(uint64_t key, const struct espi_node *from, const struct espi_node *onto)
 {
     struct layouts *l;
     HASH_FIND(hh, plans, &key, sizeof key, l);
@@ -103,8 +103,9 @@ static espi_status tree_of(struct espi_arena *arena, const struct espi_selfcopy_
 }
 
 /* Under `planning`. Remembers the plan for equal layouts; the arena of the trees goes over to it. */
-static const struct espi_selfcopy_plan *keep(uint64_t key, struct espi_arena *arena,
-                                             const struct espi_selfcopy_request *r, struct espi_selfcopy_plan *plan)
+static const struct espi_selfcopy_plan *keep_plan(uint64_t key, struct espi_arena *arena,
+                                                  const struct espi_selfcopy_request *r,
+                                                  struct espi_selfcopy_plan *plan)
 {
     struct layouts *l = calloc(1, sizeof *l);
     if (l == NULL) {
@@ -155,7 +156,7 @@ static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side
     }
     key = espi_mix(espi_mix(0, r.from_tree->hash), r.onto_tree->hash);
     pthread_mutex_lock(&lock);
-    known = find(key, r.from_tree, r.onto_tree);
+    known = find_layouts(key, r.from_tree, r.onto_tree);
     pthread_mutex_unlock(&lock);
     if (r.mode == ESPI_MODE_AUTO && fresh) {
         bool seen = known != NULL || espi_layout_seen(key);
@@ -173,7 +174,7 @@ static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side
     } else {
         struct espi_selfcopy_plan *made = espi_selfcopy_plan_make(&r);
         if (made != NULL)
-            plan = keep(key, &arena, &r, made);
+            plan = keep_plan(key, &arena, &r, made);
     }
 done:
     espi_arena_release(&arena);
@@ -192,7 +193,7 @@ static bool kind_of(const struct espi_selfcopy_side *side, struct espi_class_fac
 }
 
 /* The slow path of a use, the first, second, fourth, ... Under `planning`. */
-static void look(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
 {
     struct espi_class_facts a, b;
     uint64_t kind, bytes, estimate, all_uses, all_bytes;
@@ -266,7 +267,7 @@ static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct es
     copy = *s;
     pthread_mutex_unlock(&lock);
     if (due && pthread_mutex_trylock(&planning) == 0) {
-        look(&copy, from, onto);
+        look_at_pair(&copy, from, onto);
         if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL && !copy.plan->local)
             copy.plan = NULL;
         pthread_mutex_lock(&lock);
