@@ -95,7 +95,7 @@ static void show_sanitizers(const struct cli_elf *elf)
 }
 
 /* Prints the verdict. */
-static int judge(const char *path, const struct cli_elf *elf, bool installed)
+static int print_verdict(const char *path, const struct cli_elf *elf, bool installed)
 {
     char library[128] = "";
     struct stat status;
@@ -168,7 +168,7 @@ int espi_cli_info(int argc, char **argv)
     printf("program      %s\n", path);
     if (!cli_elf_read(path, &elf))
         return CLI_FAILURE;
-    code = judge(path, &elf, installed);
+    code = print_verdict(path, &elf, installed);
     free(elf.needed);
     return code;
 }

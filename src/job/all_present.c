@@ -29,7 +29,7 @@
 #define VALUE "espalier-world-" PACKAGE_VERSION "-" /* behind it a hash of the settings */
 enum {
     PIECE = 400, /* bytes of settings in one value, two digits each */
-    PIECES = (ESPI_ROLLCALL_TEXT + PIECE - 1) / PIECE
+    PIECES = (ESPI_ALL_PRESENT_TEXT + PIECE - 1) / PIECE
 };
 
 static enum { ABSENT, ON_BOARD, IN_STORE } place;
@@ -73,14 +73,14 @@ void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
 {
     static struct espi_pmi_pair pairs[PIECES + 2];
     struct espi_hydra hydra;
-    if (place != ABSENT || !espi_hydra_find(&hydra) || hydra.size < 2 || hydra.size > ESPI_ROLLCALL_MAX ||
-        length > ESPI_ROLLCALL_TEXT)
+    if (place != ABSENT || !espi_hydra_find(&hydra) || hydra.size < 2 || hydra.size > ESPI_ALL_PRESENT_MAX ||
+        length > ESPI_ALL_PRESENT_TEXT)
         return; /* one rank has nobody to ask */
     own_settings = hash;
     int count = hydra.rank == 0 ? cut_pairs(text, length, pairs) : 0;
     /* A proxy may serve spawned ranks, too, whose numbers begin with 0 again. */
     if (hydra.one_node && !hydra.spawned && espi_presence_find(hydra.proxy) &&
-        (hydra.rank != 0 || hash == ESPI_ROLLCALL_DEFAULTS
+        (hydra.rank != 0 || hash == ESPI_ALL_PRESENT_DEFAULTS
              ? espi_presence_post(note_of_rank(hydra.rank))
              : espi_presence_post(note_of_settings(hash)) && espi_presence_post(NOTE_FIRST))) {
         place = ON_BOARD;
@@ -107,7 +107,7 @@ static bool first_has_others(void)
     char value[128];
     uint64_t hash;
     if (place == ON_BOARD)
-        return own_settings == ESPI_ROLLCALL_DEFAULTS
+        return own_settings == ESPI_ALL_PRESENT_DEFAULTS
                    ? espi_presence_has(NOTE_FIRST)
                    : !espi_presence_has(note_of_settings(own_settings)) && first_is_on_board();
     return place == IN_STORE && espi_pmi_get(KEY "0", value, sizeof value) &&
@@ -148,7 +148,7 @@ bool espi_all_present(int size)
 {
     if (size == 1)
         return true;
-    if (size > ESPI_ROLLCALL_MAX || place == ABSENT)
+    if (size > ESPI_ALL_PRESENT_MAX || place == ABSENT)
         return false;
     if (place == IN_STORE)
         return espi_pmi_all(KEY, size, VALUE);

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ESPI_ROLLCALL_MAX 1024  /* more ranks than this: unknown, so false */
-#define ESPI_ROLLCALL_TEXT 4096 /* bytes of settings at most */
-#define ESPI_ROLLCALL_DEFAULTS 0 /* stands for the hash of the defaults */
+#define ESPI_ALL_PRESENT_MAX 1024  /* more ranks than this: unknown, so false */
+#define ESPI_ALL_PRESENT_TEXT 4096 /* bytes of settings at most */
+#define ESPI_ALL_PRESENT_DEFAULTS 0 /* stands for the hash of the defaults */
 
-/* Before MPI is initialized in this process. `hash`: of this rank's settings, or ESPI_ROLLCALL_DEFAULTS. `text`, of
-   `length` bytes, is what the others may take from rank 0; 0 bytes: the defaults. */
+/* Before MPI is initialized in this process. `hash`: of this rank's settings, or ESPI_ALL_PRESENT_DEFAULTS. `text`,
+   of `length` bytes, is what the others may take from rank 0; 0 bytes: the defaults. */
 void espi_all_present_announce(uint64_t hash, const char *text, size_t length);
 
 /* After MPI_Init: whether rank 0 announced other settings than this rank. Then `text` holds what it has left. */

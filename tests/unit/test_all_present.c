@@ -30,11 +30,11 @@ struct rank {
     int here; /* ranks on its node, as the launcher says; -1: it says nothing */
     int size;
     uint64_t hash;
-    char text[ESPI_ROLLCALL_TEXT + 1];
+    char text[ESPI_ALL_PRESENT_TEXT + 1];
     size_t length;
     const char *taken_note; /* another process has posted it when this rank comes */
     bool all, other, local, on_board;
-    char settings[ESPI_ROLLCALL_TEXT + BEHIND];
+    char settings[ESPI_ALL_PRESENT_TEXT + BEHIND];
     size_t settings_length;
     int questions; /* to the launcher, beside those that open the conversation */
 };
@@ -114,7 +114,7 @@ static void be(struct rank *rank, int number, int wire, const int *come, const i
             espi_all_present_announce(rank->hash + 1, rank->text, rank->length);
     }
     barrier(come, go); /* MPI_Init */
-    rank->other = espi_all_present_settings(number, rank->settings, ESPI_ROLLCALL_TEXT, &rank->settings_length);
+    rank->other = espi_all_present_settings(number, rank->settings, ESPI_ALL_PRESENT_TEXT, &rank->settings_length);
     rank->local = espi_all_present_is_local();
     rank->on_board = espi_all_present_on_node();
     rank->all = espi_all_present(rank->size);
@@ -145,7 +145,7 @@ static void run(int count, enum manner manner)
     for (int i = 0; i < count; i++) {
         ck_assert(waitpid(pids[i], &status, 0) == pids[i] && status == 0);
         for (int j = 0; j < BEHIND; j++)
-            ck_assert_int_eq(ranks[i].settings[ESPI_ROLLCALL_TEXT + j], 0);
+            ck_assert_int_eq(ranks[i].settings[ESPI_ALL_PRESENT_TEXT + j], 0);
     }
     kill(player, SIGKILL);
     ck_assert_int_eq(waitpid(player, NULL, 0), player);
@@ -241,7 +241,7 @@ END_TEST
 
 START_TEST(settings)
 {
-    static const size_t lengths[] = {0, 1, 399, 400, 401, 799, 800, 801, 4000, 4001, ESPI_ROLLCALL_TEXT};
+    static const size_t lengths[] = {0, 1, 399, 400, 401, 799, 800, 801, 4000, 4001, ESPI_ALL_PRESENT_TEXT};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (enum place place = ON_BOARD; place <= IN_STORE; place++) {
             begin(place);
@@ -251,7 +251,7 @@ START_TEST(settings)
             ranks[1].hash = random_next() | 8; /* not 5 */
             ranks[2].hash = 5 | 1ull << 63;
             if (l % 2)
-                ranks[3].hash = ESPI_ROLLCALL_DEFAULTS;
+                ranks[3].hash = ESPI_ALL_PRESENT_DEFAULTS;
             run(RANKS, PLAIN);
             for (int i = 0; i < RANKS; i++) {
                 ck_assert(ranks[i].all && ranks[i].other == (i == 1 || i == 2 || (i == 3 && l % 2)));
@@ -270,7 +270,7 @@ START_TEST(defaults)
         begin(place);
         for (int i = 0; i < RANKS; i++)
             if (i != 2)
-                ranks[i].hash = ESPI_ROLLCALL_DEFAULTS;
+                ranks[i].hash = ESPI_ALL_PRESENT_DEFAULTS;
         ranks[0].length = 0;
         run(RANKS, PLAIN);
         for (int i = 0; i < RANKS; i++)
@@ -368,7 +368,7 @@ START_TEST(note_is_taken)
     ck_assert(!ranks[0].on_board && !ranks[0].local && !ranks[0].all);
     begin(ON_BOARD);
     ranks[0].taken_note = "0";
-    ranks[0].hash = ESPI_ROLLCALL_DEFAULTS;
+    ranks[0].hash = ESPI_ALL_PRESENT_DEFAULTS;
     ranks[0].length = 0;
     run(RANKS, PLAIN);
     ck_assert(!ranks[0].on_board && !ranks[0].local && !ranks[0].all);
@@ -399,7 +399,7 @@ START_TEST(sizes)
     ck_assert(ranks[0].all && !ranks[0].on_board && ranks[0].local && ranks[0].questions == 0);
     for (int more = 0; more < 2; more++) {
         begin(ON_BOARD);
-        ranks[0].size = ranks[0].here = ESPI_ROLLCALL_MAX + more;
+        ranks[0].size = ranks[0].here = ESPI_ALL_PRESENT_MAX + more;
         run(1, PLAIN);
         ck_assert(!ranks[0].all && ranks[0].local && ranks[0].on_board == (more == 0));
     }

@@ -14,7 +14,7 @@
 
 struct espi_world espi_world = {.size = 1, .comm = MPI_COMM_NULL};
 static struct espi_settings *world_settings;
-static char shared[ESPI_ROLLCALL_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
+static char shared[ESPI_ALL_PRESENT_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of `whole` */
 
 /* Bytes in `shared`; 0 when they do not fit. */
@@ -36,7 +36,7 @@ void espi_world_announce(void)
 {
     struct espi_settings settings;
     if (!espi_settings_given()) {
-        espi_all_present_announce(ESPI_ROLLCALL_DEFAULTS, NULL, 0);
+        espi_all_present_announce(ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
         return;
     }
     espi_settings_defaults(&settings);
@@ -45,7 +45,7 @@ void espi_world_announce(void)
     size_t length = put_in_shared(&settings);
     uint64_t hash = hash_of_shared(length);
     if (length > 0 && hash == defaults)
-        espi_all_present_announce(ESPI_ROLLCALL_DEFAULTS, NULL, 0);
+        espi_all_present_announce(ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
     else if (length > 0)
         espi_all_present_announce(hash, shared, length);
 }
@@ -136,9 +136,9 @@ bool espi_world_all_present(void)
     return known == ESPI_ALL_PRESENT_YES;
 }
 
-/* What can be said of `whole` at the start. Later the launcher may be asked only while no other thread can be inside
-   of MPI. */
-static void begin_present(struct espi_settings *settings)
+/* What can be said of `all_present` at the start. Later the launcher may be asked only while no other thread can be
+   inside of MPI. */
+static void begin_all_present(struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
     if (espi_world.size == 1)
@@ -193,7 +193,7 @@ void espi_world_open(struct espi_settings *settings)
     world_settings = settings;
     espi_world.node = espi_world.rank;
     take_settings(settings);
-    begin_present(settings);
+    begin_all_present(settings);
     begin_together(settings);
     espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s", espi_world.rank,
              espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
