@@ -69,7 +69,7 @@ struct espi_report {
 
 #define ESPI_REPORT_INIT ((struct espi_report){0})
 
-/* What this process counted so far (snapshot.c, report_merge.c). On an error the report is empty. */
+/* What this process counted so far (snapshot.c). On an error the report is empty. */
 espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run);
 /* Adds the ranks of `other` to `report`; `other` stays as it is. On an error `report` is unchanged. */
 espi_status espi_report_merge(struct espi_report *report, const struct espi_report *other);
@@ -92,5 +92,17 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
 /* Nanoseconds that the better type saved, estimated from what was measured when it was planned: elements times the
    mean difference of pack and unpack. 0 when not known. */
 int64_t espi_report_type_gain(const struct espi_report_type *type);
+
+/* ---- for src/stats alone ---- */
+
+/* Replaces the texts that type->facts points to by copies that the record owns. On ESPI_ERR_MEMORY it owns none. */
+espi_status espi_report_type_own(struct espi_report_type *type);
+/* Sorts types, gathers and scatters, and drops those beyond the most that are kept into the counts of the rest. */
+void espi_report_keep(struct espi_report *report);
+/* Of this, the gathers and scatters (gather_records.c). */
+void espi_report_collectives_keep(struct espi_report *report);
+/* `list` has room for those of both; takes those of `other` to the `n` that it holds. Returns how many it holds
+   then (gather_records.c). */
+size_t espi_report_collectives_join(struct espi_report_collective *list, size_t n, const struct espi_report *other);
 
 #endif

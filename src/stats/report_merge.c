@@ -1,15 +1,8 @@
-/* The reports of ranks become one. */
+/* The reports of ranks become one, and keep the records that matter most. */
 #include "stats/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/file.h"
-#include "stats/snapshot.h"
 
 static void release_texts(struct espi_report_type *type)
 {
@@ -72,7 +65,7 @@ static int busier(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static void keep_busiest(struct espi_report *report)
+void espi_report_keep(struct espi_report *report)
 {
     if (report->types > 1)
         qsort(report->type, report->types, sizeof *report->type, busier);
@@ -83,95 +76,7 @@ static void keep_busiest(struct espi_report *report)
         report->other_bytes += last->bytes;
         release_texts(last);
     }
-}
-
-/* The process's arguments as the kernel keeps them; empty where there is no /proc. */
-static espi_status read_command(char **command, size_t *len)
-{
-    struct espi_buffer buffer = ESPI_BUFFER_INIT;
-    char piece[4096];
-    int saved_errno = errno;
-    int file = espi_file_open("/proc/self/cmdline", O_RDONLY, 0);
-
-    while (file >= 0 && buffer.len < 65536) {
-        ssize_t got = read(file, piece, sizeof piece);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        espi_buffer_add(&buffer, piece, (size_t)got);
-    }
-    if (file >= 0)
-        close(file);
-    errno = saved_errno;
-    espi_buffer_add(&buffer, "", 1); /* the bytes end in a NUL, whatever was read */
-    if (buffer.failed) {
-        espi_buffer_release(&buffer);
-        return ESPI_ERR_MEMORY;
-    }
-    *command = buffer.data;
-    *len = buffer.len > 1 && buffer.data[buffer.len - 2] == '\0' ? buffer.len - 1 : buffer.len;
-    return ESPI_OK;
-}
-
-/* Calls that never reach the core are counted by name only. */
-static uint64_t gather_calls(const struct espi_report *report)
-{
-    static const char *const name[] = {"MPI_Gather", "MPI_Gather_c", "MPI_Gatherv", "MPI_Gatherv_c",
-                                       "MPI_Scatter", "MPI_Scatter_c", "MPI_Scatterv", "MPI_Scatterv_c"};
-    uint64_t sum = 0;
-    for (size_t i = 0; i < report->functions && report->function_name != NULL; i++)
-        for (size_t k = 0; k < sizeof name / sizeof *name; k++)
-            if (strcmp(report->function_name(i), name[k]) == 0)
-                sum += report->calls[i].sum;
-    return sum;
-}
-
-espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run)
-{
-    char host[256] = "";
-    char scope[64];
-
-    *report = ESPI_REPORT_INIT;
-    espi_status status = espi_stats_collect(report);
-    if (status == ESPI_OK)
-        status = espi_stats_collect_collectives(report);
-    if (status == ESPI_OK)
-        status = read_command(&report->command, &report->command_len);
-    if (status != ESPI_OK)
-        goto fail;
-    if (run->few_on_node)
-        report->counter[ESPI_COUNT_left_one_node].sum = gather_calls(report);
-    gethostname(host, sizeof host - 1);
-    if (run->all_present || run->ranks == 1)
-        snprintf(scope, sizeof scope, "all ranks");
-    else
-        snprintf(scope, sizeof scope, "rank %d", run->rank);
-    report->mpi = strdup(run->mpi != NULL ? run->mpi : "");
-    report->scope = strdup(scope);
-    report->host = calloc(1, sizeof *report->host);
-    if (report->host != NULL)
-        report->host[0] = strdup(host);
-    if (report->mpi == NULL || report->scope == NULL || report->host == NULL || report->host[0] == NULL) {
-        status = ESPI_ERR_MEMORY;
-        goto fail;
-    }
-    report->hosts = 1;
-    report->settings = *run->settings;
-    report->ranks = (uint64_t)run->ranks;
-    report->reporting = 1;
-    espi_stats_clock(&report->started, &report->elapsed_ns);
-    report->complete = true;
-    for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
-        report->counter[i].min = report->counter[i].max = report->counter[i].sum;
-    for (size_t i = 0; i < report->functions; i++)
-        report->calls[i].min = report->calls[i].max = report->calls[i].sum;
-    keep_busiest(report);
     espi_report_collectives_keep(report);
-    return ESPI_OK;
-fail:
-    espi_report_release(report);
-    return status;
 }
 
 static uint64_t add_saturated(uint64_t a, uint64_t b)
@@ -281,8 +186,7 @@ espi_status espi_report_merge(struct espi_report *report, const struct espi_repo
         report->started = other->started;
     if (other->elapsed_ns > report->elapsed_ns)
         report->elapsed_ns = other->elapsed_ns;
-    keep_busiest(report);
-    espi_report_collectives_keep(report);
+    espi_report_keep(report);
     return ESPI_OK;
 
 fail:

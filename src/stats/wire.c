@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/snapshot.h"
 #include "stats/report.h"
 
 #define WIRE_MAGIC UINT64_C(0x32534b5245505345) /* "ESPERKS2", raised with the form */

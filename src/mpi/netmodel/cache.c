@@ -165,18 +165,15 @@ static bool write_whole(const struct espi_model_cache *cache, const char *text, 
     return good;
 }
 
-void espi_model_cache_write(const struct espi_model_cache *cache, const struct espi_model *model)
+void espi_model_cache_write(const struct espi_model_cache *cache, const struct espi_level_models *measured)
 {
-    struct espi_level_models models, known;
+    struct espi_level_models models = *measured, known;
     char text[FILE_MOST];
     int saved_errno = errno;
     if (!cache->open)
         return;
     espi_model_cache_read(cache, &known);
-    models = model->levels;
     for (int l = 0; l < ESPI_LEVELS; l++) {
-        models.have[l] = models.have[l] && model->source[l] != ESPI_MODEL_ASSUMED &&
-                         model->source[l] != ESPI_MODEL_FILE;
         if (!models.have[l] && known.have[l]) {
             models.have[l] = true;
             models.level[l] = known.level[l];

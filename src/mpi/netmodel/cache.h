@@ -9,7 +9,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "mpi/netmodel/netmodel.h"
+#include "commtree/model_file.h"
+#include "mpi/netmodel/topology.h"
 
 struct espi_model_cache {
     bool open;        /* at rank 0 only */
@@ -24,6 +25,6 @@ void espi_model_cache_open(struct espi_model_cache *cache, MPI_Comm own, int ran
 /* At rank 0: the levels that are there; none where the file cannot be trusted. */
 void espi_model_cache_read(const struct espi_model_cache *cache, struct espi_level_models *models);
 /* At rank 0: the levels that were measured, with those of the file for levels that this run had no use for. */
-void espi_model_cache_write(const struct espi_model_cache *cache, const struct espi_model *model);
+void espi_model_cache_write(const struct espi_model_cache *cache, const struct espi_level_models *measured);
 
 #endif

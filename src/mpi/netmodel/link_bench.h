@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "commtree/model_file.h"
-#include "mpi/netmodel/netmodel.h"
+#include "mpi/netmodel/topology.h"
 
 #define ESPI_LINK_SIZES 24
 

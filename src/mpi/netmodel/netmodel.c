@@ -166,8 +166,13 @@ void espi_model_complete(MPI_Comm own, const struct espi_topology *places, const
         model->levels.have[l] = true;
         model->source[l] = measured ? ESPI_MODEL_MEASURED : ESPI_MODEL_ASSUMED;
     }
-    if (rank == 0 && fresh)
-        espi_model_cache_write(&cache, model);
+    if (rank == 0 && fresh) {
+        struct espi_level_models kept = model->levels;
+        for (int l = 0; l < ESPI_LEVELS; l++)
+            kept.have[l] = kept.have[l] &&
+                           (model->source[l] == ESPI_MODEL_MEASURED || model->source[l] == ESPI_MODEL_CACHED);
+        espi_model_cache_write(&cache, &kept);
+    }
 }
 
 struct espi_commtree_model espi_model_flat(const struct espi_model *model, const struct espi_topology *places)

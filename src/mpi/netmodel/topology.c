@@ -1,5 +1,6 @@
+#include "mpi/netmodel/topology.h"
+
 #include "mpi/core/pmpi.h"
-#include "mpi/netmodel/netmodel.h"
 
 int espi_node_of(MPI_Comm world, int *ranks)
 {
