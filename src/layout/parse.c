@@ -116,10 +116,14 @@ static espi_status wrong_length(struct parser *p, const char *start, int64_t n, 
                 (uint64_t)n < found ? "at least " : "", found);
 }
 
-/* An array of exactly n numbers and the comma behind it. Grows with what stands there, whatever n claims. */
-static espi_status array(struct parser *p, int64_t n, const char *what, bool lengths, const int64_t **out)
+/* Reads one element of a list; `how` is the reader's own. */
+typedef espi_status element_reader(struct parser *p, const void *how, void *out);
+
+/* Exactly n elements of `size` bytes between '<' and '>'. Grows with what stands there, whatever n claims. */
+static espi_status list(struct parser *p, int64_t n, size_t size, element_reader *element, const void *how,
+                        void **out)
 {
-    int64_t *values = NULL, *kept;
+    char *values = NULL;
     size_t found = 0, capacity = 0;
     espi_status status = symbol(p, '<');
     const char *start = p->at;
@@ -127,21 +131,15 @@ static espi_status array(struct parser *p, int64_t n, const char *what, bool len
     bool empty = p->at < p->end && *p->at == '>';
     while (status == ESPI_OK && !empty) {
         if (found == capacity) {
-            capacity = capacity == 0 ? 16 : capacity * 2;
-            int64_t *larger = realloc(values, capacity * sizeof *values);
+            capacity = capacity == 0 ? 8 : capacity * 2;
+            char *larger = realloc(values, capacity * size);
             if (larger == NULL) {
                 status = fail(p, ESPI_ERR_MEMORY, "out of memory");
                 break;
             }
             values = larger;
         }
-        skip_space(p);
-        const char *at = p->at;
-        status = number(p, what, &values[found]);
-        if (status == ESPI_OK && lengths && values[found] < 0) {
-            p->at = at;
-            status = fail(p, ESPI_ERR_SYNTAX, "expected %s, found a negative number", what);
-        }
+        status = element(p, how, values + found * size);
         if (status != ESPI_OK) {
             break;
         }
@@ -159,73 +157,67 @@ static espi_status array(struct parser *p, int64_t n, const char *what, bool len
         status = symbol(p, '>');
     }
     if (status == ESPI_OK) {
-        status = symbol(p, ',');
-    }
-    if (status == ESPI_OK) {
-        kept = espi_arena_alloc(p->arena, found * sizeof *kept);
-        if (kept == NULL) {
+        *out = espi_arena_alloc(p->arena, found * size);
+        if (*out == NULL) {
             status = fail(p, ESPI_ERR_MEMORY, "out of memory");
-        } else {
-            if (found > 0) {
-                memcpy(kept, values, found * sizeof *kept);
-            }
-            *out = kept;
+        } else if (found > 0) {
+            memcpy(*out, values, found * size);
         }
     }
     free(values);
     return status;
 }
 
-static espi_status tree(struct parser *p, const struct espi_node **out);
+struct numbers {
+    const char *what;
+    bool lengths; /* none is negative */
+};
 
-/* The n children of a struc, between '<' and '>'. */
-static espi_status children(struct parser *p, int64_t n, const struct espi_node *const **out)
+static espi_status read_number(struct parser *p, const void *how, void *out)
 {
-    const struct espi_node **sub = NULL;
-    size_t found = 0, capacity = 0;
-    espi_status status = symbol(p, '<');
-    const char *start = p->at;
+    const struct numbers *numbers = how;
+    int64_t *value = out;
     skip_space(p);
-    bool empty = p->at < p->end && *p->at == '>';
-    while (status == ESPI_OK && !empty) {
-        if (found == capacity) {
-            capacity = capacity == 0 ? 4 : capacity * 2;
-            const struct espi_node **larger = realloc(sub, capacity * sizeof *sub);
-            if (larger == NULL) {
-                status = fail(p, ESPI_ERR_MEMORY, "out of memory");
-                break;
-            }
-            sub = larger;
-        }
-        status = tree(p, &sub[found]);
-        if (status != ESPI_OK) {
-            break;
-        }
-        found++;
-        skip_space(p);
-        if (found > (uint64_t)n || (p->at < p->end && *p->at == '>')) {
-            break;
-        }
+    const char *at = p->at;
+    espi_status status = number(p, numbers->what, value);
+    if (status == ESPI_OK && numbers->lengths && *value < 0) {
+        p->at = at;
+        status = fail(p, ESPI_ERR_SYNTAX, "expected %s, found a negative number", numbers->what);
+    }
+    return status;
+}
+
+/* An array of exactly n numbers and the comma behind it. */
+static espi_status array(struct parser *p, int64_t n, const char *what, bool lengths, const int64_t **out)
+{
+    const struct numbers numbers = {what, lengths};
+    void *kept;
+    espi_status status = list(p, n, sizeof **out, read_number, &numbers, &kept);
+    if (status == ESPI_OK) {
         status = symbol(p, ',');
     }
-    if (status == ESPI_OK && found != (uint64_t)n) {
-        status = wrong_length(p, start, n, found);
-    }
     if (status == ESPI_OK) {
-        status = symbol(p, '>');
+        *out = kept;
     }
+    return status;
+}
+
+static espi_status tree(struct parser *p, const struct espi_node **out);
+
+static espi_status read_child(struct parser *p, const void *how, void *out)
+{
+    (void)how;
+    return tree(p, out);
+}
+
+/* The n children of a struc. */
+static espi_status children(struct parser *p, int64_t n, const struct espi_node *const **out)
+{
+    void *kept;
+    espi_status status = list(p, n, sizeof **out, read_child, NULL, &kept);
     if (status == ESPI_OK) {
-        const struct espi_node **kept = espi_arena_calloc(p->arena, found, sizeof *kept);
-        if (kept == NULL) {
-            status = fail(p, ESPI_ERR_MEMORY, "out of memory");
-        } else {
-            if (found > 0) {
-                memcpy(kept, sub, found * sizeof *kept);
-            }
-            *out = kept;
-        }
+        *out = kept;
     }
-    free(sub);
     return status;
 }
 
