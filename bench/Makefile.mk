@@ -85,3 +85,12 @@ noinst_PROGRAMS += %D%/cycle
 %C%_cycle_SOURCES = %D%/cycle.c %D%/bench.c
 %C%_cycle_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_cycle_LDADD = $(MPI_LIBS)
+
+# Layouts of applications in several ways, in turns; scripts/bench/layouts makes the table of results/.
+noinst_HEADERS += %D%/layouts.h
+noinst_PROGRAMS += %D%/layouts
+%C%_layouts_SOURCES = %D%/layouts.c %D%/layouts_rows.c %D%/layouts_lists.c %D%/layouts_joint.c \
+  %D%/layouts_copy.c %D%/layouts_use.c %D%/bench.c
+%C%_layouts_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_layouts_LDADD = $(MPI_LIBS) -lm
+EXTRA_DIST += %D%/results/layouts.tsv

@@ -4,3 +4,5 @@ dist_doc_DATA += %D%/guide.md %D%/statistics.md
 dist_doc_DATA += %D%/transpacking.md
 dist_doc_DATA += %D%/gather-trees.md %D%/gather-calls.md %D%/gather-trees-monotone.svg
 dist_doc_DATA += %D%/reconstruction.md
+# A picture in README.md.
+dist_doc_DATA += %D%/layouts.svg

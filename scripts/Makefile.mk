@@ -4,6 +4,7 @@ EXTRA_DIST += %D%/dev/check-api %D%/dev/fresh-root %D%/dev/fuzz %D%/dev/limit %D
 EXTRA_DIST += %D%/dev/packages-slurm %D%/dev/sanitize %D%/dev/stress-harmless %D%/dev/stress-trees
 EXTRA_DIST += %D%/dev/stress-types %D%/dev/test-summary %D%/dev/without-times
 EXTRA_DIST += %D%/bench/bench %D%/bench/bench-instructions %D%/bench/bench-pairs %D%/bench/fit-grids
+EXTRA_DIST += %D%/bench/layouts %D%/bench/layouts-picture %D%/bench/layouts-table
 EXTRA_DIST += %D%/testbed/hosts %D%/testbed/packages %D%/testbed/rank %D%/testbed/shell %D%/testbed/sim
 EXTRA_DIST += %D%/testbed/slurm %D%/testbed/summary %D%/testbed/trees
 EXTRA_DIST += %D%/scalapack/run
