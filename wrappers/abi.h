@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 8
+#define ESPI_ABI_VERSION 9
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -56,10 +56,10 @@ struct espi_thread {
    espi_hot, `plain`), the stub sees to them by itself: the core's code and data need not be in the cache then. */
 enum espi_plain {
     /* MPI calls do not overlap (no MPI_THREAD_MULTIPLE), so that counts may stand in one place for all threads: */
-    ESPI_PLAIN = 1 << 0,       /* SUBSTITUTE without derived types or with uses that were granted (bytes); without
-                                  derived types COUNT, and REDUCE of no more than `reduce_most` elements */
+    ESPI_PLAIN = 1 << 0,       /* SUBSTITUTE without derived types or on credit; without derived types COUNT, and
+                                  REDUCE of no more than `reduce_most` elements */
     ESPI_PLAIN_TREE = 1 << 1,  /* TREE without derived types */
-    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, lives without history (bytes) */
+    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, commits of types whose making the core has seen */
     /* They may overlap, and are counted by thread; not for kind ESPI_LEAVES: */
     ESPI_PLAIN_THREADS = 1 << 3,      /* SUBSTITUTE and COUNT without derived types */
     ESPI_PLAIN_TREE_THREADS = 1 << 4, /* TREE without derived types */
@@ -92,22 +92,22 @@ struct espi_core {
 };
 
 /*
- * One byte for each datatype handle, of what the stub has to know of it:
- *   0                   not known: not committed, freed, or of before the core's start
- *   1 + g, below 128    known to the core, which has granted g uses of one item: these need no look at the type
- *   128 + 1 + g         a life without history: the stub has seen its commit, and nobody else knows of it yet. The
- *                       core makes of it what a commit would have made, when it first meets the handle.
+ * The credit of a datatype handle, one byte: how many uses the core need not see. It is all that the stub knows of a
+ * type.
+ *   0                   not known: freed, or made and committed where the core did not see it
+ *   1 + g, below 128    committed; g uses of one item go straight on
+ *   128 + 1 + g         made, but not yet committed; or freed: no use goes straight on
+ * The core writes it when a type is made, and again whenever it sees a use. The stub counts it down, takes the 128
+ * off when it sees the commit, and adds it when the type is freed.
  */
 enum {
-    ESPI_BYTE_NEW = 128,
-    ESPI_BYTE_LEFT = 127,   /* mask: 1 + uses that are left */
-    ESPI_BYTE_SOME = 124,   /* mask: not 0 where three uses are left, or more */
-    ESPI_GRANT_MOST = 126,
-    ESPI_GRANT_NEW = 7,     /* uses of a life without history */
+    ESPI_CREDIT_UNCOMMITTED = 128,
+    ESPI_CREDIT_LEFT = 127, /* mask: 1 + uses that are left */
+    ESPI_CREDIT_MOST = 126,
     /* Of MPICH's direct types (8, in a line of the cache) and its 65,536 first indirect ones; others have none. */
-    ESPI_BYTES_DIRECT = 64,
-    ESPI_BYTES_INDIRECT = 64 * 4096,
-    ESPI_BYTES = ESPI_BYTES_DIRECT + ESPI_BYTES_INDIRECT,
+    ESPI_CREDITS_DIRECT = 64,
+    ESPI_CREDITS_INDIRECT = 64 * 4096,
+    ESPI_CREDITS = ESPI_CREDITS_DIRECT + ESPI_CREDITS_INDIRECT,
     ESPI_PENDING_BITS = 13
 };
 
@@ -117,15 +117,15 @@ static inline bool espi_is_no_object(uint32_t bits)
     return ((bits - 0x8c000000u) & 0xbc000000u) != 0;
 }
 
-/* The index of the byte of a handle; ESPI_BYTES: it has none, and is perhaps no object at all. Types that are made
-   and freed one by one are direct, so those are asked for first. */
-static inline uint32_t espi_byte_at(uint32_t bits)
+/* The index of the credit of a handle; ESPI_CREDITS: it has none, and is perhaps no object at all. Types that are
+   made and freed one by one are direct, so those are asked for first. */
+static inline uint32_t espi_credit_at(uint32_t bits)
 {
     uint32_t object = bits - 0x8c000000u;
-    if (object < ESPI_BYTES_DIRECT)
+    if (object < ESPI_CREDITS_DIRECT)
         return object;
     object -= 1u << 30; /* indirect: block of 1024 in bits 12 to 25 */
-    return object < ESPI_BYTES_INDIRECT ? ESPI_BYTES_DIRECT + object : ESPI_BYTES;
+    return object < ESPI_CREDITS_INDIRECT ? ESPI_CREDITS_DIRECT + object : ESPI_CREDITS;
 }
 
 /* Rows that programs call most; two by two in one line of the cache. */
@@ -156,7 +156,7 @@ enum espi_popular {
 
 struct espi_entry {
     _Alignas(32) _Atomic(espi_next) next; /* where calls go on to, NULL before the first */
-    _Atomic uint64_t calls;               /* made by way of the stub alone, but for lives without history */
+    _Atomic uint64_t calls;               /* made by way of the stub alone */
     /* Not for PMPI_X: where plain calls go on to without a mark that the thread is inside of a call. NULL: they do
        not; the flags of struct espi_hot ask for more, or calls to PMPI_X may follow that are not the program's own:
        of another tool, which comes next; of MPI itself, for the requests of files. */
@@ -173,15 +173,14 @@ struct espi_hot {
     atomic_uint plain;       /* flags of enum espi_plain, 0 until the core sets them */
     atomic_int nested;       /* not 0 once a function of kind ESPI_LEAVES was called inside another one, where the
                                 core does not see it */
-    atomic_uint fresh;       /* lives that may begin without history until the core wants to see one */
-    atomic_uint draw;        /* uses of granted types in calls of kind ESPI_OWN: the core wants to see the call in
-                                which this would become 0 */
     _Atomic uint64_t reduce_most; /* elements */
-    _Atomic uint64_t granted;     /* uses that were granted, and made */
+    _Atomic uint64_t on_credit;   /* uses */
+    _Atomic uint64_t commits;     /* of types that the core has seen made, where it did not see the commit */
+    _Atomic uint64_t frees;       /* of types that the core knows, where it did not see the call */
     _Atomic uint64_t passed;      /* COUNT with derived types */
-    /* After MPI_Type_commit returned without error, where a life can not begin without history. */
+    /* After MPI_Type_commit returned without error, where the core has not seen the type made. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
-    _Alignas(64) atomic_uchar bytes[ESPI_BYTES]; /* those of a program's first types are in this page, too */
+    _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
 };

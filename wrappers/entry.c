@@ -39,6 +39,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_FLAGS_OF_SYNC(name) ESPI_FLAGS_SYNC
 #define ESPI_FLAGS_OF_SYNC_REDUCE(name) ESPI_FLAGS_SYNC_REDUCE
 #define ESPI_FLAGS_OF_COUNT(name) ESPI_FLAGS_COUNT
+#define ESPI_FLAGS_OF_MAKE(name) 0
 #define ESPI_FLAGS_OF_GUARD(name) 0
 #define ESPI_FLAGS_OF_LEAVE(name) 0
 #define ESPI_API(name, args, large, treatment, kind, ...)                                                            \
@@ -99,6 +100,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_EXPORTED_SYNC(name, n, kind) ESPI_ENTRY(name, n, kind, SYNC)
 #define ESPI_EXPORTED_SYNC_REDUCE(name, n, kind) ESPI_ENTRY(name, n, kind, SYNC_REDUCE)
 #define ESPI_EXPORTED_COUNT(name, n, kind) ESPI_ENTRY(name, n, kind, COUNT)
+#define ESPI_EXPORTED_MAKE(name, n, kind) ESPI_ENTRY(name, n, kind, NEVER)
 #define ESPI_EXPORTED_GUARD(name, n, kind) ESPI_ENTRY(name, n, kind, NEVER)
 #define ESPI_EXPORTED_LEAVE(...)
 #define ESPI_API(name, args, large, treatment, kind, ...) ESPI_EXPORTED_##treatment(name, args, kind)

@@ -33,6 +33,7 @@ enum { NO_MORE = -1, ARRAY = -2 };
 #define THREADS_REDUCE 0
 #define THREADS_SYNC_REDUCE 0
 #define THREADS_LIFE 0
+#define THREADS_MAKE 0
 #define THREADS_GUARD 0
 #define THREADS_LEAVE 0
 

@@ -7,12 +7,13 @@
  *     calls do not overlap, no gather may go along a tree, no request is the core's;
  *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_WAY; the way is the row's treatment, or
  *     ESPI_WAY_NAME below for LIFE):
- *     SUBSTITUTE            no derived type, or each has a use left that the core has granted
+ *     SUBSTITUTE            no derived type, or each has credit for a use
  *     COUNT                 no derived type, or the core need not see them (ESPI_PLAIN_TYPES)
  *     TREE                  no derived type
  *     REDUCE, SYNC_REDUCE   no derived type, and too few elements for a reduction in pieces
  *     SYNC, REQUESTS        always
- *     COMMIT, FREE          a life begins or ends that the core need not see
+ *     COMMIT                of a type that the core has seen made
+ *     FREE                  of a type that the core has seen made or committed
  *     NEVER                 never
  * A further condition on arguments goes into ESPI_IS_SHORT_WAY, one on the state into enum espi_plain (abi.h) and
  * lifecycle.c.
@@ -20,7 +21,8 @@
  * For each row there are, of its arguments,
  *   derived_NAME   the number of types that are not predefined; large where the types are an array
  *   objects_NAME   the same, in fewer instructions: pair types count, too
- *   granted_NAME   whether each derived type has a use left that the core has granted (bytes of struct espi_hot)
+ *   credit_NAME    whether each derived type has credit for a use (struct espi_hot)
+ *   sides_NAME     how many it describes: buffers, or the target of a one-sided call
  *   use_NAME       makes these uses
  *   few_NAME       whether it has at most `reduce_most` elements
  *   note_NAME      notes the receiver (self_sends.h), for rows of kind ESPI_LEAVES
@@ -47,9 +49,9 @@ ESPI_INLINE void espi_add_alone(_Atomic uint64_t *value)
     ++*(uint64_t *)value;
 }
 
-ESPI_INLINE unsigned char *espi_byte_alone(uint32_t at)
+ESPI_INLINE unsigned char *espi_credit_alone(uint32_t at)
 {
-    return (unsigned char *)&espi_hot.bytes[at];
+    return (unsigned char *)&espi_hot.credit[at];
 }
 
 ESPI_INLINE bool espi_types_are_plain(void)
@@ -57,22 +59,23 @@ ESPI_INLINE bool espi_types_are_plain(void)
     return atomic_load_explicit(&espi_hot.plain, memory_order_relaxed) & ESPI_PLAIN_TYPES;
 }
 
-/* More than one use is asked for, as one type may describe both sides of a call. */
-ESPI_INLINE bool espi_has_grant(espi_word type, int64_t count)
+/* For a call with so many sides, as one type may describe all of them. */
+ESPI_INLINE bool espi_has_credit(espi_word type, int64_t count, unsigned sides)
 {
-    uint32_t bits = (uint32_t)type, at = espi_byte_at(bits);
-    if (at < ESPI_BYTES)
-        return count == 1 && (*espi_byte_alone(at) & ESPI_BYTE_SOME) != 0;
+    uint32_t bits = (uint32_t)type, at = espi_credit_at(bits);
+    if (at < ESPI_CREDITS)
+        return count == 1 &&
+               (unsigned char)(*espi_credit_alone(at) - (1 + sides)) < ESPI_CREDIT_UNCOMMITTED - (1 + sides);
     return espi_is_no_object(bits);
 }
 
-ESPI_INLINE void espi_use_grant(espi_word type)
+ESPI_INLINE void espi_use_credit(espi_word type)
 {
-    uint32_t at = espi_byte_at((uint32_t)type);
-    if (at == ESPI_BYTES)
+    uint32_t at = espi_credit_at((uint32_t)type);
+    if (at == ESPI_CREDITS)
         return;
-    --*espi_byte_alone(at);
-    espi_add_alone(&espi_hot.granted);
+    --*espi_credit_alone(at);
+    espi_add_alone(&espi_hot.on_credit);
 }
 
 /* Not every row uses all of its arguments. */
@@ -109,22 +112,36 @@ ESPI_INLINE void espi_use_grant(espi_word type)
 #include "api.def"
 #include "typed_end.h"
 
-/* ---- granted_NAME ---- */
+/* ---- sides_NAME ---- */
+#define ESPI_ONE(...) +1
+#define ESPI_V(...) +1
+#define ESPI_W(...) +1
+#define ESPI_ONE_AT_ROOT(...) +1
+#define ESPI_V_AT_ROOT(...) +1
+#define ESPI_SEND(...) +1
+#define ESPI_RECV(...) +1
+#define ESPI_BOTH_WAYS(...) +1
+#define ESPI_TARGET(...) +1
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...) enum { sides_##name = 0 __VA_ARGS__ };
+#include "api.def"
+#include "typed_end.h"
+
+/* ---- credit_NAME ---- */
 #define ESPI_COUNT_WORD(count) (large_counts ? (int64_t)a##count : (int64_t)(int)a##count)
-#define ESPI_HAS_GRANT(count, type) &&espi_has_grant(a##type, ESPI_COUNT_WORD(count))
-#define ESPI_ONE(buffer, count, type) ESPI_HAS_GRANT(count, type)
+#define ESPI_HAS_CREDIT(count, type) &&espi_has_credit(a##type, ESPI_COUNT_WORD(count), sides)
+#define ESPI_ONE(buffer, count, type) ESPI_HAS_CREDIT(count, type)
 #define ESPI_V(buffer, counts, type) &&espi_is_no_object((uint32_t)a##type)
 #define ESPI_W(buffer, counts, types) &&false
 #define ESPI_ONE_AT_ROOT(buffer, count, type) &&espi_is_no_object((uint32_t)a##type)
 #define ESPI_V_AT_ROOT(buffer, counts, type) &&espi_is_no_object((uint32_t)a##type)
-#define ESPI_SEND(buffer, count, type, dest, tag) ESPI_HAS_GRANT(count, type)
-#define ESPI_RECV(buffer, count, type, source, tag) ESPI_HAS_GRANT(count, type)
-#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) ESPI_HAS_GRANT(count, type)
-#define ESPI_TARGET(count, type, rank) ESPI_HAS_GRANT(count, type)
+#define ESPI_SEND(buffer, count, type, dest, tag) ESPI_HAS_CREDIT(count, type)
+#define ESPI_RECV(buffer, count, type, source, tag) ESPI_HAS_CREDIT(count, type)
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) ESPI_HAS_CREDIT(count, type)
+#define ESPI_TARGET(count, type, rank) ESPI_HAS_CREDIT(count, type)
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
-    ESPI_INLINE bool granted_##name(ESPI_PARAMS_##n)                                                                 \
+    ESPI_INLINE bool credit_##name(ESPI_PARAMS_##n)                                                                  \
     {                                                                                                                \
-        enum { large_counts = large };                                                                               \
+        enum { large_counts = large, sides = sides_##name };                                                         \
         ESPI_UNUSED(n)                                                                                               \
         return true __VA_ARGS__;                                                                                     \
     }
@@ -132,15 +149,15 @@ ESPI_INLINE void espi_use_grant(espi_word type)
 #include "typed_end.h"
 
 /* ---- use_NAME ---- */
-#define ESPI_ONE(buffer, count, type) espi_use_grant(a##type);
+#define ESPI_ONE(buffer, count, type) espi_use_credit(a##type);
 #define ESPI_V(buffer, counts, type)
 #define ESPI_W(buffer, counts, types)
 #define ESPI_ONE_AT_ROOT(buffer, count, type)
 #define ESPI_V_AT_ROOT(buffer, counts, type)
-#define ESPI_SEND(buffer, count, type, dest, tag) espi_use_grant(a##type);
-#define ESPI_RECV(buffer, count, type, source, tag) espi_use_grant(a##type);
-#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) espi_use_grant(a##type);
-#define ESPI_TARGET(count, type, rank) espi_use_grant(a##type);
+#define ESPI_SEND(buffer, count, type, dest, tag) espi_use_credit(a##type);
+#define ESPI_RECV(buffer, count, type, source, tag) espi_use_credit(a##type);
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) espi_use_credit(a##type);
+#define ESPI_TARGET(count, type, rank) espi_use_credit(a##type);
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
     ESPI_INLINE void use_##name(ESPI_PARAMS_##n)                                                                     \
     {                                                                                                                \
@@ -211,16 +228,6 @@ ESPI_INLINE bool espi_counted(struct espi_entry *entry)
     return true;
 }
 
-/* Of kind ESPI_OWN: whether the core wants to see this one. */
-ESPI_INLINE bool espi_drawn(void)
-{
-    unsigned draw = atomic_load_explicit(&espi_hot.draw, memory_order_relaxed);
-    if (draw <= 1)
-        return true;
-    atomic_store_explicit(&espi_hot.draw, draw - 1, memory_order_relaxed);
-    return false;
-}
-
 ESPI_INLINE bool espi_passed(void)
 {
     espi_add_alone(&espi_hot.passed);
@@ -241,8 +248,7 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_FLAGS_NEVER 0
 #define ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)                                                                      \
     ((objects_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
-      (granted_##name(ESPI_ARGS_##n) && (!((kind) & ESPI_OWN) || !espi_drawn()) &&                                   \
-       (use_##name(ESPI_ARGS_##n), true))) &&                                                                        \
+      (credit_##name(ESPI_ARGS_##n) && (use_##name(ESPI_ARGS_##n), true))) &&                                        \
      espi_counted(entry))
 #define ESPI_IS_SHORT_COUNT(name, n, kind)                                                                           \
     ((derived_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
@@ -254,29 +260,17 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_SHORT_SYNC(name, n, kind) espi_counted(entry)
 #define ESPI_IS_SHORT_SYNC_REDUCE(name, n, kind) ESPI_IS_SHORT_REDUCE(name, n, kind)
 #define ESPI_IS_SHORT_REQUESTS(name, n, kind) true
-#define ESPI_IS_SHORT_COMMIT(name, n, kind) true /* MPI refuses a null pointer */
-#define ESPI_IS_SHORT_FREE(name, n, kind) ((void)entry, a0 != 0 && espi_ends(a0))
+#define ESPI_IS_SHORT_COMMIT(name, n, kind) espi_counted(entry) /* MPI refuses a null pointer */
+#define ESPI_IS_SHORT_FREE(name, n, kind) (a0 != 0 && espi_ends(a0) && espi_counted(entry))
 #define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)entry, false)
 
-/* Before MPI_Type_free: ends a life without history. False: it is none. */
-ESPI_INLINE bool espi_ends(espi_word type)
-{
-    uint32_t at = espi_byte_at(*(const uint32_t *)type);
-    if (at == ESPI_BYTES || *espi_byte_alone(at) < ESPI_BYTE_NEW)
-        return false;
-    *espi_byte_alone(at) = 0;
-    return true;
-}
-
-/* After a commit that begins no life without history: counts it, and tells the core of it unless it failed or was of
-   no object. What MPI calls meanwhile is inside of a call. Returns the call's result. */
-static __attribute__((noinline, cold, unused)) espi_word espi_begins_none(espi_word result, espi_word type,
-                                                                          struct espi_entry *entry)
+/* After a commit of what the core has not seen made: tells the core, unless the commit failed or was of no object.
+   What MPI calls meanwhile is inside of a call. Returns the call's result. */
+static __attribute__((noinline, cold, unused)) espi_word espi_commits_unknown(espi_word result, espi_word type)
 {
     struct espi_thread *here = &espi_here;
     uintptr_t outer = here->frame;
     char mark;
-    espi_add_alone(&entry->calls);
     if ((int)result != 0 || espi_is_no_object(*(const uint32_t *)type))
         return result;
     here->frame = (uintptr_t)&mark;
@@ -285,18 +279,26 @@ static __attribute__((noinline, cold, unused)) espi_word espi_begins_none(espi_w
     return result;
 }
 
-/* After MPI_Type_commit: begins a life without history, unless the core wants to see it or knows the handle. The life
-   is what counts the call. */
-ESPI_INLINE bool espi_begins(espi_word type)
+/* After MPI_Type_commit: from now on the type has the credit that it got when it was made. */
+ESPI_INLINE bool espi_commits(espi_word type)
 {
-    uint32_t at = espi_byte_at(*(const uint32_t *)type);
-    if (at == ESPI_BYTES || *espi_byte_alone(at) != 0)
+    uint32_t at = espi_credit_at(*(const uint32_t *)type);
+    if (at == ESPI_CREDITS || *espi_credit_alone(at) < ESPI_CREDIT_UNCOMMITTED)
         return false;
-    unsigned fresh = atomic_load_explicit(&espi_hot.fresh, memory_order_relaxed);
-    if (fresh == 0)
+    *espi_credit_alone(at) -= ESPI_CREDIT_UNCOMMITTED;
+    espi_add_alone(&espi_hot.commits);
+    return true;
+}
+
+/* Before MPI_Type_free: no use of the type goes straight on any more. What the core knows of it that must end at once
+   ends by an attribute of the datatype; the rest when the core sees the next type that gets the handle. */
+ESPI_INLINE bool espi_ends(espi_word type)
+{
+    uint32_t at = espi_credit_at(*(const uint32_t *)type);
+    if (at == ESPI_CREDITS || (unsigned char)(*espi_credit_alone(at) - 1) >= ESPI_CREDIT_UNCOMMITTED - 1)
         return false;
-    atomic_store_explicit(&espi_hot.fresh, fresh - 1, memory_order_relaxed);
-    *espi_byte_alone(at) = ESPI_BYTE_NEW + 1 + ESPI_GRANT_NEW;
+    *espi_credit_alone(at) += ESPI_CREDIT_UNCOMMITTED;
+    espi_add_alone(&espi_hot.frees);
     return true;
 }
 
@@ -311,8 +313,8 @@ ESPI_INLINE bool espi_begins(espi_word type)
 #define ESPI_END_FREE
 #define ESPI_END_NEVER
 #define ESPI_END_COMMIT                                                                                              \
-    if (__builtin_expect((int)result != 0 || !espi_begins(a0), 0))                                                   \
-        result = espi_begins_none(result, a0, entry);
+    if (__builtin_expect((int)result != 0 || !espi_commits(a0), 0))                                                  \
+        result = espi_commits_unknown(result, a0);
 
 /* Rows treated as LIFE. */
 #define ESPI_WAY_Type_commit COMMIT

@@ -6,6 +6,7 @@
 #define ESPI_EXPORTED_SYNC(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_SYNC_REDUCE(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_COUNT(name) ESPI_EXPORTED_LIFE(name)
+#define ESPI_EXPORTED_MAKE(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_GUARD(name) ESPI_EXPORTED_LIFE(name)
 #define ESPI_EXPORTED_LEAVE(name)
 #define ESPI_API(name, args, large, treatment, ...) ESPI_EXPORTED_##treatment(name)

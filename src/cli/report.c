@@ -90,20 +90,21 @@ static void print_tree(const char *label, const char *tree, int64_t cost)
 
 static void print_measured(const json_t *type)
 {
-    static const char *const what[][2] = {{"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "in pieces"}};
+    static const char *const what[][2] = {
+        {"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "sent and received"}};
     bool any = false, improved = json_is_true(json_object_get(type, "improved"));
     char before[32], after[32];
     for (size_t i = 0; i < 3; i++) {
         int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
         if (b <= 0 || (improved && a <= 0))
             continue;
-        printf("%s%s %s", any ? ", " : improved ? "     measured: " : "     measured as it is: ", what[i][1],
+        printf("%s%s %s", any ? ", " : "     by the model: ", what[i][1],
                cli_time(before, sizeof before, (double)b));
         if (improved)
             printf(" -> %s (%.2fx)", cli_time(after, sizeof after, (double)a), (double)b / (double)a);
         any = true;
     }
-    printf("%s\n", any ? "" : "     nothing was measured");
+    printf("%s\n", any ? "" : "     no times");
 }
 
 static void print_type(size_t index, const json_t *type)
@@ -198,9 +199,9 @@ static void print_balance(json_t *root)
 
     printf("\nWhat it gained\n");
     if (saving == 0)
-        printf("  nothing that was measured\n");
+        printf("  nothing\n");
     else
-        printf("  about %s over all ranks, estimated from the measured pack and unpack times of the types above\n",
+        printf("  about %s over all ranks, by the model of the library's engine, in the uses of the types above\n",
                cli_time(text, sizeof text, saving));
     printf("\nWhat it cost\n  %s over all ranks", cli_time(text, sizeof text, own));
     if (all > 0)

@@ -22,6 +22,7 @@ struct espi_report_value {
 struct espi_report_type {
     uint64_t key;
     uint64_t uses, elements, bytes; /* over all ranks */
+    uint64_t saved_ns;              /* by better types, over all ranks: of each use what the model says it saves */
     uint64_t ranks;                 /* that used it */
     struct espi_type_facts facts;   /* of the rank that used it most */
     char *text[4];                  /* what facts points to: before, after, emission, why */
@@ -88,10 +89,6 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
 espi_status espi_report_json(const struct espi_report *report, struct espi_buffer *out);
 /* A dozen lines for a person (summary.c). */
 espi_status espi_report_summary(const struct espi_report *report, struct espi_buffer *out);
-
-/* Nanoseconds that the better type saved, estimated from what was measured when it was planned: elements times the
-   mean difference of pack and unpack. 0 when not known. */
-int64_t espi_report_type_gain(const struct espi_report_type *type);
 
 /* ---- for src/stats alone ---- */
 

@@ -30,34 +30,12 @@ espi_status espi_report_type_own(struct espi_report_type *type)
     return ESPI_OK;
 }
 
-int64_t espi_report_type_gain(const struct espi_report_type *type)
-{
-    const struct espi_type_times *before = &type->facts.ns_before, *after = &type->facts.ns_after;
-    double gain = 0;
-    int parts = 0;
-    if (!type->facts.improved)
-        return 0;
-    if (before->pack != 0 && after->pack != 0) {
-        gain += (double)before->pack - (double)after->pack;
-        parts++;
-    }
-    if (before->unpack != 0 && after->unpack != 0) {
-        gain += (double)before->unpack - (double)after->unpack;
-        parts++;
-    }
-    if (parts == 0)
-        return 0;
-    gain = gain / parts * (double)type->elements;
-    return gain > 9e18 ? INT64_MAX : gain < -9e18 ? INT64_MIN : (int64_t)gain;
-}
-
 /* Those that gained most stand first, then those that moved most data. */
 static int busier(const void *a, const void *b)
 {
     const struct espi_report_type *x = a, *y = b;
-    int64_t gx = espi_report_type_gain(x), gy = espi_report_type_gain(y);
-    if (gx != gy)
-        return gx > gy ? -1 : 1;
+    if (x->saved_ns != y->saved_ns)
+        return x->saved_ns > y->saved_ns ? -1 : 1;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
     if (x->uses != y->uses)
@@ -106,6 +84,7 @@ static void merge_type(struct espi_report_type *type, const struct espi_report_t
     }
     type->uses = add_saturated(type->uses, other->uses);
     type->elements = add_saturated(type->elements, other->elements);
+    type->saved_ns = add_saturated(type->saved_ns, other->saved_ns);
     type->bytes = add_saturated(type->bytes, other->bytes);
     type->ranks = add_saturated(type->ranks, other->ranks);
 }

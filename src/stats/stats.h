@@ -99,6 +99,7 @@ struct espi_type_facts {
 struct espi_stats_type {
     uint64_t key;
     _Atomic uint64_t uses, elements, bytes; /* calls, elements of the type and bytes of data moved; add to them */
+    _Atomic uint64_t saved_ps;              /* picoseconds that better types have saved, by the model; add to it */
     /* Under the lock of snapshot.c: */
     bool described;
     struct espi_type_facts facts;

@@ -32,10 +32,13 @@ static void summarize_types(const struct espi_report *report, struct espi_buffer
         espi_buffer_format(out, "espalier:   %.48s%s", type->facts.before ? type->facts.before : "(no text)",
                            type->facts.before && strlen(type->facts.before) > 48 ? "..." : "");
         espi_buffer_format(out, ": %" PRIu64 " uses, %" PRIu64 " bytes", type->uses, type->bytes);
-        if (type->facts.improved && type->facts.ns_before.pack != 0 && type->facts.ns_after.pack != 0) {
-            time_text(before, sizeof before, type->facts.ns_before.pack);
-            time_text(after, sizeof after, type->facts.ns_after.pack);
-            espi_buffer_format(out, ", pack %s -> %s", before, after);
+        const bool packs = type->facts.ns_after.pack != 0; /* else it is better in messages only */
+        const uint64_t was = packs ? type->facts.ns_before.pack : type->facts.ns_before.partial;
+        const uint64_t is = packs ? type->facts.ns_after.pack : type->facts.ns_after.partial;
+        if (type->facts.improved && was != 0 && is != 0) {
+            time_text(before, sizeof before, was);
+            time_text(after, sizeof after, is);
+            espi_buffer_format(out, ", %s %s -> %s", packs ? "pack" : "message", before, after);
         } else if (!type->facts.improved) {
             espi_buffer_format(out, ", left alone: %s", type->facts.why ? type->facts.why : "no reason given");
         }
@@ -71,7 +74,7 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
         if (espi_counter_table[i].group == ESPI_GROUP_TIME)
             own += c[i].sum;
     for (size_t i = 0; i < report->types; i++)
-        gain += espi_report_type_gain(&report->type[i]) / 2; /* halves, so that many large gains cannot overflow */
+        gain += (int64_t)(report->type[i].saved_ns / 2); /* halves, so that many large gains cannot overflow */
     time_text(text, sizeof text, report->elapsed_ns);
     espi_buffer_format(out, "espalier: summary of %s (%" PRIu64 " of %" PRIu64 " ranks), %s\n", report->scope,
                        report->reporting, report->ranks, text);

@@ -5,7 +5,7 @@
 
 #include "stats/report.h"
 
-#define WIRE_MAGIC UINT64_C(0x32534b5245505345) /* "ESPERKS2", raised with the form */
+#define WIRE_MAGIC UINT64_C(0x33534b5245505345) /* "ESPERKS3", raised with the form */
 #define NO_TEXT UINT64_MAX
 
 static void put_number(struct espi_buffer *out, uint64_t value)
@@ -49,6 +49,7 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_number(out, type->key);
     put_number(out, type->uses);
     put_number(out, type->elements);
+    put_number(out, type->saved_ns);
     put_number(out, type->bytes);
     put_number(out, type->ranks);
     put_number(out, type->facts.improved);
@@ -223,6 +224,7 @@ static void get_type(struct input *in, struct espi_report_type *type)
     type->key = get_number(in);
     type->uses = get_number(in);
     type->elements = get_number(in);
+    type->saved_ns = get_number(in);
     type->bytes = get_number(in);
     type->ranks = get_number(in);
     type->facts.improved = get_bool(in);

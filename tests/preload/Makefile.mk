@@ -1,6 +1,6 @@
 # Lists of tests/preload/; see Makefile.am.
 dist_check_SCRIPTS += %D%/run-preload %D%/run-check-api %D%/run-launchers %D%/run-slurm
-TESTS += %D%/run-preload %D%/run-check-api %D%/grants %D%/run-launchers %D%/run-slurm
+TESTS += %D%/run-preload %D%/run-check-api %D%/credit %D%/run-launchers %D%/run-slurm
 # Odd surroundings, each natively and under three settings.
 EXTRA_DIST += %D%/alike.py
 dist_check_SCRIPTS += %D%/run-sanitized %D%/run-files %D%/run-surroundings
@@ -11,15 +11,15 @@ check_PROGRAMS += %D%/ordinary
 %C%_ordinary_LDADD = $(MPI_LIBS)
 noinst_HEADERS += %D%/work.h %D%/fake.h
 
-check_PROGRAMS += %D%/program %D%/inside %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/grants
+check_PROGRAMS += %D%/program %D%/inside %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/credit
 %C%_program_SOURCES = %D%/program.c %D%/work.c
 %C%_program_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_program_LDADD = $(MPI_LIBS)
 %C%_inside_SOURCES = %D%/inside.c
 %C%_inside_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_inside_LDADD = $(MPI_LIBS)
-%C%_grants_SOURCES = %D%/grants.c
-%C%_grants_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
+%C%_credit_SOURCES = %D%/credit.c
+%C%_credit_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 %C%_threads_SOURCES = %D%/threads.c
 %C%_threads_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 %C%_threads_LDADD = $(MPI_LIBS)

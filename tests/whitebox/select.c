@@ -1,295 +1,321 @@
 /*
- * The decision for one layout (src/mpi/typeplan/select.h): which types compete and what "clearly faster" is; in
- * select_kept.c what is kept for which purpose, freed, refused by a check and said in the statistics, in
- * select_slice.c layouts that are too large to be measured. Times come from a script (scripted_bench.h), so that
- * each threshold is met from both sides.
+ * The decision for one layout (src/mpi/typeplan/select.h): which form wins where, by the model with its usual
+ * constants (the clock stands, so that nothing is measured); against a second search through all forms; what is kept,
+ * freed, refused by a check, and said in the statistics.
  */
-#include "select.h"
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
 
-#include <stdlib.h>
-
+#include "clock.h"
+#include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/variants.h"
 #include "random_types.h"
+#include "select_setup.h"
 #include "suite.h"
 
-enum { MIB = 1 << 20 };
+enum { PART = ESPI_ENGINE_PART };
+#define AUTO ESPI_MODE_AUTO
 
-MPI_Datatype list;
+/* ---- which form wins ---- */
 
-/* The program's own, the least-cost tree, its chunked forms, the own in chunks; in this order, once each. */
-START_TEST(candidates)
+/* A long list: chunks in messages, by the first tier as by the second; as a whole it is one kernel and stays. */
+START_TEST(list_in_chunks)
 {
-    static const int64_t chunk[] = {8, 16, 32, 64};
-    struct judged d = judge(list, ESPI_MODE_AUTO, 10, false);
-    const struct espi_node *best = stand_best(&d);
-    MPI_Datatype type;
-    int i;
-
-    ck_assert_int_eq(seen.calls, 1);
-    ck_assert_int_eq(seen.checks, 0);
-    ck_assert_int_eq(seen.n, 7);
-    ck_assert_int_eq(seen.count, 10);
-    ck_assert_uint_eq(seen.scratch, STAND_SCRATCH);
-    ck_assert_uint_eq(seen.budget, 700000 + 60 * 1600);
-    ck_assert_int_eq(seen.type[0], list);
-    ck_assert(espi_node_equal(seen.tree[0], d.layout.tree));
-    ck_assert(best->kind == ESPI_VEC && espi_node_equal(seen.tree[1], best));
-    for (i = 0; i < 4; i++)
-        ck_assert(espi_node_equal(seen.tree[2 + i], stand_cut(best, chunk[i])));
-    ck_assert(espi_node_equal(seen.tree[6], stand_cut(d.layout.tree, 16)));
-    for (i = 1; i < seen.n; i++) {
-        ck_assert(seen.lb[i] == seen.lb[0] && seen.extent[i] == seen.extent[0]);
-        ck_assert(seen.true_lb[i] == seen.true_lb[0] && seen.true_extent[i] == seen.true_extent[0]);
+    for (int tier = 1; tier <= 2; tier++) {
+        struct decided d = of_auto(irregular_list(14800, 3, MPI_FLOAT), 1, tier);
+        ck_assert_int_eq(d.s.better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+        ck_assert_int_ne(d.s.better[ESPI_PARTS], MPI_DATATYPE_NULL);
+        ck_assert_ptr_nonnull(strstr(d.facts.emission, "in chunks of"));
+        ck_assert_str_eq(d.facts.why, "by the model of the library's engine, in messages of several parts");
+        ck_assert_uint_eq(d.s.gain_ns[ESPI_WHOLE], 0);
+        ck_assert_uint_gt(d.s.gain_ns[ESPI_PARTS], 14800 * 7);
+        ck_assert_uint_gt(d.facts.ns_before.partial, 3 * d.facts.ns_after.partial);
+        let_go(&d);
     }
-    ck_assert_uint_eq(d.counted[ESPI_COUNT_variants_built], 6);
+    struct decided d = of_auto(irregular_list(100, 3, MPI_FLOAT), 1, 2); /* fits one part */
+    ck_assert(!d.facts.improved && d.s.gain_ns[ESPI_PARTS] == 0);
+    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster], 1);
+    d = of_auto(irregular_list(100, 3, MPI_FLOAT), 1000, 2); /* many of them do not */
+    ck_assert(d.s.better[ESPI_WHOLE] == MPI_DATATYPE_NULL && d.s.better[ESPI_PARTS] != MPI_DATATYPE_NULL);
+    let_go(&d);
+}
+END_TEST
 
-    type = stand_vector(200); /* is the least-cost tree, and in chunks of 16 the same as that */
-    judge(type, ESPI_MODE_AUTO, 1, false);
-    ck_assert_int_eq(seen.n, 5);
-    MPI_Type_free(&type);
-    type = stand_list(40); /* chunks of 32 and 64 cut nothing */
-    judge(type, ESPI_MODE_AUTO, 1, false);
-    ck_assert_int_eq(seen.n, 5);
-    MPI_Type_free(&type);
-    type = stand_vector(10); /* nothing competes, nothing is measured */
-    d = judge(type, ESPI_MODE_AUTO, 1, false);
-    ck_assert_int_eq(seen.calls, 0);
-    ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_variant], 1);
+/* Vectors in vectors that are one vector: no kernel goes through four levels, one through the one they are. */
+START_TEST(nested_that_are_one)
+{
+    const int n[4] = {5, 4, 5, 10};
+    const MPI_Aint stride[4] = {16, 5 * 16, 20 * 16, 100 * 16};
+
+    for (int tier = 1; tier <= 2; tier++) {
+        struct decided d = of_auto(nested(4, n, stride, MPI_DOUBLE), 1, tier);
+        ck_assert_int_ne(d.s.better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+        ck_assert_int_eq(d.s.better[ESPI_WHOLE], d.s.better[ESPI_PARTS]);
+        const struct espi_node *one = tree_found(d.layout.tree, 0);
+        ck_assert(one->kind == ESPI_VEC && one->count == 1000 && one->child->kind == ESPI_LEAF);
+        ck_assert(is_built_of(d.s.better[ESPI_WHOLE], one, &d.layout));
+        ck_assert_str_eq(d.facts.emission, "the tree as it stands");
+        ck_assert_str_eq(d.facts.why, "by the model of the library's engine, when packed as a whole"); /* one part */
+        ck_assert_uint_eq(d.s.excess_ns[ESPI_WHOLE], 0);
+        let_go(&d);
+    }
+}
+END_TEST
+
+/* A struct in which lists stand that are one vector: one kernel in the place of steps. */
+START_TEST(struct_that_is_one)
+{
+    struct decided d = of_auto(lists_that_are_one(), 1, 2);
+    ck_assert_int_eq(d.layout.tree->kind, ESPI_STRUC);
+    ck_assert_int_ne(d.s.better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    ck_assert(is_built_of(d.s.better[ESPI_WHOLE], tree_found(d.layout.tree, 0), &d.layout));
+    let_go(&d);
+}
+END_TEST
+
+/* What has no gaps is left alone, in parts and as a whole, of any size; so is one vector that fits a part. */
+START_TEST(contiguous)
+{
+    for (int n = 1; n <= 1 << 22; n *= 8) {
+        MPI_Datatype type;
+        MPI_Type_contiguous(n, MPI_DOUBLE, &type);
+        struct decided d = of_auto(committed(type), 1, 1 + n % 2);
+        ck_assert(!d.facts.improved && d.s.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
+        ck_assert(d.s.excess_ns[ESPI_WHOLE] == 0 && d.s.excess_ns[ESPI_PARTS] == 0); /* and never looked at again */
+        MPI_Type_vector(1 + n % 999, 1, 3, MPI_DOUBLE, &type);
+        d = of_auto(committed(type), 1, 1);
+        ck_assert(!d.facts.improved && d.s.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
+        ck_assert_uint_eq(d.s.excess_ns[ESPI_WHOLE], 0);
+    }
+}
+END_TEST
+
+/* Subarrays are kernels as a whole. In parts what is better is the better the smaller the rows are. */
+START_TEST(subarrays)
+{
+    struct decided d = of_auto(subarray(12, 10, 1), 1, 1);
+
+    ck_assert(!d.facts.improved);
+    d = of_auto(subarray(100, 98, 1), 1, 1);
+    ck_assert_int_eq(d.s.better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    ck_assert_uint_eq(d.s.gain_ns[ESPI_WHOLE], 0);
+    let_go(&d);
+}
+END_TEST
+
+/* At random, by another search: the fastest of all forms, if it is clearly faster than the program's own. */
+START_TEST(the_fastest)
+{
+    static const struct {
+        int64_t chunk; /* 0: blocks of copies, these; -1: as it stands */
+        enum espi_copies copies;
+        bool own;
+    } form[] = {{-1, 0, false},  {0, ESPI_COPIES_INNERMOST, false}, {0, ESPI_COPIES_OUTERMOST, false},
+                {0, ESPI_COPIES_ALL, false}, {8, 0, false}, {16, 0, false}, {32, 0, false}, {64, 0, false},
+                {128, 0, false}, {0, ESPI_COPIES_ALL, true}, {16, 0, true}, {64, 0, true}};
+    const struct espi_engine engine = ESPI_ENGINE_USUAL;
+    int better = 0, left = 0;
+
+    for (int i = 0; i < 400; i++) {
+        int64_t items = 1 + (int64_t)random_below(i % 2 ? 5 : 20000);
+        int tier = 1 + i % 2;
+        MPI_Datatype type;
+        if (i % 3 == 0)
+            type = irregular_list(10 + (int)random_below(6000), 1 + (int)random_below(4), MPI_INT);
+        else if (i % 3 == 1)
+            type = subarray(30, 2 + (int)random_below(28), 0);
+        else
+            type = nested(3, (int[]){1 + (int)random_below(40), 3, 1 + (int)random_below(40)},
+                          (MPI_Aint[]){16, 800, 2400 + 8 * (MPI_Aint)random_below(2)}, MPI_DOUBLE);
+        struct decided d = of_auto(type, items, tier);
+        const struct espi_node *own = d.layout.tree, *from[2] = {tree_found(own, tier), own}, *win = NULL;
+        for (int p = 0; p < ESPI_PURPOSES; p++) {
+            bool parts = p == ESPI_PARTS && own->size * items > PART;
+            double before = espi_engine_cost(&engine, own, items, parts), least = before;
+            win = NULL;
+            for (size_t k = 0; k < sizeof form / sizeof *form; k++) {
+                const struct espi_node *tree = from[form[k].own];
+                if ((form[k].chunk > 0 && espi_variant_chunked(&arena, tree, form[k].chunk, &tree) != ESPI_OK) ||
+                    (form[k].chunk == 0 && espi_variant_copies(&arena, tree, form[k].copies, &tree) != ESPI_OK))
+                    continue;
+                double ns = tree == own ? before : espi_engine_cost(&engine, tree, items, parts);
+                if (ns < least && ns + 30 + before / 32 <= before)
+                    least = ns, win = tree;
+            }
+            ck_assert_int_eq(win == NULL, d.s.better[p] == MPI_DATATYPE_NULL);
+            ck_assert(win == NULL || is_built_of(d.s.better[p], win, &d.layout));
+            ck_assert_double_eq_tol((double)d.s.gain_ns[p], before - least, 1.5);
+            double excess = least - espi_engine_least(&engine, own, items, parts);
+            ck_assert_double_eq_tol((double)d.s.excess_ns[p], excess < least / 8 ? 0 : excess, 1.5);
+            better += win != NULL;
+            left += win == NULL;
+        }
+        let_go(&d);
+        espi_arena_release(&arena);
+    }
+    ck_assert(better > 100 && left > 100);
+}
+END_TEST
+
+/* ---- what is kept ---- */
+
+/* Both purposes have their own form where two are best; the statistics say what messages have. */
+START_TEST(recorded)
+{
+    char text[500];
+    struct decided d = of_auto(regular_list(20000), 1, 2);
+
+    espi_print(d.layout.tree, 12, text, sizeof text);
+    ck_assert_str_eq(d.facts.before, text);
+    espi_print(tree_found(d.layout.tree, 0), 12, text, sizeof text);
+    ck_assert_str_eq(d.facts.after, text);
+    ck_assert_int_eq(d.facts.cost_before, espi_cost(d.layout.tree, &espi_costs_default));
+    ck_assert_int_eq(d.facts.cost_after, espi_cost(tree_found(d.layout.tree, 0), &espi_costs_default));
+    ck_assert(d.facts.exact && d.facts.entries == 20000 && d.facts.size == 160000);
+    ck_assert_uint_gt(d.facts.ns_before.partial, d.facts.ns_after.partial);
+    ck_assert_uint_eq(d.facts.ns_before.pack, d.facts.ns_before.unpack);
+    ck_assert(d.counted[ESPI_COUNT_types_planned] == 1 && d.counted[ESPI_COUNT_types_improved] == 1);
     ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster], 0);
-    ck_assert_str_eq(d.facts.why, "there was no other form of the type to be measured");
-    MPI_Type_free(&type);
+    ck_assert_uint_eq(d.counted[ESPI_COUNT_variants_built], 2);
+    ck_assert_int_ne(d.s.better[ESPI_WHOLE], d.s.better[ESPI_PARTS]);
+    let_go(&d);
+    d = of_auto(regular_list(100), 1, 2);
+    ck_assert_str_eq(d.facts.why, espi_counter_table[ESPI_COUNT_plan_no_faster].help);
+    ck_assert(d.facts.emission == NULL && d.counted[ESPI_COUNT_types_improved] == 0);
 }
 END_TEST
 
-/* Lists of thousands of chunks, no two alike, are built, too. */
-START_TEST(many_chunks)
+/* Planned again a layout is one still, and one reason, or one gain. */
+START_TEST(counted_once)
 {
-    int *at = malloc(40000 * sizeof *at), found = 0;
-    MPI_Datatype type;
+    MPI_Datatype list = regular_list(20000), small = regular_list(100);
 
-    for (int i = 0, next = 0; i < 40000; i++) {
-        at[i] = next;
-        next += 2 + (int)random_below(20);
+    for (int was_better = 0; was_better < 2; was_better++) {
+        struct espi_plan_request request = {.mode = AUTO, .again = true, .was_better = was_better};
+        struct decided d = decide(list, request);
+        ck_assert_uint_eq(d.counted[ESPI_COUNT_types_planned], 0);
+        ck_assert_uint_eq(d.counted[ESPI_COUNT_types_improved], !was_better);
+        let_go(&d);
+        d = decide(small, request);
+        ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_faster] + d.counted[ESPI_COUNT_types_planned], 0);
     }
-    MPI_Type_create_indexed_block(40000, 1, at, MPI_INT, &type);
-    MPI_Type_commit(&type);
-    struct judged d = judge(type, ESPI_MODE_AUTO, 1, false);
-    const struct espi_node *cut = stand_cut(d.layout.tree, 16);
-    ck_assert_uint_gt(stand_types(cut, &d), 2000);
-    for (int i = 1; i < seen.n; i++)
-        found += espi_node_equal(seen.tree[i], cut);
-    ck_assert_int_eq(found, 1);
-    free(at);
-    MPI_Type_free(&type);
+    real.Type_free(&small);
+    real.Type_free(&list);
 }
 END_TEST
 
-/* Among the constructors of MPI; buckets at a stride are dear without index buckets. */
-START_TEST(constructors)
+START_TEST(always)
 {
-    MPI_Datatype type;
-    MPI_Aint at[30];
-    int len[30], i;
+    const struct espi_plan_request request = {.mode = ESPI_MODE_ALWAYS};
+    const struct espi_plan_request checked = {.mode = ESPI_MODE_ALWAYS, .check = true};
+    MPI_Datatype list = regular_list(200), type;
+    struct decided d = decide(list, request);
 
-    for (i = 0; i < 30; i++) {
-        at[i] = 1000 * i;
-        len[i] = 2 + (i * i + i / 3) % 9;
+    ck_assert_int_ne(d.s.better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    ck_assert_int_eq(d.s.better[ESPI_WHOLE], d.s.better[ESPI_PARTS]);
+    ck_assert(is_built_of(d.s.better[ESPI_WHOLE], tree_found(d.layout.tree, 0), &d.layout));
+    ck_assert(d.s.gain_ns[ESPI_WHOLE] == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && d.s.types == 1);
+    ck_assert_str_eq(d.facts.emission, "the tree as it stands");
+    ck_assert_str_eq(d.facts.why, "costs fewer words");
+    let_go(&d);
+    MPI_Type_vector(10, 1, 3, MPI_DOUBLE, &type); /* as cheap as its least-cost tree */
+    type = committed(type);
+    d = decide(type, request);
+    ck_assert(!d.facts.improved && d.counted[ESPI_COUNT_plan_no_cheaper] == 1);
+    real.Type_free(&type);
+    shorter = true;
+    d = decide(list, request);
+    ck_assert(!d.facts.improved && d.counted[ESPI_COUNT_plan_unsupported] == 1);
+    shorter = false;
+    d = decide(list, checked);
+    ck_assert(d.facts.improved && d.counted[ESPI_COUNT_checks_passed] == 1);
+    let_go(&d);
+    real.Type_free(&list);
+}
+END_TEST
+
+/* What can not be built, has other bounds or other data is not kept, and saves nothing. */
+START_TEST(refused)
+{
+    enum { N = 20000 };
+    MPI_Datatype list = regular_list(N), half[2], swapped;
+    struct espi_plan_request request = {.mode = AUTO, .check = true};
+    struct decided d = decide(list, request);
+
+    ck_assert(d.facts.improved && d.counted[ESPI_COUNT_checks_passed] == 2);
+    ck_assert_uint_eq(d.counted[ESPI_COUNT_checks_failed], 0);
+    let_go(&d);
+    MPI_Type_create_hvector(N / 2, 1, 24, MPI_DOUBLE, &half[0]);
+    half[1] = half[0];
+    MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){24 * (N / 2), 0}, half, &swapped);
+    instead = committed(swapped);
+    for (int mode = ESPI_MODE_AUTO; mode <= ESPI_MODE_ALWAYS; mode++) {
+        request.mode = (enum espi_mode)mode;
+        d = decide(list, request);
+        ck_assert_uint_eq(d.counted[ESPI_COUNT_checks_failed], mode == ESPI_MODE_AUTO ? 2 : 1);
+        ck_assert(!d.facts.improved && d.s.gain_ns[ESPI_WHOLE] == 0);
+        ck_assert(d.s.gain_ns[ESPI_PARTS] == 0 && d.counted[ESPI_COUNT_plan_unsupported] == 1);
     }
-    MPI_Type_create_hindexed(30, len, at, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
-    struct judged d = judge(type, ESPI_MODE_AUTO, 1, false);
-    ck_assert_int_gt(seen.n, 1);
-    ck_assert_int_eq(stand_best(&d)->kind, ESPI_IDXBUC);
-    ck_assert_int_eq(d.facts.cost_after, espi_cost(stand_best(&d), &espi_costs_default));
-    MPI_Type_free(&type);
+    real.Type_free(&instead);
+    MPI_Type_free(&half[0]);
+    instead = MPI_DATATYPE_NULL;
+    request = (struct espi_plan_request){.mode = AUTO};
+    shorter = true;
+    d = decide(list, request);
+    ck_assert(!d.facts.improved && d.s.types == 0 && d.counted[ESPI_COUNT_variants_built] == 0);
+    shorter = false;
+    failing = 1;
+    d = decide(list, request); /* one of two forms is kept */
+    ck_assert(d.s.better[ESPI_WHOLE] != MPI_DATATYPE_NULL && d.s.better[ESPI_PARTS] == MPI_DATATYPE_NULL);
+    ck_assert(d.s.gain_ns[ESPI_WHOLE] > 0 && d.s.gain_ns[ESPI_PARTS] == 0);
+    let_go(&d);
+    d = of_auto(lists_that_are_one(), 1, 2);
+    ck_assert(!d.facts.improved && d.counted[ESPI_COUNT_plan_mpi_error] == 1);
+    ck_assert_str_eq(d.facts.why, espi_counter_table[ESPI_COUNT_plan_mpi_error].help);
+    real.Type_free(&list);
 }
 END_TEST
 
-/* What a round of measurements may take grows with the data up to 32 KiB. */
-START_TEST(budgets)
+START_TEST(empty)
 {
-    static const struct {
-        int n;
-        uint64_t ns;
-    } of[] = {{4095, 700000 + 60 * 32760}, {4096, 700000 + 60 * 32768}, {5000, 700000 + 60 * 32768}};
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        MPI_Datatype type = stand_vector(of[i].n);
-
-        judge(type, ESPI_MODE_AUTO, 1, false);
-        ck_assert_uint_eq(seen.budget, of[i].ns);
-        MPI_Type_free(&type);
-    }
-}
-END_TEST
-
-/* Packed and unpacked as a whole: a twelfth less in all, and not more in any of both. */
-START_TEST(whole)
-{
-    static const struct {
-        uint64_t pack, unpack;
-        int wins;
-    } of[] = {{600, 600, 0}, {550, 550, 0}, {550, 549, 1}, {600, 499, 1}, {601, 1, 0}, {499, 600, 1}, {1, 601, 0},
-              {1, 1, 1}, {0, 0, 1}};
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        all_alike();
-        times(1, of[i].pack, of[i].unpack, 5000); /* in parts it is slower: not asked for */
-        struct wins w = wins(list, 11);
-        ck_assert_msg(w.whole == of[i].wins && w.parts == 0 && w.gain == 0, "case %zu", i);
-        w = wins(list, 10);
-        ck_assert_msg(w.whole == of[i].wins && w.parts == of[i].wins, "case %zu", i);
-    }
-    /* Of a thousand, rounded down: 83. */
-    times(0, 500, 500, 1000);
-    times(1, 500, 417, 1000);
-    ck_assert_int_eq(wins(list, 1).whole, 0);
-    times(1, 500, 416, 1000);
-    ck_assert_int_eq(wins(list, 1).whole, 1);
-}
-END_TEST
-
-/* Sent in parts: the same, of that alone, where the data do not fit one part. */
-START_TEST(parts)
-{
-    static const struct {
-        uint64_t partial;
-        int wins;
-    } of[] = {{1200, 0}, {1100, 0}, {1099, 1}, {1, 1}, {1201, 0}};
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        all_alike();
-        times(1, 5000, 5000, of[i].partial);
-        struct wins w = wins(list, 11);
-        ck_assert_msg(w.parts == of[i].wins && w.whole == 0, "case %zu", i);
-        ck_assert_uint_eq(w.gain, of[i].wins ? (1200 - of[i].partial) / 2 : 0);
-        w = wins(list, 10);
-        ck_assert(w.parts == 0 && w.whole == 0 && w.gain == 0);
-    }
-}
-END_TEST
-
-/* 16 KiB are one part, one byte more is not. */
-START_TEST(one_part)
-{
-    MPI_Datatype type[2] = {stand_vector(2048), stand_far(16385, 2, MPI_CHAR)};
-
-    all_alike();
-    times(1, 100, 100, 1200);
-    times(2, 5000, 5000, 100);
-    ck_assert_int_eq(wins(type[0], 1).parts, 1);
-    ck_assert_int_eq(wins(type[0], 2).parts, 2);
-    ck_assert_int_eq(wins(type[1], 1).parts, 2);
-    ck_assert_int_eq(wins(type[1], 1).whole, 1);
-    MPI_Type_free(&type[0]);
-    MPI_Type_free(&type[1]);
-}
-END_TEST
-
-/* Whoever stands first stays unless it is beaten by a 33rd. */
-START_TEST(among_them)
-{
-    all_alike();
-    times(1, 330, 330, 1200);
-    times(2, 330, 310, 1200);
-    ck_assert_int_eq(wins(list, 1).whole, 1);
-    times(2, 330, 309, 1200);
-    ck_assert_int_eq(wins(list, 1).whole, 2);
-    times(3, 309, 311, 1200); /* 620, as the second may ask for, of 639 */
-    ck_assert_int_eq(wins(list, 1).whole, 2);
-    times(3, 309, 310, 1200);
-    ck_assert_int_eq(wins(list, 1).whole, 3);
-    times(6, 100, 100, 1200);
-    ck_assert_int_eq(wins(list, 1).whole, 6);
-}
-END_TEST
-
-/* Whoever packs other bytes never wins, and is counted; without times of the program's own nothing is known. */
-START_TEST(excluded)
-{
-    struct judged d;
-
-    all_alike();
-    times(1, 100, 100, 100);
-    times(2, 200, 200, 200);
-    script.wrong[1] = true;
-    ck_assert_int_eq(wins(list, 1).whole, 2);
-    ck_assert_int_eq(wins(list, 11).parts, 2);
-    script.wrong[6] = true;
-    d = judge(list, ESPI_MODE_AUTO, 1, false);
-    ck_assert_uint_eq(d.counted[ESPI_COUNT_checks_failed], 2);
-    ck_assert_uint_eq(d.counted[ESPI_COUNT_checks_passed], 0);
-    stand_free(&d, NULL);
-    script.wrong[1] = script.wrong[6] = false;
-    times(1, 0, 100, 100);
-    times(0, 0, 600, 1200);
-    ck_assert(wins(list, 11).whole == 0 && wins(list, 11).parts == 1);
-    times(1, 100, 0, 100);
-    times(0, 600, 0, 1200);
-    ck_assert(wins(list, 11).whole == 0 && wins(list, 11).parts == 1);
-    times(0, 600, 600, 0);
-    times(1, 100, 100, 0);
-    ck_assert(wins(list, 11).whole == 1 && wins(list, 11).parts == 0);
-}
-END_TEST
-
-/* Half of what sender and receiver save, each for itself; of the purpose that the count of items is about. */
-START_TEST(gains)
-{
-    all_alike();
-    times(2, 501, 303, 1001);
-    ck_assert_uint_eq(wins(list, 10).gain, (600 - 501) / 2 + (600 - 303) / 2);
-    ck_assert_uint_eq(wins(list, 11).gain, (1200 - 1001) / 2);
-    times(2, 501, 303, 1200);
-    ck_assert_uint_eq(wins(list, 11).gain, 0);
-}
-END_TEST
-
-/* A typical use is measured, as far as 1 MiB of data and an extent of 16 MiB go; one item always. */
-START_TEST(items)
-{
-    static const struct {
-        int n;
-        MPI_Aint extent;
-        int64_t count;
-        int measured;
-    } of[] = {{200, 4800, 1, 1}, {200, 4800, 0, 1}, {200, 4800, -5, 1}, {200, 4800, 655, 655}, {200, 4800, 656, 655},
-              {200, 0, INT64_MAX, 655}, {200, MIB, 16, 16}, {200, MIB, 17, 16}, {200, -MIB, 17, 16},
-              {200, MIB + 1, 17, 15}, {200, 17 * MIB, 3, 1}, {131072, 1, 2, 1}, {65536, 1, 3, 2}, {140000, 1, 3, 1},
-              {200, INT64_MIN, 3, 1}};
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        MPI_Datatype made = stand_vector(of[i].n), type;
-
-        MPI_Type_create_resized(made, 0, of[i].extent, &type);
-        MPI_Type_commit(&type);
-        judge(type, ESPI_MODE_AUTO, of[i].count, false);
-        ck_assert_int_eq(seen.calls, 1);
-        ck_assert_msg(seen.count == of[i].measured, "case %zu: %d", i, seen.count);
-        MPI_Type_free(&made);
-        MPI_Type_free(&type);
+    for (int mode = ESPI_MODE_AUTO; mode <= ESPI_MODE_ALWAYS; mode++) {
+        MPI_Datatype type;
+        MPI_Type_contiguous(0, MPI_INT, &type);
+        type = committed(type);
+        struct decided d = decide(type, (struct espi_plan_request){.mode = (enum espi_mode)mode});
+        ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_unsupported], 1);
+        ck_assert(d.facts.after == NULL && d.facts.cost_after == -1 && d.facts.entries == 0 && !d.facts.improved);
+        real.Type_free(&type);
     }
 }
 END_TEST
 
-static void begin(void)
+/* Work is booked, and what led to nothing as such: of the grant a tenth is for it. */
+START_TEST(booked)
 {
-    stand_begin();
-    list = stand_list(200);
+    for (int better = 0; better < 2; better++) {
+        test_clock.each = 100000000;
+        espi_admission_start(1500);
+        struct decided d = of_auto(better ? regular_list(20000) : regular_list(100), 1, 1);
+        test_clock.each = 0;
+        ck_assert_int_eq(d.facts.improved, better);
+        ck_assert_uint_gt(d.facts.ns_planning, 100000000);
+        ck_assert(!espi_admission_open(1500000000)); /* booked */
+        ck_assert_int_eq(espi_admission_open(0), better);
+        let_go(&d);
+    }
 }
-
-static void end(void)
-{
-    MPI_Type_free(&list);
-}
+END_TEST
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {candidates, many_chunks, constructors, budgets, whole, parts, one_part, among_them,
-                                  excluded, gains, items};
+    const TTest *const tests[] = {list_in_chunks, nested_that_are_one, struct_that_is_one, contiguous, subarrays,
+                                  the_fastest,    recorded,            counted_once,       always,     refused,
+                                  empty,          booked};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
-    types_judge_kept(all);
-    types_judge_slices(all);
     tcase_add_checked_fixture(all, begin, end);
-    return types_run(argc, argv, "types_judge", all);
+    return types_run(argc, argv, "select", all);
 }

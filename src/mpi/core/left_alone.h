@@ -16,7 +16,6 @@
 struct use {
     MPI_Datatype type;
     int64_t count;
-    atomic_uchar *quiet;         /* it was granted; or */
     struct espi_type_slot *slot; /* what is known of the type */
     bool off;                    /* or nothing, as types are left alone */
 };
@@ -41,30 +40,17 @@ static inline __attribute__((always_inline)) bool goes_on(const struct espi_buff
         return false;
     if (espi_settings.datatypes == ESPI_MODE_OFF)
         return use->off = true;
-    if (use->count == 1 && (use->quiet = espi_slot_quiet(type)) != NULL)
-        return true;
     return (use->slot = espi_types_quiet(type)) != NULL;
 }
 
 static inline __attribute__((always_inline)) void count_use(struct espi_stats_thread *stats, const struct use *use)
 {
-    if (use->quiet != NULL)
-        espi_types_used_granted(stats, use->quiet);
-    else if (use->slot != NULL)
+    if (use->slot != NULL)
         espi_types_used(stats, use->type, use->slot, use->count);
     if (use->off) {
         espi_count(stats, ESPI_COUNT_calls_examined, 1);
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
     }
-}
-
-/* Setting auto: whether the call may have an own block that is to be looked at. */
-static inline __attribute__((always_inline)) bool own_is_due(struct espi_selfcopy_cache *cache, const struct use *a,
-                                                             const struct use *b, unsigned worth)
-{
-    if (a->quiet != NULL || b->quiet != NULL)
-        return espi_selfcopy_drawn(cache, a->quiet != NULL ? a->type : b->type);
-    return (a->slot != NULL || b->slot != NULL) && espi_selfcopy_due(cache, a->slot, b->slot, worth);
 }
 
 /* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` known to the compiler
@@ -83,12 +69,9 @@ espi_left_alone(struct espi_thread_state *mine, const struct espi_buffer_args *t
         if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&typed[2], large, passes, args, &third))
             return false;
     }
-    /* One type on both sides, and one use left: counted by the slot. */
-    if (first.quiet != NULL && first.quiet == second.quiet &&
-        (atomic_load_explicit(first.quiet, memory_order_relaxed) & ESPI_BYTE_LEFT) < 3)
-        return false;
-    if (own && (first.quiet || first.slot || second.quiet || second.slot) &&
-        (espi_settings.datatypes != ESPI_MODE_AUTO || own_is_due(&mine->onto, &first, &second, own)))
+    if (own && (first.slot || second.slot) &&
+        (espi_settings.datatypes != ESPI_MODE_AUTO ||
+         espi_selfcopy_due(&mine->onto, first.slot, second.slot, own)))
         return false;
     count_use(mine->stats, &first);
     count_use(mine->stats, &second);

@@ -17,7 +17,6 @@
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/reduce/reduce.h"
-#include "mpi/typeplan/class_sample.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/type_cache.h"
@@ -61,7 +60,7 @@ static void set_plain(bool running)
 
     if (!espi_world.trees)
         flags |= apart ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
-    if (apart && espi_types_fresh())
+    if (apart && espi_types_on_credit())
         flags |= ESPI_PLAIN_TYPES;
     if (atomic_load(&espi_reduce_requests) == 0)
         flags |= ESPI_PLAIN_REQUESTS;
@@ -72,21 +71,18 @@ static void set_plain(bool running)
 
 void espi_stub_counts(uint64_t *counter, uint64_t *calls)
 {
-    uint64_t granted = atomic_load_explicit(&espi_hot->granted, memory_order_relaxed);
+    uint64_t on_credit = atomic_load_explicit(&espi_hot->on_credit, memory_order_relaxed);
     uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
     uint64_t settled = atomic_load_explicit(&espi_handle_table_settled, memory_order_relaxed);
-    uint64_t begun = espi_class_sample_left(), ended = espi_handle_table_ended(begun);
 
-    counter[ESPI_COUNT_types_registered] += begun;
-    counter[ESPI_COUNT_types_ended] += ended;
-    counter[ESPI_COUNT_calls_examined] += granted + passed;
+    counter[ESPI_COUNT_types_registered] += atomic_load_explicit(&espi_hot->commits, memory_order_relaxed);
+    counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->frees, memory_order_relaxed);
+    counter[ESPI_COUNT_calls_examined] += on_credit + passed;
     counter[espi_settings.datatypes == ESPI_MODE_OFF ? ESPI_COUNT_left_switched_off : ESPI_COUNT_left_not_earned] +=
-        granted;
-    counter[ESPI_COUNT_left_not_earned] -= settled; /* but for those of grants that are still out */
+        on_credit;
+    counter[ESPI_COUNT_left_not_earned] -= settled; /* but for those of credit that is still out */
     counter[ESPI_COUNT_left_not_better] += settled;
     counter[ESPI_COUNT_left_passes] += passed;
-    calls[ESPI_FN_Type_commit] += begun;
-    calls[ESPI_FN_Type_free] += ended;
     for (int fn = 0; fn < ESPI_FN_COUNT; fn++)
         for (int i = 0; i < 2; i++)
             calls[fn] += atomic_load_explicit(&espi_entry_of(espi_hot, i, (enum espi_fn)fn)->calls,

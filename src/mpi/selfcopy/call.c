@@ -21,6 +21,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/type_class.h"
 #include "mpi/selfcopy/self_sends.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
@@ -79,7 +80,7 @@ static bool read_side(struct espi_thread *thread, const struct espi_api_row *row
 }
 
 /* What is known of the type of the own block's one side. */
-static const struct espi_type_slot *own_slot(const espi_word *args, const struct espi_buffer_args *t, int rank)
+static struct espi_type_slot *own_slot(const espi_word *args, const struct espi_buffer_args *t, int rank)
 {
     MPI_Datatype type = (MPI_Datatype)args[(int)t->type];
 
@@ -90,17 +91,42 @@ static const struct espi_type_slot *own_slot(const espi_word *args, const struct
     return espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
 }
 
-/* Setting auto: the lot for a call that did not come to it on the short way. False: this one is left to MPI. */
+/* A rank gives itself a block of this type: each use is to be seen until it is decided what is done with it. Not so
+   of few bytes, which take long to earn a decision: a look takes as long as they do. */
+static void mark(struct espi_type_slot *slot)
+{
+    enum { SMALL = 4096 };
+    struct espi_type_class *class = slot != NULL ? espi_slot_class(slot) : NULL;
+    unsigned paired;
+
+    if (slot == NULL)
+        return;
+    paired = atomic_load_explicit(&slot->paired, memory_order_relaxed);
+    if (class != NULL && class->size >= 0 && class->size < SMALL && !(paired & ESPI_PAIRED_COPIED)) {
+        class->own = false;
+        atomic_store_explicit(&slot->paired, (unsigned char)(paired & ~(unsigned)ESPI_PAIRED_SEEN),
+                              memory_order_relaxed);
+    } else if (paired == 0) {
+        atomic_store_explicit(&slot->paired, ESPI_PAIRED_SEEN, memory_order_relaxed);
+        if (class != NULL)
+            class->own = true;
+    }
+}
+
+/* Setting auto: whether a call with an own block is looked at. False: this one is left to MPI. */
 static bool is_due(struct espi_thread_state *thread_state, const struct espi_api_row *row, const espi_word *args,
                    unsigned worth)
 {
-    if (espi_settings.datatypes != ESPI_MODE_AUTO || thread_state->onto.weight != 0)
+    if (espi_settings.datatypes != ESPI_MODE_AUTO)
         return true;
     if ((void *)args[(int)row->typed[0].buffer] == MPI_IN_PLACE ||
         (void *)args[(int)row->typed[1].buffer] == MPI_IN_PLACE)
         return false;
-    return espi_selfcopy_due(&thread_state->onto, own_slot(args, &row->typed[0], thread_state->comm.rank),
-                             own_slot(args, &row->typed[1], thread_state->comm.rank), worth);
+    struct espi_type_slot *a = own_slot(args, &row->typed[0], thread_state->comm.rank);
+    struct espi_type_slot *b = own_slot(args, &row->typed[1], thread_state->comm.rank);
+    mark(a);
+    mark(b);
+    return thread_state->onto.weight != 0 || espi_selfcopy_due(&thread_state->onto, a, b, worth);
 }
 
 /* ---- collectives ---- */

@@ -17,6 +17,7 @@
 #include "mpi/typeplan/admission.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/core/runtime.h"
+#include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/core/pmpi.h"
@@ -160,7 +161,7 @@ static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side
     pthread_mutex_unlock(&lock);
     if (r.mode == ESPI_MODE_AUTO && fresh) {
         bool seen = known != NULL || espi_layout_seen(key);
-        espi_class_tried(kind, begun,
+        espi_pair_class_tried(kind, begun,
                          known != NULL && known->plan->copy != NULL ? (uint64_t)known->plan->bytes / 8 + 1 : 0);
         if (!seen) {
             *decided = false;
@@ -181,21 +182,21 @@ done:
     return plan;
 }
 
-static bool kind_of(const struct espi_selfcopy_side *side, struct espi_class_facts *facts)
+static bool kind_of(const struct espi_selfcopy_side *side, struct espi_side_facts *facts)
 {
     if (!espi_type_is_predefined(side->type))
-        return espi_class_of(side->type, facts);
+        return espi_pair_class_of(side->type, facts);
     MPI_Count size;
     if (espi_pmpi.Type_size_c(side->type, &size) != MPI_SUCCESS)
         return false;
-    *facts = (struct espi_class_facts){(uint64_t)(uint32_t)side->type, size, true, 0};
+    *facts = (struct espi_side_facts){(uint64_t)(uint32_t)side->type, size, true, 0};
     return true;
 }
 
 /* The slow path of a use, the first, second, fourth, ... Under `planning`. */
 static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
 {
-    struct espi_class_facts a, b;
+    struct espi_side_facts a, b;
     uint64_t kind, bytes, estimate, all_uses, all_bytes;
     bool decided = true, always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
 
@@ -212,12 +213,13 @@ static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, 
     bytes = (uint64_t)a.size * (uint64_t)from->count;
     kind = espi_mix(espi_mix(espi_mix(espi_mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
     if (!always) {
-        espi_class_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses, &all_bytes);
+        espi_pair_class_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses,
+                            &all_bytes);
         s->told = s->uses;
         estimate = espi_admission_estimate(a.numbers + b.numbers, bytes);
         if (!espi_admission_earned(s->uses, espi_admission_spent(s->uses, bytes * s->uses, false), estimate) &&
             !(espi_admission_earned(all_uses, espi_admission_spent(all_uses, all_bytes, false), estimate) &&
-              (s->uses > 1 || espi_class_hopeful(kind))))
+              (s->uses > 1 || espi_pair_class_hopeful(kind))))
             return;
         if (!espi_admission_open(estimate)) {
             espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
@@ -237,7 +239,7 @@ static uint64_t life_of(MPI_Datatype type)
     slot = espi_slot_of(type);
     if (slot == NULL)
         return 0;
-    return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->life, memory_order_relaxed);
+    return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->generation, memory_order_relaxed);
 }
 
 /* From now on every use that may come to this is looked at, or only few of them. */
@@ -245,7 +247,13 @@ static void pair(MPI_Datatype type, enum espi_paired what)
 {
     struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     if (slot != NULL)
-        atomic_fetch_or_explicit(&slot->paired, (unsigned char)what, memory_order_relaxed);
+        atomic_store_explicit(&slot->paired,
+                              (unsigned char)((atomic_load_explicit(&slot->paired, memory_order_relaxed) &
+                                               ~(unsigned)ESPI_PAIRED_SEEN) |
+                                              what),
+                              memory_order_relaxed);
+    if (slot != NULL && espi_slot_class(slot) != NULL)
+        espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
 }
 
 static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,

@@ -52,8 +52,8 @@ struct espi_selfcopy_cache {
 };
 
 /* Of the uses in which no pair is copied as yet, one in so many is looked at: a look costs more than many a call may.
-   It is one in four times as many while the types are fresh, or their uses granted, and one in 16 times as many where
-   a pair of them was found to be best left alone. */
+   It is one in four times as many while the types are fresh, and one in 16 times as many where a pair of them was
+   found to be best left alone. */
 enum { ESPI_SELFCOPY_SAMPLE = 4, ESPI_SELFCOPY_FRESH = 8, ESPI_SELFCOPY_LEFT = 16 };
 
 /* Setting auto: whether a call that may have an own block is to be looked at. `a` and `b`: of its derived types, or
@@ -64,7 +64,7 @@ static inline bool espi_selfcopy_due(struct espi_selfcopy_cache *cache, const st
     unsigned paired = (a != NULL ? atomic_load_explicit(&a->paired, memory_order_relaxed) : 0) |
                       (b != NULL ? atomic_load_explicit(&b->paired, memory_order_relaxed) : 0);
 
-    if (paired & worth) {
+    if (paired & (worth | ESPI_PAIRED_SEEN)) {
         cache->weight = 1;
         return true;
     }
@@ -81,31 +81,6 @@ static inline bool espi_selfcopy_due(struct espi_selfcopy_cache *cache, const st
          (cache->turn >> 28) % ESPI_SELFCOPY_SAMPLE != 0))
         return false;
     cache->weight = ESPI_SELFCOPY_SAMPLE;
-    return true;
-}
-
-/* The same where a use of `type` was granted (handle_table.h), and its slot is left alone unless the lot falls on
-   it. */
-static inline bool espi_selfcopy_drawn(struct espi_selfcopy_cache *cache, MPI_Datatype type)
-{
-    const struct espi_type_slot *slot;
-
-    cache->turn = cache->turn * 1664525u + 1013904223u;
-    if (atomic_load_explicit(&espi_hot->plain, memory_order_relaxed) & ESPI_PLAIN_TYPES) {
-        unsigned draw = atomic_load_explicit(&espi_hot->draw, memory_order_relaxed);
-        bool due = draw <= 1; /* the stub counts down, too */
-
-        draw = due ? 1 + (cache->turn >> 24) % (2 * ESPI_SELFCOPY_SAMPLE * ESPI_SELFCOPY_SAMPLE - 1) : draw - 1;
-        atomic_store_explicit(&espi_hot->draw, draw, memory_order_relaxed);
-        if (!due)
-            return false;
-    } else if ((cache->turn >> 24) % (ESPI_SELFCOPY_SAMPLE * ESPI_SELFCOPY_SAMPLE) != 0) {
-        return false;
-    }
-    slot = espi_slot_of(type);
-    cache->weight = slot != NULL && atomic_load_explicit(&slot->uses, memory_order_relaxed) >= ESPI_SELFCOPY_FRESH
-                        ? ESPI_SELFCOPY_SAMPLE * ESPI_SELFCOPY_SAMPLE
-                        : ESPI_SELFCOPY_SAMPLE;
     return true;
 }
 

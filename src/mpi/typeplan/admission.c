@@ -44,6 +44,14 @@ bool espi_admission_open(uint64_t estimate)
            atomic_load_explicit(&idled, memory_order_relaxed) <= grant / TRIES + earned;
 }
 
+bool espi_admission_open_dear(uint64_t estimate)
+{
+    uint64_t earned = elapsed() / SHARE + atomic_load_explicit(&gained, memory_order_relaxed) / 2;
+
+    return atomic_load_explicit(&booked, memory_order_relaxed) + estimate <= grant / TRIES + earned &&
+           espi_admission_open(estimate);
+}
+
 void espi_admission_gain(uint64_t ns)
 {
     atomic_fetch_add_explicit(&gained, ns, memory_order_relaxed);

@@ -1,24 +1,16 @@
 /*
- * When a layout has earned Espalier's work (setting auto).
+ * Prices of Espalier's work, and its budget (setting auto).
  *
  * The rule. What planning costs is estimated before it is done; what a better type could have saved of the native
- * uses so far is estimated from their number and bytes, rather too high. A layout is planned when the one reaches the
- * other. Whoever buys just when the rent paid reaches the price never pays more than twice what would have been best,
- * however long the program goes on: if it ends at once, planning took no longer than could have been saved before;
- * if it goes on, what was missed is one planning. To buy earlier makes programs slow that end early, and a program
- * that goes on does not notice.
- *  - First use of a type: it is counted. For a sample of the types, its kind (envelope, size, extents: what MPI tells
- *    cheaply) is looked up. Only when types of this kind have earned planning together, it is decoded, and its layout
- *    is looked up among those known; a layout not planned before is noted, and planned when it comes a second time. A
- *    kind whose decodes take more time than they save is not decoded again. While layouts with better types are met
- *    again, all first uses belong to the sample.
- *  - From the eighth use on: planned when the uses of this handle have earned it.
- *  - In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the processor time since the start and
- *    half of what better types are measured to have saved. Of the grant only a tenth is for work that leads to
- *    nothing, so that a program whose types are all good is not asked for the whole of it. A type that finds the
- *    budget used up is looked at again when its uses have doubled.
- * So a type that is committed, used a few times and freed is never reconstructed, unless the very same layout was
- * used before and its kind has earned it.
+ * uses so far is estimated from their number and bytes, rather too high. Work is done when the one reaches the other.
+ * Whoever buys just when the rent paid reaches the price never pays more than twice what would have been best,
+ * however long the program goes on: if it ends at once, planning took no longer than could have been saved before; if
+ * it goes on, what was missed is one planning. To buy earlier makes programs slow that end early, and a program that
+ * goes on does not notice. tiers.h has what is bought.
+ *
+ * In all, planning stays below a grant (ESPALIER_BUDGET_MS) plus 1 % of the processor time since the start and half
+ * of what better types have saved. Of the grant only a tenth is for work that leads to nothing, so that a program
+ * whose types are all good is not asked for the whole of it.
  */
 #ifndef ESPI_MPI_TYPEPLAN_ADMISSION_H
 #define ESPI_MPI_TYPEPLAN_ADMISSION_H
@@ -34,8 +26,28 @@ static inline uint64_t espi_admission_spent(uint64_t uses, uint64_t bytes, bool 
     return 30 * uses + (dense ? bytes / 16 : bytes / 2);
 }
 
-/* Estimated nanoseconds of planning a type whose constructor has `numbers` counts and displacements and one element
-   of which has `size` bytes. */
+/* What a walk through a list of `numbers` counts and displacements may add to that where a use does not fit one part
+   of a message (engine_cost.h). */
+static inline uint64_t espi_admission_walked(uint64_t uses, uint64_t bytes, uint64_t numbers)
+{
+    return uses > 0 && bytes / uses > 16384 ? 8 * numbers * uses : 0;
+}
+
+/* Estimated nanoseconds of the first tier: reading a type back whose constructor has `numbers` counts and
+   displacements, the rules, and building its form in chunks. */
+static inline uint64_t espi_admission_rules(uint64_t numbers)
+{
+    return 2500 + 40 * numbers;
+}
+
+/* Estimated nanoseconds of the second tier, the least-cost tree, for a type whose constructor has `numbers` counts
+   and displacements and one element of which has `size` bytes. */
+static inline uint64_t espi_admission_tree(uint64_t numbers, uint64_t size)
+{
+    return 1000000 + 300 * numbers + 500 * (size < 32768 ? size : 32768);
+}
+
+/* Estimated nanoseconds of planning a pair of such layouts for copies from one to the other. */
 static inline uint64_t espi_admission_estimate(uint64_t numbers, uint64_t size)
 {
     return 1000000 + 300 * numbers + 60 * (size < 32768 ? size : 32768);
@@ -44,12 +56,6 @@ static inline uint64_t espi_admission_estimate(uint64_t numbers, uint64_t size)
 static inline bool espi_admission_earned(uint64_t uses, uint64_t spent, uint64_t estimate)
 {
     return uses >= 4 && spent >= estimate;
-}
-
-/* Estimated nanoseconds of a decode. */
-static inline uint64_t espi_admission_decode(uint64_t numbers)
-{
-    return 2000 + 5 * numbers;
 }
 
 /* The number of uses, of `each` nanoseconds, with which a type has earned planning. */
@@ -62,6 +68,8 @@ static inline uint64_t espi_admission_uses(uint64_t each, uint64_t estimate)
 void espi_admission_start(int64_t grant_ms);
 /* Whether work of about `estimate` nanoseconds fits in what is left. */
 bool espi_admission_open(uint64_t estimate);
+/* The same for dear work, which the grant is not for but for the tenth of it. */
+bool espi_admission_open_dear(uint64_t estimate);
 /* Books time that better types have saved. */
 void espi_admission_gain(uint64_t ns);
 /* Books work that was done. */

@@ -6,8 +6,8 @@ _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 static atomic_uint chunks_end; /* chunks from here on are not there */
 struct espi_hot *espi_hot;
 
+bool espi_handle_table_lends;
 _Atomic uint64_t espi_handle_table_settled;
-static uint64_t without_history_no_more; /* lives that the stub has begun and will not end */
 static void (*tell_stub)(void);
 
 void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void))
@@ -46,19 +46,22 @@ struct espi_type_chunk *espi_slot_more(uint32_t which)
     return chunk;
 }
 
-void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, uint64_t uses, uint64_t look)
+void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, struct espi_slot_start start)
 {
-    atomic_store_explicit(&slot->uses, uses, memory_order_relaxed);
-    atomic_store_explicit(&slot->items, uses, memory_order_relaxed);
-    atomic_store_explicit(&slot->look, look, memory_order_relaxed);
-    atomic_store_explicit(&slot->settled, false, memory_order_relaxed);
-    atomic_store_explicit(&slot->life, atomic_load_explicit(&slot->life, memory_order_relaxed) + 1,
+    atomic_store_explicit(&slot->uses, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->items, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->look, start.look, memory_order_relaxed);
+    atomic_store_explicit(&slot->settled, start.settled, memory_order_relaxed);
+    atomic_store_explicit(&slot->generation, atomic_load_explicit(&slot->generation, memory_order_relaxed) + 1,
                           memory_order_relaxed);
+    slot->made = 0;
     slot->tied = false;
-    atomic_store_explicit(&slot->paired, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->granted, 0, memory_order_relaxed);
-    atomic_store_explicit(espi_slot_byte(type), 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->paired, start.paired, memory_order_relaxed);
+    atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
+    atomic_store_explicit(espi_slot_credit(type), start.committed ? 1 : ESPI_CREDIT_UNCOMMITTED + 1,
+                          memory_order_relaxed);
     atomic_store_explicit(&slot->known, true, memory_order_release);
+    espi_slot_lend(slot, type);
 }
 
 bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
@@ -67,46 +70,17 @@ bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
     bool known = atomic_load_explicit(&slot->known, memory_order_acquire);
 
     if (known) {
-        espi_slot_settle_up(slot, espi_slot_byte(type));
-        atomic_store_explicit(espi_slot_byte(type), 0, memory_order_relaxed);
+        espi_slot_settle_up(slot, espi_slot_credit(type));
+        atomic_store_explicit(espi_slot_credit(type), 0, memory_order_relaxed);
     }
     atomic_store_explicit(&slot->known, false, memory_order_release);
     return known;
 }
 
-__attribute__((noinline)) struct espi_type_slot *espi_slot_deepen(MPI_Datatype type, atomic_uchar *byte)
-{
-    struct espi_type_slot *slot = espi_slot_room(type);
-    unsigned left = (atomic_load_explicit(byte, memory_order_relaxed) & ESPI_BYTE_LEFT) - 1;
-
-    if (slot != NULL) {
-        espi_slot_begin(slot, type, left < ESPI_GRANT_NEW ? ESPI_GRANT_NEW - left : 0, ESPI_GRANT_NEW + 1);
-        without_history_no_more++;
-    }
-    return slot;
-}
-
-static uint64_t without_history(void)
-{
-    uint64_t alive = 0;
-
-    for (uint32_t at = 0; at < ESPI_BYTES; at++)
-        alive += atomic_load_explicit(&espi_hot->bytes[at], memory_order_relaxed) >= ESPI_BYTE_NEW;
-    return alive;
-}
-
-uint64_t espi_handle_table_ended(uint64_t begun)
-{
-    uint64_t others = without_history_no_more + without_history();
-
-    return begun > others ? begun - others : 0;
-}
-
 void espi_handle_table_forget(void)
 {
-    without_history_no_more += without_history();
-    for (uint32_t at = 0; at < ESPI_BYTES; at++)
-        atomic_store_explicit(&espi_hot->bytes[at], 0, memory_order_relaxed);
+    for (uint32_t at = 0; at < ESPI_CREDITS; at++)
+        atomic_store_explicit(&espi_hot->credit[at], 0, memory_order_relaxed);
 }
 
 /* The handle of a slot. */
@@ -124,13 +98,13 @@ void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datat
 
         for (i = 0; chunk != NULL && i < ESPI_SLOTS_EACH; i++) {
             MPI_Datatype type = handle_of(which * ESPI_SLOTS_EACH + i);
-            atomic_uchar *byte = espi_slot_byte(type);
+            atomic_uchar *credit = espi_slot_credit(type);
 
-            /* The byte first: pages of slots that never were in use are not touched. */
-            if (byte == NULL || atomic_load_explicit(byte, memory_order_relaxed) == 0 ||
+            /* The credit first: pages of slots that never were in use are not touched. */
+            if (credit == NULL || atomic_load_explicit(credit, memory_order_relaxed) == 0 ||
                 !atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire))
                 continue;
-            espi_slot_settle_up(&chunk->slots[i], byte);
+            espi_slot_settle_up(&chunk->slots[i], credit);
             visit(&chunk->slots[i], type);
         }
     }

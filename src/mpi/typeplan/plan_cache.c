@@ -24,6 +24,8 @@ struct espi_plan_entry {
     atomic_long users;
     uint64_t found;            /* clock of finds, for the eviction */
     size_t types;              /* MPI types that the substitutes are made of */
+    MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
+    int n_replaced;
     UT_hash_handle hh;
 };
 
@@ -71,17 +73,25 @@ void espi_plan_release(struct espi_plan *plan)
     atomic_fetch_sub(&plan->entry->users, 1);
 }
 
+/* A handle may serve both purposes, or have been replaced for one of them only. */
 static void free_substitutes(struct espi_plan_entry *e)
 {
-    MPI_Datatype type[ESPI_PURPOSES];
-    int p;
+    MPI_Datatype all[3 * ESPI_PURPOSES];
+    int n = 0;
 
-    for (p = 0; p < ESPI_PURPOSES; p++)
-        type[p] = atomic_exchange(&e->plan.better[p], MPI_DATATYPE_NULL);
-    if (type[ESPI_WHOLE] != MPI_DATATYPE_NULL && type[ESPI_WHOLE] != type[ESPI_PARTS])
-        espi_pmpi.Type_free(&type[ESPI_WHOLE]);
-    if (type[ESPI_PARTS] != MPI_DATATYPE_NULL)
-        espi_pmpi.Type_free(&type[ESPI_PARTS]);
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        all[n++] = atomic_exchange(&e->plan.better[p], MPI_DATATYPE_NULL);
+    for (int i = 0; i < e->n_replaced; i++)
+        all[n++] = e->replaced[i];
+    e->n_replaced = 0;
+    for (int i = 0; i < n; i++) {
+        MPI_Datatype type = all[i];
+        for (int k = i + 1; k < n; k++)
+            if (all[k] == type)
+                all[k] = MPI_DATATYPE_NULL;
+        if (type != MPI_DATATYPE_NULL)
+            espi_pmpi.Type_free(&type);
+    }
 }
 
 static void free_entry(struct espi_plan_entry *e)
@@ -111,10 +121,21 @@ static struct espi_plan_entry *evict(void)
     return oldest;
 }
 
+static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,
+                         const struct espi_selection *s)
+{
+    plan->tier = request->tier;
+    plan->count = request->count;
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
+        plan->gain_ns[p] = s->gain_ns[p];
+        plan->excess_ns[p] = s->excess_ns[p];
+    }
+}
+
 struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
 {
     struct espi_plan_entry *e = calloc(1, sizeof *e), *old;
-    struct espi_selection j;
+    struct espi_selection s;
 
     if (e == NULL)
         return NULL;
@@ -128,11 +149,11 @@ struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
     e->plan.entry = e;
     e->plan.size = e->layout.tree->size;
     e->plan.record = espi_stats_type(e->key);
-    espi_select_variant(request, e->plan.record, &j);
-    atomic_init(&e->plan.better[ESPI_WHOLE], j.better[ESPI_WHOLE]);
-    atomic_init(&e->plan.better[ESPI_PARTS], j.better[ESPI_PARTS]);
-    e->types = j.types;
-    e->plan.gain_ns = j.gain_ns;
+    espi_select_variant(request, e->plan.record, &s);
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        atomic_init(&e->plan.better[p], s.better[p]);
+    take_figures(&e->plan, request, &s);
+    e->types = s.types;
     atomic_init(&e->users, 1);
     pthread_mutex_lock(&lock);
     e->found = ++finds;
@@ -143,6 +164,30 @@ struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
         return &e->plan;
     free_entry(old);
     return old == e ? NULL : &e->plan;
+}
+
+void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request)
+{
+    struct espi_plan_entry *e = plan->entry;
+    struct espi_selection s;
+
+    request->again = true;
+    request->was_better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
+                          atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
+    if (e->n_replaced + ESPI_PURPOSES > (int)(sizeof e->replaced / sizeof *e->replaced)) {
+        plan->tier = request->tier; /* it has been improved often enough */
+        plan->count = request->count;
+        return;
+    }
+    espi_select_variant(request, plan->record, &s);
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
+        MPI_Datatype now = atomic_load(&plan->better[p]);
+        if (now != MPI_DATATYPE_NULL)
+            e->replaced[e->n_replaced++] = now;
+        atomic_store_explicit(&plan->better[p], s.better[p], memory_order_release);
+    }
+    take_figures(plan, request, &s);
+    e->types += s.types;
 }
 
 void espi_plans_stop(void)

@@ -20,7 +20,11 @@ struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
     int64_t size; /* bytes of data of one item */
-    uint64_t gain_ns; /* what a typical use saves, as measured; 0 in setting always */
+    /* Changed where the plan is improved, under the lock of type_cache.c: */
+    int tier;      /* 1: the rules that take linear time; 2: the least-cost tree */
+    int64_t count; /* items in the use that the figures are for */
+    uint64_t gain_ns[ESPI_PURPOSES];   /* what such a use saves, by the model; 0 in setting always */
+    uint64_t excess_ns[ESPI_PURPOSES]; /* and what the best conceivable form would save on top of it */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
 };
@@ -34,9 +38,11 @@ struct espi_plan *espi_plan_find(const struct espi_decoded *layout);
 struct espi_plan_request {
     MPI_Datatype type;               /* valid and committed */
     const struct espi_decoded *layout;
-    enum espi_mode mode;             /* auto: what is measured faster; always: what costs fewer words */
+    enum espi_mode mode;             /* auto: what the model says is faster; always: what costs fewer words */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
-    int64_t count;                   /* items in a typical use */
+    int64_t count;                   /* items in a typical use, > 0 */
+    int tier;                        /* 1 or 2, see above; always: 2 */
+    bool again, was_better;          /* set by espi_plan_improve */
 };
 
 /*
@@ -45,6 +51,10 @@ struct espi_plan_request {
  * short. Calls MPI; calls must exclude each other.
  */
 struct espi_plan *espi_plan_make(const struct espi_plan_request *request);
+
+/* Plans the same layout once more, for another tier or count. What is replaced lives until the plan ends, as a call
+   may be about to use it. As espi_plan_make. */
+void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request);
 
 /* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
 void espi_plan_release(struct espi_plan *plan);

@@ -1,19 +1,20 @@
-/* What is best for one layout: reconstruction, emission, measurement, and the reason in words (select.c). */
+/* What is best for one layout, by the model of the library's engine (engine_cost.h), and the reason in words. */
 #ifndef ESPI_MPI_TYPEPLAN_SELECT_H
 #define ESPI_MPI_TYPEPLAN_SELECT_H
 
 #include "mpi/typeplan/plan_cache.h"
 
 struct espi_selection {
-    /* Owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: none. */
+    /* Owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: the program's own. */
     MPI_Datatype better[ESPI_PURPOSES];
-    size_t types;     /* MPI types they are made of */
-    uint64_t gain_ns; /* what a typical use saves; 0: not measured */
+    size_t types;                     /* MPI types they are made of */
+    uint64_t gain_ns[ESPI_PURPOSES];  /* what a use of request->count items saves */
+    uint64_t excess_ns[ESPI_PURPOSES]; /* what the best conceivable form would save on top of it */
 };
 
-/* Fills `j` whatever happens, describes the layout in `record` and counts the reason when nothing better was
+/* Fills `s` whatever happens, describes the layout in `record` and counts the reason when nothing better was
    found. */
 void espi_select_variant(const struct espi_plan_request *request, struct espi_stats_type *record,
-                         struct espi_selection *j);
+                         struct espi_selection *s);
 
 #endif

@@ -38,8 +38,8 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 
-/* To be called before something is remembered of a type by the life of its slot: from then on that life ends with the
-   type, however it is freed. False: nothing may be remembered. */
+/* To be called before something is remembered of a type by the generation of its slot: from then on that ends with
+   the type, however it is freed. False: nothing may be remembered. */
 bool espi_types_tie(MPI_Datatype type);
 /* Before that is used. False: the handle is another type's by now. */
 bool espi_types_is_tied(MPI_Datatype type);
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_q
                : NULL;
 }
 
-/* Counts a use of `count` elements (> 0) that took the short way, and grants the next ones. */
+/* Counts a use of `count` elements (> 0) that took the short way, and gives credit for the next ones. */
 static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats, MPI_Datatype type,
                                                                   struct espi_type_slot *slot, int64_t count)
 {
@@ -67,31 +67,19 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
     espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
                                                                                  : ESPI_COUNT_left_not_earned, 1);
-    espi_slot_grant(type);
+    espi_slot_lend(slot, type);
 }
 
-/* Counts a use of one element that was granted (espi_slot_quiet); as not earned, which is put right when the grant is
-   settled up. */
-static inline __attribute__((always_inline)) void espi_types_used_granted(struct espi_stats_thread *stats,
-                                                                          atomic_uchar *quiet)
-{
-    unsigned char byte = atomic_load_explicit(quiet, memory_order_relaxed);
+/* Whether the stub may see to uses on credit and to commits by itself (abi.h). */
+bool espi_types_on_credit(void);
 
-    /* Another thread may have taken the last one meanwhile; the counts are allowed to miss that. */
-    if ((byte & ESPI_BYTE_LEFT) > 1)
-        atomic_store_explicit(quiet, (unsigned char)(byte - 1), memory_order_relaxed);
-    espi_count(stats, ESPI_COUNT_calls_examined, 1);
-    espi_count(stats, ESPI_COUNT_left_not_earned, 1);
-}
-
-/* Whether the stub may begin and end lives by itself (struct espi_hot). */
-bool espi_types_fresh(void);
-
-/* After the call returned MPI_SUCCESS. `mine`: of the calling thread. */
-void espi_types_committed(struct espi_thread_state *mine, MPI_Datatype type);
-void espi_types_duped(struct espi_thread_state *mine, MPI_Datatype old_type, MPI_Datatype new_type);
-/* Before MPI_Type_free (mine may be NULL): ends what is known of the handle, which another thread may get for a new
-   type as soon as MPI has freed it. */
-void espi_types_ending(struct espi_thread_state *mine, MPI_Datatype type);
+/* After a constructor (kind ESPI_CONSTRUCTOR) has made a type from these arguments. */
+void espi_types_made(enum espi_fn fn, const espi_word *args, MPI_Datatype type);
+/* After the call returned MPI_SUCCESS. `thread_state`: of the calling thread. */
+void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type);
+void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_type, MPI_Datatype new_type);
+/* Before MPI_Type_free (thread_state may be NULL): ends what is known of the handle, which another thread may get for
+   a new type as soon as MPI has freed it. */
+void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type);
 
 #endif

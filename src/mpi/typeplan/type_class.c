@@ -1,125 +1,222 @@
 #include "mpi/typeplan/type_class.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "mpi/core/api_table.h"
 #include "mpi/core/pmpi.h"
 
-enum { KINDS = 512, SEEN = 1024 };
+enum { FILTER = 1 << 11, PLACES = 4 };
 
-struct kind {
-    uint64_t key, types, uses, bytes, paid, gained;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
-/* In the order in which their places were first wanted: as much memory is touched as there are kinds. */
-static struct {
-    uint16_t at[KINDS]; /* by place: 1 + index in `list`, 0: none yet */
-    uint16_t count;
-    struct kind list[KINDS];
-} kinds;
-static uint64_t seen[SEEN];
-static bool used; /* neither is untouched */
+static struct espi_type_class classes[ESPI_CLASSES];
+static uint32_t filter[FILTER];
+static bool used; /* the table is not untouched: memory that was never written costs nothing */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 31;
+    return h ^ h >> 32;
 }
 
-bool espi_class_of(MPI_Datatype type, struct espi_class_facts *facts)
-{
-    MPI_Count ints, addrs, counts, types, size, lb, extent, true_lb, true_extent = -1;
-    int combiner;
-    uint64_t h;
+/* ---- hints ---- */
 
-    if (espi_pmpi.Type_get_envelope_c(type, &ints, &addrs, &counts, &types, &combiner) != MPI_SUCCESS ||
-        espi_pmpi.Type_size_c(type, &size) != MPI_SUCCESS ||
-        espi_pmpi.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS)
-        return false;
-    if (size == extent && espi_pmpi.Type_get_true_extent_c(type, &true_lb, &true_extent) != MPI_SUCCESS)
-        return false;
-    h = mix(mix(mix(mix(1, (uint64_t)ints), (uint64_t)addrs), (uint64_t)counts), (uint64_t)types);
-    h = mix(mix(mix(mix(h, (uint64_t)combiner), (uint64_t)size), (uint64_t)lb), (uint64_t)extent);
-    facts->key = mix(h, (uint64_t)true_extent) | 1;
-    facts->size = size;
-    facts->dense = size == true_extent;
-    facts->numbers = (uint64_t)(ints + addrs + counts);
-    return true;
+/* How the arguments of a constructor are read, one character each, in their order:
+     i     a number that is an int, or MPI_Count in the _c form
+     a     a number that is an MPI_Aint, or MPI_Count
+     I, A  arrays of such numbers
+     #     as i: how long the arrays are;  d  the same, an int in any form
+     x, X  an int in any form, and an array of these
+     t, T  a type, and an array of types
+     o     the new type */
+static const char *const spelled[ESPI_FN_COUNT] = {
+    [ESPI_FN_Type_contiguous] = "ito",
+    [ESPI_FN_Type_contiguous_c] = "ito",
+    [ESPI_FN_Type_vector] = "iiito",
+    [ESPI_FN_Type_vector_c] = "iiito",
+    [ESPI_FN_Type_create_hvector] = "iiato",
+    [ESPI_FN_Type_create_hvector_c] = "iiato",
+    [ESPI_FN_Type_hvector] = "iiato",
+    [ESPI_FN_Type_indexed] = "#IIto",
+    [ESPI_FN_Type_indexed_c] = "#IIto",
+    [ESPI_FN_Type_create_hindexed] = "#IAto",
+    [ESPI_FN_Type_create_hindexed_c] = "#IAto",
+    [ESPI_FN_Type_hindexed] = "#IAto",
+    [ESPI_FN_Type_create_indexed_block] = "#iIto",
+    [ESPI_FN_Type_create_indexed_block_c] = "#iIto",
+    [ESPI_FN_Type_create_hindexed_block] = "#iAto",
+    [ESPI_FN_Type_create_hindexed_block_c] = "#iAto",
+    [ESPI_FN_Type_create_struct] = "#IATo",
+    [ESPI_FN_Type_create_struct_c] = "#IATo",
+    [ESPI_FN_Type_struct] = "#IATo",
+    [ESPI_FN_Type_create_subarray] = "dIIIxto",
+    [ESPI_FN_Type_create_subarray_c] = "dIIIxto",
+    [ESPI_FN_Type_create_darray] = "xxdIXXXxto",
+    [ESPI_FN_Type_create_darray_c] = "xxdIXXXxto",
+    [ESPI_FN_Type_create_resized] = "taao",
+    [ESPI_FN_Type_create_resized_c] = "taao",
+    [ESPI_FN_Type_dup] = "to",
+};
+
+/* Elements that are looked at: all of a short array; of a long one the first and last few, and some at a distance. */
+static int64_t next_sampled(int64_t i, int64_t n)
+{
+    enum { ENDS = ESPI_CLASS_SAMPLED / 3 };
+
+    if (n <= ESPI_CLASS_SAMPLED || i + 1 < ENDS || i + 1 >= n - ENDS)
+        return i + 1;
+    int64_t next = i + (n - 2 * ENDS) / ENDS + 1;
+    return next < n - ENDS ? next : n - ENDS;
 }
 
-static struct kind *slot(uint64_t key)
+static uint64_t array_of(uint64_t h, const void *array, int64_t n, bool wide)
 {
-    uint16_t *at = &kinds.at[(key >> 8) % KINDS];
-    struct kind *k;
+    for (int64_t i = 0; array != NULL && i < n; i = next_sampled(i, n))
+        h = mix(h, wide ? (uint64_t)((const int64_t *)array)[i] : (uint64_t)((const int *)array)[i]);
+    return h;
+}
 
-    used = true;
-    if (*at == 0)
-        *at = ++kinds.count;
-    k = &kinds.list[*at - 1];
-    if (k->key != key) {
-        memset(k, 0, sizeof *k);
-        k->key = key;
+static uint64_t of_type(MPI_Datatype type, uint64_t (*hint_of)(MPI_Datatype))
+{
+    return espi_is_predefined((uint32_t)type) ? (uint64_t)(uint32_t)type : hint_of(type);
+}
+
+uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint_of)(MPI_Datatype type))
+{
+    const bool large = espi_api_rows[fn].large;
+    const char *how = spelled[fn] != NULL ? spelled[fn] : "";
+    int64_t n = 0; /* of the arrays */
+    uint64_t h = mix(1, fn), one;
+
+    for (int i = 0; how[i] != '\0'; i++) {
+        bool wide = large;
+        switch (how[i]) {
+        case 'a':
+            h = mix(h, (uint64_t)args[i]);
+            break;
+        case 'i':
+            h = mix(h, (uint64_t)(large ? (int64_t)args[i] : (int64_t)(int)args[i]));
+            break;
+        case '#':
+            n = large ? (int64_t)args[i] : (int64_t)(int)args[i];
+            h = mix(h, (uint64_t)n);
+            break;
+        case 'd': /* an int in any form */
+        case 'x':
+            n = how[i] == 'd' ? (int64_t)(int)args[i] : n;
+            h = mix(h, (uint64_t)(int)args[i]);
+            break;
+        case 'A':
+            wide = true;
+            h = array_of(h, (const void *)args[i], n, wide);
+            break;
+        case 'I':
+            h = array_of(h, (const void *)args[i], n, wide);
+            break;
+        case 'X':
+            h = array_of(h, (const void *)args[i], n, false);
+            break;
+        case 'T':
+            for (int64_t k = 0; args[i] != 0 && k < n; k = next_sampled(k, n)) {
+                if ((one = of_type(((const MPI_Datatype *)args[i])[k], hint_of)) == 0)
+                    return 0;
+                h = mix(h, one);
+            }
+            break;
+        case 't':
+            if ((one = of_type((MPI_Datatype)args[i], hint_of)) == 0)
+                return 0;
+            if (fn == ESPI_FN_Type_dup)
+                return one;
+            h = mix(h, one);
+            break;
+        default:
+            break;
+        }
     }
-    return k;
+    return h | 1;
 }
 
-void espi_class_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,
-                    uint64_t *all_bytes)
+/* ---- the table ---- */
+
+bool espi_class_seen(uint64_t hint)
 {
-    struct kind *k;
+    uint32_t *at = &filter[(hint >> 8) % FILTER], tag = (uint32_t)(hint >> 32) | 1;
+    bool before = *at == tag;
 
-    pthread_mutex_lock(&lock);
-    k = slot(key);
-    k->types += types;
-    k->uses += uses;
-    k->bytes += bytes;
-    *all_uses = k->uses;
-    *all_bytes = k->bytes;
-    pthread_mutex_unlock(&lock);
-}
-
-bool espi_class_hopeful(uint64_t key)
-{
-    bool hopeful;
-
-    pthread_mutex_lock(&lock);
-    hopeful = slot(key)->paid < ESPI_KIND_TRIES_NS + slot(key)->gained / 2;
-    pthread_mutex_unlock(&lock);
-    return hopeful;
-}
-
-void espi_class_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns)
-{
-    struct kind *k;
-
-    pthread_mutex_lock(&lock);
-    k = slot(key);
-    k->paid += took_ns;
-    k->gained += gain_ns * (k->types > 0 && k->uses > k->types ? k->uses / k->types : 1);
-    pthread_mutex_unlock(&lock);
-}
-
-bool espi_layout_seen(uint64_t layout_key)
-{
-    uint64_t *at = &seen[(layout_key >> 8) % SEEN];
-    bool before;
-
-    pthread_mutex_lock(&lock);
-    before = *at == layout_key;
-    used = true;
-    *at = layout_key;
-    pthread_mutex_unlock(&lock);
+    *at = tag;
     return before;
+}
+
+struct espi_type_class *espi_class_enter(uint64_t hint)
+{
+    struct espi_type_class *free = NULL;
+    const uint64_t at = (hint >> 8) % ESPI_CLASSES;
+
+    for (uint64_t i = 0; i < PLACES; i++) {
+        struct espi_type_class *c = &classes[at ^ i];
+        if (c->hint == hint) {
+            c->alive++;
+            return c;
+        }
+        if (c->alive == 0 && (free == NULL || c->hint == 0 || c->uses < free->uses))
+            free = free != NULL && free->hint == 0 ? free : c;
+    }
+    if (free == NULL)
+        return NULL;
+    used = true;
+    *free = (struct espi_type_class){.hint = hint, .alive = 1, .size = -1};
+    return free;
+}
+
+void espi_class_leave(struct espi_type_class *class)
+{
+    class->alive--;
+    class->ended++;
 }
 
 void espi_classes_reset(void)
 {
-    pthread_mutex_lock(&lock);
-    if (used) { /* memory that was never written costs nothing */
-        memset(&kinds, 0, sizeof kinds);
-        memset(seen, 0, sizeof seen);
-        used = false;
-    }
-    pthread_mutex_unlock(&lock);
+    if (used)
+        memset(classes, 0, sizeof classes);
+    memset(filter, 0, sizeof filter);
+    used = false;
+}
+
+/* ---- questions to MPI ---- */
+
+struct envelope {
+    MPI_Count ints, addrs, counts, types, size, lb, extent, true_lb, true_extent;
+    int combiner;
+};
+
+static bool ask(MPI_Datatype type, struct envelope *e)
+{
+    return espi_pmpi.Type_get_envelope_c(type, &e->ints, &e->addrs, &e->counts, &e->types, &e->combiner) ==
+               MPI_SUCCESS &&
+           espi_pmpi.Type_size_c(type, &e->size) == MPI_SUCCESS &&
+           espi_pmpi.Type_get_extent_c(type, &e->lb, &e->extent) == MPI_SUCCESS &&
+           espi_pmpi.Type_get_true_extent_c(type, &e->true_lb, &e->true_extent) == MPI_SUCCESS;
+}
+
+bool espi_class_ask(struct espi_type_class *class, MPI_Datatype type)
+{
+    struct envelope e;
+
+    if (!ask(type, &e))
+        return false;
+    class->size = e.size;
+    class->dense = e.size == e.extent && e.size == e.true_extent;
+    class->numbers = (uint64_t)(e.ints + e.addrs + e.counts);
+    return true;
+}
+
+uint64_t espi_class_hint_asked(MPI_Datatype type)
+{
+    struct envelope e;
+    uint64_t h;
+
+    if (!ask(type, &e))
+        return 0;
+    h = mix(mix(mix(mix(2, (uint64_t)e.ints), (uint64_t)e.addrs), (uint64_t)e.counts), (uint64_t)e.types);
+    h = mix(mix(mix(mix(h, (uint64_t)e.combiner), (uint64_t)e.size), (uint64_t)e.lb), (uint64_t)e.extent);
+    return mix(mix(h, (uint64_t)e.true_lb), (uint64_t)e.true_extent) | 1;
 }

@@ -1,8 +1,18 @@
 /*
- * Kinds of types: what can be told apart by cheap questions to MPI, without reading a constructor's arguments. A
- * program that makes the same type again and again shows by its kind.
- * The table is small and shared by all threads; entries that meet in one slot replace each other, which only delays
- * planning.
+ * The class of a type: how it was made.
+ *
+ * A program that makes the same type again and again, each time step, say, makes it by the same constructor calls.
+ * The core sees these calls, and hashes their arguments: the function, its numbers, up to ESPI_CLASS_SAMPLED elements
+ * of each array, and the classes of the types that the new one is made from. That takes some nanoseconds however long
+ * a list is, and asks MPI nothing.
+ *
+ * So the class is a strong hint, and not a proof: two lists may differ in elements that were not looked at, and a
+ * handle may have been freed and made anew where we do not see it (some Fortran layers, libraries that call MPI past
+ * the preload). Nothing is concluded from it but whether a look at the type is worth its price: what was learnt of
+ * types of the class before (bytes, uses, whether something better was found, what it saved, what the look took). The
+ * plan comes from the layout, which the look reads from MPI.
+ *
+ * Classes stand in a table of fixed size. One that no type belongs to at the moment makes room for another.
  */
 #ifndef ESPI_MPI_TYPEPLAN_TYPE_CLASS_H
 #define ESPI_MPI_TYPEPLAN_TYPE_CLASS_H
@@ -11,32 +21,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ESPI_KIND_TRIES_NS = 100000 };
+#include "abi.h"
 
-struct espi_class_facts {
-    uint64_t key;
-    int64_t size;     /* bytes of data */
-    bool dense;       /* they have no gaps, nor are there any between items (or some of them overlap) */
-    uint64_t numbers; /* counts and displacements of the outermost constructor */
+struct espi_stats_type;
+
+enum { ESPI_CLASSES = 1 << 14, ESPI_CLASS_SAMPLED = 12 };
+
+enum espi_class_state {
+    ESPI_CLASS_NEW,     /* nothing is known of its types */
+    ESPI_CLASS_COUNTED, /* their size is known; none was decoded */
+    ESPI_CLASS_PLAIN,   /* planned: their own form is best */
+    ESPI_CLASS_BETTER,  /* planned: there is a better form */
+    ESPI_CLASS_REFUSED  /* cannot be decoded or planned */
 };
 
-/* False when MPI does not answer. */
-bool espi_class_of(MPI_Datatype type, struct espi_class_facts *facts);
+/* Written under a lock of type_cache.c, or where calls do not overlap. */
+struct espi_type_class {
+    _Alignas(64) uint64_t hint; /* 0: the entry is free */
+    uint64_t uses, items;       /* of its types, as far as their slots have told */
+    uint64_t ended;             /* types that have ended */
+    uint32_t alive;             /* slots that refer to it */
+    uint8_t state;              /* enum espi_class_state; of setting auto */
+    bool dense;                 /* no gaps, nor any between items (or some overlap) */
+    bool own;                   /* a rank gives itself blocks of such types: each use is to be seen */
+    bool parts;                 /* planned for uses of more than one part of a message */
+    uint8_t tier;               /* of the plan */
+    int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
+    uint64_t numbers;           /* counts and displacements of the outermost constructor */
+    uint64_t retry;             /* uses at which to ask for a budget again that was used up */
+    uint64_t gain_ns;           /* BETTER: what a use of the usual count saves, by the model */
+    uint64_t excess_ns;         /* and what the best conceivable form would save on top of it */
+    uint64_t look_ns;           /* what reading a type of it back and finding its plan took */
+    struct espi_stats_type *record; /* of the plan, which counts the uses of PLAIN types; NULL: none */
+};
 
-/* Adds new types and uses to a kind; gives its totals. */
-void espi_class_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,
-                    uint64_t *all_bytes);
+/* The hint for a type that function `fn` (kind ESPI_CONSTRUCTOR, or MPI_Type_dup) has made from `args`; 0 where a
+   type it is made from has none. `hint_of` gives the hint of a derived type, 0: none. */
+uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint_of)(MPI_Datatype type));
 
-/* Whether another decode of a fresh type of this kind is worth trying: not after ESPI_KIND_TRIES_NS that led to
-   nothing. */
-bool espi_class_hopeful(uint64_t key);
-/* Such a decode took so long; each use of the type will save `gain_ns` (0: no known layout, or it has no better
-   type). */
-void espi_class_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns);
+/* Whether a type of this hint was made before; notes it. Hints meet in a small filter, and replace each other there:
+   a program that makes many types once does not touch the table of classes. */
+bool espi_class_seen(uint64_t hint);
 
-/* Notes that a layout was seen; true when it had been noted before. */
-bool espi_layout_seen(uint64_t layout_key);
+/* The class of this hint (not 0), with one more type alive; made when it is new. NULL: there is no room. */
+struct espi_type_class *espi_class_enter(uint64_t hint);
+/* One of its types has ended. */
+void espi_class_leave(struct espi_type_class *class);
 
+/* Asks MPI for size, density and numbers of a type of the class; false when MPI does not answer. */
+bool espi_class_ask(struct espi_type_class *class, MPI_Datatype type);
+/* For a type whose making was not seen: a hint from what MPI tells cheaply (envelope, size, extents). 0: nothing. */
+uint64_t espi_class_hint_asked(MPI_Datatype type);
+
+/* Forgets all. No slot refers to a class. */
 void espi_classes_reset(void);
 
 #endif

@@ -184,3 +184,212 @@ espi_status espi_variant_chunked(struct espi_arena *arena, const struct espi_nod
 
     return chunk < 1 ? ESPI_ERR_ARGUMENT : cut(&c, tree, out);
 }
+
+/* ---- blocks of copies ---- */
+
+static espi_status one_block(struct espi_arena *arena, int64_t n, int64_t stride, int64_t d,
+                             const struct espi_node *child, const struct espi_node **out)
+{
+    int64_t *disp = espi_arena_alloc(arena, 2 * sizeof *disp);
+
+    if (disp == NULL)
+        return ESPI_ERR_MEMORY;
+    disp[0] = d;
+    disp[1] = n;
+    return espi_node_idxbuc(arena, 1, stride, &disp[0], &disp[1], child, out);
+}
+
+static espi_status copies(struct espi_arena *arena, const struct espi_node *node, enum espi_copies which, bool top,
+                          const struct espi_node **out);
+
+static espi_status copies_of_vec(struct espi_arena *arena, const struct espi_node *node, enum espi_copies which,
+                                 bool top, const struct espi_node **out)
+{
+    const struct espi_node *child;
+    int64_t d = 0;
+    bool convert;
+    espi_status status = copies(arena, node->child, which, false, &child);
+
+    if (status != ESPI_OK)
+        return status;
+    if (child->kind == ESPI_IDXBUC && child->count == 1) {
+        d = child->disp[0];
+        status = which == ESPI_COPIES_ALL && !is_block(child->child)
+                     ? one_block(arena, child->len[0], child->stride, 0, child->child, &child)
+                     : espi_node_vec(arena, child->len[0], child->stride, child->child, &child);
+    } else if (child->kind == ESPI_IDX && child->count == 1) {
+        d = child->disp[0];
+        child = child->child;
+    }
+    if (status != ESPI_OK)
+        return status;
+    convert = which == ESPI_COPIES_ALL || (which == ESPI_COPIES_OUTERMOST ? top : is_block(child));
+    if (convert)
+        return one_block(arena, node->count, node->stride, d, child, out);
+    if (child == node->child) {
+        *out = node;
+        return ESPI_OK;
+    }
+    status = espi_node_vec(arena, node->count, node->stride, child, out);
+    if (status == ESPI_OK && d != 0) {
+        int64_t *disp = espi_arena_alloc(arena, sizeof *disp);
+        if (disp == NULL)
+            return ESPI_ERR_MEMORY;
+        *disp = d;
+        status = espi_node_idx(arena, 1, disp, *out, out);
+    }
+    return status;
+}
+
+static espi_status copies(struct espi_arena *arena, const struct espi_node *node, enum espi_copies which, bool top,
+                          const struct espi_node **out)
+{
+    struct cutting c = {arena, 0, 0};
+    const struct espi_node *child, **sub;
+    espi_status status = ESPI_OK;
+    bool changed = false;
+
+    *out = node;
+    if (is_block(node))
+        return ESPI_OK;
+    if (node->kind == ESPI_VEC)
+        return copies_of_vec(arena, node, which, top, out);
+    if (node->kind != ESPI_STRUC) {
+        status = copies(arena, node->child, which, top, &child);
+        return status != ESPI_OK || child == node->child ? status : with_child(&c, node, child, out);
+    }
+    sub = espi_arena_alloc(arena, (size_t)node->count * sizeof *sub);
+    if (sub == NULL)
+        return ESPI_ERR_MEMORY;
+    for (int64_t i = 0; i < node->count && status == ESPI_OK; i++) {
+        if (i > 0 && node->sub[i] == node->sub[i - 1])
+            sub[i] = sub[i - 1];
+        else
+            status = copies(arena, node->sub[i], which, true, &sub[i]);
+        changed = changed || sub[i] != node->sub[i];
+    }
+    return status != ESPI_OK || !changed ? status : espi_node_struc(arena, node->count, node->disp, sub, out);
+}
+
+espi_status espi_variant_copies(struct espi_arena *arena, const struct espi_node *tree, enum espi_copies which,
+                                const struct espi_node **out)
+{
+    return copies(arena, tree, which, true, out);
+}
+
+/* ---- runs at one distance ---- */
+
+enum { RUN_LEAST = 4, RUN_SHARE = 4 };
+
+static int64_t length_at(const struct espi_node *node, int64_t i)
+{
+    return node->kind == ESPI_IDX ? 1 : node->len[i];
+}
+
+/* Blocks from `i` on of one length and at one distance. */
+static int64_t run_at(const struct espi_node *node, int64_t i)
+{
+    int64_t k = i + 1, step, next;
+
+    if (k == node->count || __builtin_sub_overflow(node->disp[k], node->disp[i], &step))
+        return 1;
+    while (k < node->count && length_at(node, k) == length_at(node, i) &&
+           !__builtin_add_overflow(node->disp[k - 1], step, &next) && node->disp[k] == next)
+        k++;
+    return k - i;
+}
+
+/* The end of the piece that begins with block `i`: a run, or all until the next run. */
+static int64_t piece_end(const struct espi_node *node, int64_t i, bool *run)
+{
+    int64_t n = run_at(node, i);
+
+    *run = n >= RUN_LEAST;
+    if (*run)
+        return i + n;
+    /* The last block of what is too short for a run may begin the next one. */
+    for (i += n > 1 ? n - 1 : 1; i < node->count && run_at(node, i) < RUN_LEAST; i++)
+        ;
+    return i;
+}
+
+/* Blocks first to end of a list as a tree that begins at displacement 0. */
+static espi_status piece(struct espi_arena *arena, const struct espi_node *node, int64_t first, int64_t end, bool run,
+                         const struct espi_node **out)
+{
+    const struct espi_node *block = node->child;
+    int64_t n = end - first, *disp;
+    espi_status status = ESPI_OK;
+
+    if (run) {
+        if (length_at(node, first) != 1)
+            status = espi_node_vec(arena, node->len[first], node->stride, block, &block);
+        return status != ESPI_OK ? status
+                                 : espi_node_vec(arena, n, node->disp[first + 1] - node->disp[first], block, out);
+    }
+    disp = espi_arena_alloc(arena, (size_t)n * sizeof *disp);
+    if (disp == NULL)
+        return ESPI_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++)
+        if (__builtin_sub_overflow(node->disp[first + i], node->disp[first], &disp[i]))
+            return ESPI_ERR_OVERFLOW;
+    return node->kind == ESPI_IDX ? espi_node_idx(arena, n, disp, block, out)
+                                  : espi_node_idxbuc(arena, n, node->stride, disp, node->len + first, block, out);
+}
+
+static espi_status list_as_runs(struct espi_arena *arena, const struct espi_node *node, const struct espi_node **out)
+{
+    const struct espi_node **sub;
+    int64_t pieces = 0, i, *disp;
+    bool run;
+    espi_status status = ESPI_OK;
+
+    *out = node;
+    for (i = 0; i < node->count && pieces <= node->count / RUN_SHARE; i = piece_end(node, i, &run))
+        pieces++;
+    if (pieces > node->count / RUN_SHARE)
+        return ESPI_OK;
+    disp = espi_arena_alloc(arena, (size_t)pieces * sizeof *disp);
+    sub = espi_arena_alloc(arena, (size_t)pieces * sizeof *sub);
+    if (disp == NULL || sub == NULL)
+        return ESPI_ERR_MEMORY;
+    pieces = 0;
+    for (int64_t end = i = 0; i < node->count && status == ESPI_OK; i = end) {
+        end = piece_end(node, i, &run);
+        disp[pieces] = node->disp[i];
+        status = piece(arena, node, i, end, run, &sub[pieces++]);
+    }
+    if (status != ESPI_OK)
+        return status;
+    return pieces == 1 ? espi_node_idx(arena, 1, disp, sub[0], out)
+                       : espi_node_struc(arena, pieces, disp, sub, out);
+}
+
+espi_status espi_variant_runs(struct espi_arena *arena, const struct espi_node *tree, const struct espi_node **out)
+{
+    struct cutting c = {arena, 0, 0};
+    const struct espi_node *child, **sub;
+    espi_status status = ESPI_OK;
+    bool changed = false;
+
+    *out = tree;
+    if (tree->kind == ESPI_LEAF || is_block(tree))
+        return ESPI_OK;
+    if ((tree->kind == ESPI_IDX || tree->kind == ESPI_IDXBUC) && tree->count >= RUN_SHARE * RUN_LEAST)
+        return list_as_runs(arena, tree, out);
+    if (tree->kind != ESPI_STRUC) {
+        status = espi_variant_runs(arena, tree->child, &child);
+        return status != ESPI_OK || child == tree->child ? status : with_child(&c, tree, child, out);
+    }
+    sub = espi_arena_alloc(arena, (size_t)tree->count * sizeof *sub);
+    if (sub == NULL)
+        return ESPI_ERR_MEMORY;
+    for (int64_t i = 0; i < tree->count && status == ESPI_OK; i++) {
+        if (i > 0 && tree->sub[i] == tree->sub[i - 1])
+            sub[i] = sub[i - 1];
+        else
+            status = espi_variant_runs(arena, tree->sub[i], &sub[i]);
+        changed = changed || sub[i] != tree->sub[i];
+    }
+    return status != ESPI_OK || !changed ? status : espi_node_struc(arena, tree->count, tree->disp, sub, out);
+}

@@ -25,4 +25,23 @@ enum { ESPI_VARIANT_CHUNKS_MOST = 8192, ESPI_VARIANT_FAN = 128 };
 espi_status espi_variant_chunked(struct espi_arena *arena, const struct espi_node *tree, int64_t chunk,
                                  const struct espi_node **out);
 
+/*
+ * `tree` with idx and idxbuc nodes as struc of vec nodes, where their blocks lie at one distance for long enough:
+ * when pieces (such runs, and what is between them) are at most a quarter as many as blocks. Takes one pass over each
+ * list. The type map is the same, in the same order. Returns `tree` itself when there is nothing to do.
+ */
+espi_status espi_variant_runs(struct espi_arena *arena, const struct espi_node *tree, const struct espi_node **out);
+
+/* Which vec nodes become a block of copies: the innermost, the outermost, or all. */
+enum espi_copies { ESPI_COPIES_INNERMOST, ESPI_COPIES_OUTERMOST, ESPI_COPIES_ALL };
+
+/*
+ * `tree` with vec(n, s, L) as idxbuc(1, s, <d>, <n>, L), which is emitted as one block of n copies of L at extent s:
+ * the engine then finds its way into a part of it by division (engine_cost.h). The displacement of a one-entry list
+ * below moves out into d. The type map is the same, in the same order. Returns `tree` itself when there is no such
+ * node.
+ */
+espi_status espi_variant_copies(struct espi_arena *arena, const struct espi_node *tree, enum espi_copies which,
+                                const struct espi_node **out);
+
 #endif

@@ -1,0 +1,126 @@
+#include "mpi/typeplan/tiers.h"
+
+#include "base/settings.h"
+#include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/engine_cost.h"
+
+enum { SECOND = 2 };
+#define NEVER UINT64_MAX
+
+/* Uses, of `each` nanoseconds, until `price` is reached, `paid` of it being there; at least 1. */
+static uint64_t uses_until(uint64_t price, uint64_t paid, uint64_t each)
+{
+    return paid >= price ? 1 : (price - paid - 1) / (each > 0 ? each : 1) + 1;
+}
+
+/* What the uses of a class that was counted may have lost so far. */
+static uint64_t spent(const struct espi_type_class *class)
+{
+    uint64_t bytes = class->items * (uint64_t)class->size;
+
+    return espi_admission_spent(class->uses, bytes, class->dense) +
+           espi_admission_walked(class->uses, bytes, class->numbers);
+}
+
+static bool second_may_pay(const struct espi_type_class *class)
+{
+    return class->tier == 1 && class->excess_ns > 0;
+}
+
+static uint64_t price_of_second(const struct espi_type_class *class)
+{
+    return espi_admission_tree(class->numbers, (uint64_t)class->size);
+}
+
+/* Planned for uses that fit one part of a message, and now used for longer ones. */
+static bool outgrown(const struct espi_type_class *class)
+{
+    return !class->parts && class->uses > 0 &&
+           class->items * (uint64_t)class->size / class->uses > ESPI_ENGINE_PART;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Work of this price was earned. False: the budget is used up. */
+static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
+{
+    if (class->uses < class->retry)
+        return false;
+    if (dear ? espi_admission_open_dear(price) : espi_admission_open(price))
+        return true;
+    class->retry = 2 * class->uses;
+    return false;
+}
+
+static uint64_t next_of_better(const struct espi_type_class *class, uint64_t made)
+{
+    uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
+
+    return each * class->gain_ns >= 2 * class->look_ns
+               ? 1
+               : uses_until(class->look_ns, made * class->gain_ns, class->gain_ns);
+}
+
+uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uint64_t made, bool planned)
+{
+    const uint64_t again = made > ESPI_TIERS_AGAIN ? made : ESPI_TIERS_AGAIN;
+    uint64_t wait;
+
+    if (mode == ESPI_MODE_OFF)
+        return NEVER;
+    if (mode == ESPI_MODE_ALWAYS)
+        return made == 0 ? 1 : planned ? again : NEVER;
+    if (class == NULL)
+        return SECOND;
+    switch ((enum espi_class_state)class->state) {
+    case ESPI_CLASS_NEW:
+        return class->uses >= SECOND - 1 ? 1 : SECOND;
+    case ESPI_CLASS_COUNTED:
+        wait = uses_until(espi_admission_rules(class->numbers), spent(class),
+                          class->uses > 0 ? spent(class) / class->uses : 0);
+        return most(wait, class->retry > class->uses ? class->retry - class->uses : 1);
+    case ESPI_CLASS_BETTER:
+        if (!planned)
+            return next_of_better(class, made);
+        wait = again;
+        break;
+    case ESPI_CLASS_PLAIN:
+        wait = class->parts || class->size > ESPI_ENGINE_PART ? NEVER : again;
+        break;
+    default:
+        return NEVER;
+    }
+    if (second_may_pay(class))
+        wait = least(wait, most(uses_until(price_of_second(class), class->uses * class->excess_ns, class->excess_ns),
+                                class->retry > class->uses ? class->retry - class->uses : 1));
+    return wait;
+}
+
+int espi_tiers_due(struct espi_type_class *class, int mode, bool known)
+{
+    uint64_t price;
+
+    if (mode != ESPI_MODE_AUTO)
+        return mode == ESPI_MODE_ALWAYS && !known ? 2 : 0;
+    switch ((enum espi_class_state)class->state) {
+    case ESPI_CLASS_COUNTED:
+        price = espi_admission_rules(class->numbers);
+        return spent(class) < price ? 0 : admit(class, price, false) ? 1 : ESPI_TIERS_DENIED;
+    case ESPI_CLASS_BETTER:
+    case ESPI_CLASS_PLAIN:
+        price = price_of_second(class);
+        if (second_may_pay(class) && class->uses * class->excess_ns >= price && admit(class, price, true))
+            return 2;
+        return class->state == ESPI_CLASS_BETTER ? (known ? 0 : class->tier) : outgrown(class) ? class->tier : 0;
+    default:
+        return 0;
+    }
+}

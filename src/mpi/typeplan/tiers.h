@@ -1,0 +1,32 @@
+/*
+ * What types of a class are due to, and when: three tiers, as in a just-in-time compiler, each at its own price
+ * (admission.h). Setting auto; always plans each type at its first use, off none.
+ *   0  the program's own type. A class is counted from its second use on: MPI is asked for size and extent.
+ *   1  rules that take linear time, and forms in chunks, when the uses of all types of the class have earned reading
+ *      one of them back. From then on each new type of the class has its plan where its uses will save more than
+ *      reading it back takes: at the first use if types of the class usually are used that often; else when this one
+ *      has been.
+ *   2  the least-cost tree, when the uses so far have lost against the best conceivable form what it costs to find.
+ * No calls to MPI, no time, no state: all that decides is in the class.
+ */
+#ifndef ESPI_MPI_TYPEPLAN_TIERS_H
+#define ESPI_MPI_TYPEPLAN_TIERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/typeplan/type_class.h"
+
+enum { ESPI_TIERS_AGAIN = 64 }; /* uses between looks that only keep figures current, at first */
+
+/* The number of uses of a type, from now on, at which to look at it; UINT64_MAX: never. `class` may be NULL: it is
+   not known how the type was made. `made`: uses of this type so far; `planned`: a plan is tied to it. */
+uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uint64_t made, bool planned);
+
+/* The tier that a type of the class is to be planned by, now; 0: none. `known`: a plan is tied to this type, or was
+   found to have nothing better. ESPI_TIERS_DENIED: planning was earned, but its budget is used up; the class is to
+   ask again when it has been used twice as often. */
+enum { ESPI_TIERS_DENIED = -1 };
+int espi_tiers_due(struct espi_type_class *class, int mode, bool known);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * What is done when a use of a type is looked at: its class is asked what is due (tiers.h); where planning is, the
+ * type is read back, and its plan found or made.
+ */
+#include "mpi/typeplan/type_look.h"
+
+#include "mpi/datatype/decode.h"
+#include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/tiers.h"
+#include "mpi/typeplan/type_class.h"
+
+enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
+
+/* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
+   plan over. */
+static void settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took)
+{
+    struct espi_type_class *class = espi_slot_class(s);
+    const bool better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
+                        atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
+    const int usual = plan->size > ESPI_ENGINE_PART / plan->count ? ESPI_PARTS : ESPI_WHOLE;
+
+    espi_types_lock_classes();
+    class->state = better ? ESPI_CLASS_BETTER : ESPI_CLASS_PLAIN;
+    class->tier = (uint8_t)plan->tier;
+    class->gain_ns = plan->gain_ns[usual];
+    class->excess_ns = plan->excess_ns[usual];
+    class->look_ns = class->look_ns == 0 || took < class->look_ns ? took : class->look_ns;
+    class->parts = usual == ESPI_PARTS;
+    class->record = plan->record;
+    espi_types_unlock_classes();
+    atomic_store(&s->settled, !better);
+    if (better && espi_types_tie_slot(s, type))
+        atomic_store_explicit(&s->plan, plan, memory_order_release);
+    else
+        espi_plan_release(plan);
+}
+
+static void refuse(struct espi_type_slot *s, enum espi_counter why)
+{
+    espi_count_anywhere(why, 1);
+    espi_types_lock_classes();
+    espi_slot_class(s)->state = ESPI_CLASS_REFUSED;
+    espi_types_unlock_classes();
+}
+
+/* Whether a plan was made for uses that fit one part of a message, and is now asked for longer ones. */
+bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count)
+{
+    return plan->size <= ESPI_ENGINE_PART / plan->count && plan->size > ESPI_ENGINE_PART / count;
+}
+
+/* Reads the type back, and finds its plan, or makes one, of this tier at least. */
+static void consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded layout;
+    struct espi_plan_request request = {.type = type, .layout = &layout, .mode = (enum espi_mode)how,
+                                        .check = espi_type_service.check, .count = count, .tier = tier};
+    struct espi_plan *plan = NULL;
+    uint64_t begun = espi_stats_now(), took;
+    espi_status status;
+
+    status = espi_decode(&arena, type, NUMBERS_MOST, &layout);
+    took = espi_stats_now() - begun;
+    espi_count_anywhere(ESPI_COUNT_time_decode, took);
+    espi_admission_book(took);
+    if (status != ESPI_OK) {
+        refuse(s, status == ESPI_ERR_LIMIT    ? ESPI_COUNT_plan_too_large
+                  : status == ESPI_ERR_MEMORY ? ESPI_COUNT_plan_no_memory
+                  : status == ESPI_ERR_MPI    ? ESPI_COUNT_plan_mpi_error
+                                              : ESPI_COUNT_plan_unsupported);
+        goto done;
+    }
+    espi_count_anywhere(ESPI_COUNT_types_decoded, 1);
+    plan = espi_plan_find(&layout);
+    if (plan == NULL) {
+        plan = espi_plan_make(&request);
+    } else {
+        espi_count_anywhere(ESPI_COUNT_types_known, 1);
+        took = espi_stats_now() - begun;
+        if (how == ESPI_MODE_AUTO && (plan->tier < tier || espi_plan_is_outgrown(plan, count)))
+            espi_plan_improve(plan, &request);
+    }
+    if (plan == NULL) {
+        refuse(s, ESPI_COUNT_plan_no_memory);
+        goto done;
+    }
+    settle(s, type, plan, took);
+    if (atomic_load(&s->settled))
+        espi_admission_idle(took);
+done:
+    espi_arena_release(&arena);
+}
+
+/* The class of a type, with its facts; NULL: that is not possible. */
+static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype type)
+{
+    struct espi_type_class *class = espi_slot_class(s);
+
+    if (class == NULL) {
+        uint64_t hint = espi_slot_hint(s) != 0 ? espi_slot_hint(s) : espi_class_hint_asked(type);
+        espi_types_lock_classes();
+        class = hint != 0 ? espi_class_enter(hint) : NULL;
+        if (class != NULL)
+            s->how = (uint64_t)(uintptr_t)class;
+        espi_types_unlock_classes();
+        if (class == NULL)
+            return NULL;
+    }
+    if (class->state == ESPI_CLASS_NEW) {
+        if (!espi_class_ask(class, type))
+            return NULL;
+        class->state = ESPI_CLASS_COUNTED;
+    }
+    return class;
+}
+
+/* The slow path of a use of `count` items. */
+void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
+{
+    int how = atomic_load(&espi_type_service.mode), tier;
+    struct espi_plan *plan;
+    struct espi_type_class *class;
+    int64_t usual;
+
+    if (how == ESPI_MODE_OFF || pthread_mutex_trylock(&espi_type_service.planning) != 0) {
+        atomic_store(&s->look, atomic_load(&s->uses) + ESPI_TIERS_AGAIN);
+        return;
+    }
+    plan = atomic_load(&s->plan);
+    if (atomic_load(&espi_type_service.mode) != how || (class = classify(s, type)) == NULL) {
+        atomic_store(&s->look, ESPI_NEVER);
+        pthread_mutex_unlock(&espi_type_service.planning);
+        return;
+    }
+    espi_types_lock_classes();
+    const struct espi_untold fresh = espi_types_tell(s);
+    tier = espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
+    const bool denied = tier == ESPI_TIERS_DENIED;
+    usual = class->uses > 0 && class->items > class->uses ? (int64_t)(class->items / class->uses) : 1;
+    espi_types_unlock_classes();
+    if (denied)
+        espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+    if (plan != NULL && how == ESPI_MODE_AUTO && espi_plan_is_outgrown(plan, count)) {
+        usual = count;
+        tier = tier > plan->tier ? tier : plan->tier;
+    }
+    if (tier > 0) {
+        if (plan != NULL) {
+            atomic_store(&s->plan, NULL);
+            espi_plan_release(plan);
+        }
+        consider(s, type, how, tier, usual);
+    }
+    espi_types_lock_classes();
+    espi_types_record(s, fresh); /* with the use that is made now, for which the plan was found */
+    atomic_store(&s->look, espi_tiers_next_look(class, how, s->made, atomic_load(&s->plan) != NULL));
+    espi_types_unlock_classes();
+    pthread_mutex_unlock(&espi_type_service.planning);
+    espi_stats_slow_path();
+}

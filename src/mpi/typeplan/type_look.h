@@ -1,0 +1,42 @@
+/* Between type_cache.c, which has the types' generations, and type_look.c, which has what a look at one does. */
+#ifndef ESPI_MPI_TYPEPLAN_TYPE_LOOK_H
+#define ESPI_MPI_TYPEPLAN_TYPE_LOOK_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+#include "mpi/typeplan/handle_table.h"
+#include "stats/stats.h"
+
+/* type_cache.c's, set when it starts. */
+extern struct espi_type_service {
+    pthread_mutex_t planning; /* held over MPI calls, but only ever tried, and never in a callback */
+    atomic_int mode;          /* of types; OFF also before start and after stop */
+    bool check;               /* ESPALIER_CHECK */
+    bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
+} espi_type_service;
+
+/* Guard the classes where calls may overlap; not to be held over an MPI call. */
+void espi_types_lock_classes(void);
+void espi_types_unlock_classes(void);
+/* Uses since the last time, and the items in them. */
+struct espi_untold {
+    uint64_t uses, items;
+};
+/* Tells the class of them. Classes are locked. */
+struct espi_untold espi_types_tell(struct espi_type_slot *s);
+/* Adds them to the record of the plan, where there is one. */
+void espi_types_record(const struct espi_type_slot *s, struct espi_untold u);
+/* From here on what the slot holds ends with the datatype, if not before. False: it can not be tied. */
+bool espi_types_tie_slot(struct espi_type_slot *s, MPI_Datatype type);
+/* A plan was made for uses that fit one part of a message, and is now asked for longer ones. */
+bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count);
+
+/* The slow path of a use of `count` items: uses have reached s->look. Sets when to look again. */
+void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * Types of which the core does not see each use (handle_table.h; tests/preload/credit.c has the stub's side): credit
+ * is given up to the next look, uses that were made of it are counted once, and what is known of a handle begins and
+ * ends with its type, whoever sees it made, committed and freed. One process, calling what the core's handlers call.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <stdatomic.h>
+
+#include "clock.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/reduce/reduce.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
+#include "stats/snapshot.h"
+#include "suite.h"
+#include "type_service.h"
+
+/* 24 integers at a stride that belongs to `salt` alone. */
+static MPI_Datatype regular(int salt)
+{
+    MPI_Datatype type;
+    int disp[24], k;
+
+    for (k = 0; k < 24; k++)
+        disp[k] = (2 + salt) * k;
+    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    return type;
+}
+
+static uint64_t counted(enum espi_counter counter)
+{
+    struct espi_report report = ESPI_REPORT_INIT;
+    uint64_t sum;
+
+    ck_assert_int_eq(espi_stats_collect(&report), ESPI_OK);
+    sum = report.counter[counter].sum;
+    espi_report_release(&report);
+    return sum;
+}
+
+/* What the stub does: takes so many uses of the credit, if it has them. */
+static int on_credit(MPI_Datatype type, int uses)
+{
+    atomic_uchar *credit = espi_slot_credit(type);
+    int made;
+
+    for (made = 0; made < uses && atomic_load(credit) > 1 && atomic_load(credit) < ESPI_CREDIT_UNCOMMITTED; made++)
+        atomic_fetch_sub(credit, 1);
+    return made;
+}
+
+/* Uses on credit are counted by whoever looks at the slot, the look is due at the same use as without, and credit
+   ends with its type. */
+START_TEST(credit)
+{
+    enum { EACH = 30 + 96 / 2, PRICE = 2500 + 40 * 26, LOOK = (PRICE - 1) / EACH + 1 };
+    struct espi_stats_thread *stats;
+    struct espi_type_slot *s;
+    struct espi_type_class *class;
+    MPI_Datatype type, old;
+    int left;
+
+    start(ESPI_MODE_AUTO);
+    stats = espi_thread_state(&own_thread)->stats;
+    old = type = regular(1000);
+    ck_assert_int_eq(on_credit(type, 1000), 1); /* the second use asks for its class */
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+    s = espi_slot_of(type);
+    class = espi_slot_class(s);
+    ck_assert_ptr_nonnull(class);
+    ck_assert_uint_eq(class->uses, 2);
+    ck_assert_uint_eq(atomic_load(&s->look), LOOK - 2);
+    ck_assert_uint_eq(atomic_load(&s->uses), 0);
+
+    espi_types_used(stats, type, espi_types_quiet(type), 3);
+    ck_assert_int_eq(on_credit(type, 5), 5);
+    ck_assert_ptr_eq(espi_slot_of(type), s); /* what is left is taken back */
+    ck_assert_uint_eq(atomic_load(&s->uses), 6);
+    ck_assert_uint_eq(atomic_load(&s->items), 3 + 5);
+    ck_assert_int_eq(on_credit(type, 1000), 0);
+    espi_types_used(stats, type, espi_types_quiet(type), 1);
+    left = on_credit(type, 1000);
+    ck_assert_int_eq(left, LOOK - 2 - 7 - 1);
+    ck_assert_ptr_null(espi_types_quiet(type)); /* due */
+    ck_assert_uint_eq(atomic_load(&s->uses), LOOK - 3);
+    uint64_t decoded = counted(ESPI_COUNT_types_decoded);
+    espi_types_better(&own_thread, type, 1, true);
+    ck_assert_uint_eq(class->uses, LOOK);
+    ck_assert_uint_eq(class->items, LOOK + 2);
+    ck_assert_uint_eq(counted(ESPI_COUNT_types_decoded) - decoded, 1);
+
+    espi_types_used(stats, type, espi_types_quiet(type), 1);
+    ck_assert_int_gt(on_credit(type, 2), 0);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    ck_assert_uint_eq(atomic_load(espi_slot_credit(old)), 0);
+    ck_assert_uint_eq(class->uses, LOOK + 3);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* No credit for types of which a rank gives itself blocks, until it is decided that MPI does it. */
+START_TEST(no_credit)
+{
+    MPI_Datatype type;
+    struct espi_type_slot *s;
+
+    start(ESPI_MODE_AUTO);
+    type = regular(1001);
+    for (int i = 0; i < 2; i++)
+        espi_types_better(&own_thread, type, 1, true);
+    s = espi_slot_of(type);
+    for (unsigned paired = 0; paired < 16; paired++) {
+        atomic_store(&s->paired, (unsigned char)paired);
+        espi_slot_lend(s, type);
+        ck_assert_int_eq(on_credit(type, 1000) > 0, (paired & ~(unsigned)ESPI_PAIRED_LEFT) == 0);
+        espi_slot_of(type);
+        atomic_store(&s->uses, 0);
+    }
+    atomic_store(&s->paired, 0);
+    espi_handle_table_lends = false; /* calls may overlap */
+    espi_slot_lend(s, type);
+    ck_assert_int_eq(on_credit(type, 1000), 0);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* What was seen made is known before it is committed, and used from then on, whoever sees the commit. */
+START_TEST(made)
+{
+    struct espi_type_slot *s;
+
+    start(ESPI_MODE_AUTO);
+    for (int stub = 0; stub < 2; stub++) {
+        MPI_Datatype type;
+        const espi_word args[5] = {5, 2, 7, MPI_INT, (espi_word)&type};
+        uint64_t registered = counted(ESPI_COUNT_types_registered);
+
+        MPI_Type_vector(5, 2, 7, MPI_INT, &type);
+        espi_types_made(ESPI_FN_Type_vector, args, type);
+        s = espi_slot_of_any(type);
+        ck_assert_ptr_nonnull(s);
+        ck_assert(espi_slot_class(s) != NULL || espi_slot_hint(s) != 0);
+        ck_assert(espi_slot_of(type) == NULL && !espi_types_known(&own_thread, type));
+        ck_assert_int_eq(on_credit(type, 1), 0);
+        ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+        ck_assert_uint_eq(atomic_load(&s->uses), 0);
+        unsigned generation = atomic_load(&s->generation);
+        MPI_Type_commit(&type);
+        if (stub)
+            atomic_fetch_sub(espi_slot_credit(type), ESPI_CREDIT_UNCOMMITTED);
+        else
+            espi_types_committed(espi_thread_state(&own_thread), type);
+        ck_assert_uint_eq(counted(ESPI_COUNT_types_registered) - registered, !stub);
+        ck_assert_ptr_eq(espi_slot_of(type), s);
+        espi_types_better(&own_thread, type, 1, true);
+        espi_types_committed(espi_thread_state(&own_thread), type); /* once more */
+        ck_assert_uint_eq(counted(ESPI_COUNT_types_registered) - registered, !stub);
+        ck_assert_uint_eq(atomic_load(&s->uses) + s->made, 1);
+        ck_assert_uint_eq(atomic_load(&s->generation), generation);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        ck_assert(!espi_types_known(&own_thread, type) && espi_slot_of_any(type) == NULL);
+        MPI_Type_free(&type);
+    }
+    espi_types_stop();
+}
+END_TEST
+
+/* A type with credit is freed by the stub; what it was used is counted when its handle is another's, and its end
+   once, whether or not something is tied to it. */
+START_TEST(freed_by_stub)
+{
+    const espi_word args[5] = {24, 1, 3, MPI_INT, 0};
+
+    for (int tied = 0; tied < 2; tied++) {
+        MPI_Datatype type, handle;
+        start(ESPI_MODE_AUTO);
+        type = handle = regular(5000);
+        for (int i = 0; i < 3; i++)
+            espi_types_better(&own_thread, type, 1, true);
+        struct espi_type_class *class = espi_slot_class(espi_slot_of(type));
+        if (tied)
+            ck_assert_ptr_nonnull(espi_elements_of(type));
+        espi_types_used(espi_thread_state(&own_thread)->stats, type, espi_types_quiet(type), 1);
+        ck_assert_int_eq(on_credit(type, 6), 6);
+        uint64_t ended = counted(ESPI_COUNT_types_ended);
+        atomic_fetch_add(espi_slot_credit(type), ESPI_CREDIT_UNCOMMITTED); /* the stub, which counts the end itself */
+        ck_assert(!espi_types_known(&own_thread, type) && on_credit(type, 1) == 0);
+        ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+        MPI_Type_free(&type);
+        ck_assert_uint_eq(counted(ESPI_COUNT_types_ended), ended);
+        ck_assert_uint_eq(class->alive, !tied); /* MPI has told of the end of what something is tied to */
+        espi_types_made(ESPI_FN_Type_vector, args, handle);
+        ck_assert(class->alive == 0 && class->uses == 3 + 1 + 6 && class->ended == 1);
+        ck_assert_uint_eq(counted(ESPI_COUNT_types_ended), ended);
+        espi_types_stop();
+    }
+}
+END_TEST
+
+/* A type that was freed where nobody saw it, and whose handle is another's now, is forgotten with all it had. */
+START_TEST(freed_unseen)
+{
+    MPI_Datatype type, first, better;
+    const espi_word args[5] = {5, 2, 7, MPI_INT, (espi_word)&type};
+    struct espi_type_class *class;
+    unsigned generation;
+
+    start(ESPI_MODE_ALWAYS);
+    first = type = regular(3000);
+    better = espi_types_better(&own_thread, type, 1, true);
+    ck_assert_int_ne(better, type);
+    generation = atomic_load(&espi_slot_of(type)->generation);
+    class = espi_slot_class(espi_slot_of(type));
+    espi_types_made(ESPI_FN_Type_vector, args, type); /* as if it were */
+    ck_assert_ptr_null(atomic_load(&espi_slot_of_any(first)->plan));
+    ck_assert_uint_ne(atomic_load(&espi_slot_of_any(first)->generation), generation);
+    ck_assert(espi_slot_class(espi_slot_of_any(first)) != class && class->ended == 1);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type); /* not committed */
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* Each handle that a datatype of MPICH's may have, up to the 65,536th, has credit of its own; others have none, and
+   pair types are never given any. */
+START_TEST(handles)
+{
+    const uint32_t none[] = {0, MPI_DATATYPE_NULL, MPI_INT, MPI_COMM_WORLD, 0x8bffffffu, 0x8c000040u, 0x90000001u,
+                             0xcbffffffu, 0xcc040000u, 0xd0000001u, 0x84000001u, UINT32_MAX};
+    static unsigned char seen[ESPI_CREDITS];
+    uint32_t i, block;
+
+    for (i = 0; i < 8; i++)
+        ck_assert_uint_eq(seen[espi_credit_at(0x8c000000u + i)]++, 0);
+    for (block = 0; block < 64; block++)
+        for (i = 0; i < 1024; i++)
+            ck_assert_uint_eq(seen[espi_credit_at(0xcc000000u + (block << 12) + i)]++, 0);
+    for (i = 0; i < sizeof none / sizeof *none; i++) {
+        ck_assert_uint_eq(espi_credit_at(none[i]), ESPI_CREDITS);
+        ck_assert(!espi_types_known(&own_thread, (MPI_Datatype)none[i]));
+    }
+    start(ESPI_MODE_AUTO);
+    for (i = 0; i <= ESPI_PAIR_TYPES; i++) /* pair types are no types of the program's, and never get any */
+        ck_assert_uint_eq(atomic_load(&espi_hot->credit[espi_credit_at(0x8c000000u + i)]), 0);
+    espi_types_stop();
+}
+END_TEST
+
+/* Switched off, types have all the credit there may be; views of their elements are still to be had. */
+START_TEST(off)
+{
+    const struct espi_elements *view;
+    MPI_Datatype type;
+
+    start(ESPI_MODE_OFF);
+    type = regular(3);
+    ck_assert_int_eq(on_credit(type, 1000), ESPI_CREDIT_MOST);
+    espi_types_used(espi_thread_state(&own_thread)->stats, type, espi_types_quiet(type), 1);
+    ck_assert_int_eq(on_credit(type, 1000), ESPI_CREDIT_MOST);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+    ck_assert_ptr_null(espi_slot_class(espi_slot_of(type)));
+    view = espi_elements_of(type);
+    ck_assert_ptr_nonnull(view);
+    ck_assert_int_eq(view->base, MPI_INT);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+    ck_assert_uint_eq(atomic_load(&espi_hot->credit[espi_credit_at(0x8c000005u)]), 0);
+}
+END_TEST
+
+/* What is known of types that outlive the service does not survive its next start. */
+START_TEST(forgotten_at_start)
+{
+    MPI_Datatype type, later;
+
+    start(ESPI_MODE_OFF);
+    type = regular(3);
+    espi_types_stop();
+    ck_assert(!espi_types_known(&own_thread, type));
+    MPI_Type_vector(5, 2, 7, MPI_INT, &later);
+    atomic_store(espi_slot_credit(later), ESPI_CREDIT_UNCOMMITTED + 9); /* left over */
+    start(ESPI_MODE_AUTO);
+    ck_assert_uint_eq(atomic_load(espi_slot_credit(type)), 0);
+    ck_assert_uint_eq(atomic_load(espi_slot_credit(later)), 0);
+    espi_types_stop();
+    MPI_Type_free(&later);
+    MPI_Type_free(&type);
+}
+END_TEST
+
+/* Uses of a type that is settled, planned and best as it is, are on credit like others, and counted as such. */
+START_TEST(settled)
+{
+    struct espi_stats_thread *stats;
+    struct espi_type_slot *s;
+    MPI_Datatype type;
+    uint64_t before;
+
+    start(ESPI_MODE_AUTO);
+    stats = espi_thread_state(&own_thread)->stats;
+    type = regular(4);
+    s = espi_slot_of(type);
+    ck_assert_ptr_nonnull(s);
+    atomic_store(&s->settled, true);
+    atomic_store(&s->look, 100);
+    ck_assert_int_eq(on_credit(type, 1), 0);
+    espi_types_used(stats, type, s, 1);
+    before = atomic_load(&espi_handle_table_settled);
+    ck_assert_int_eq(on_credit(type, 5), 5);
+    ck_assert_uint_eq(atomic_load(&s->uses), 1);
+    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled), before);
+    ck_assert_ptr_eq(espi_slot_of(type), s);
+    ck_assert_uint_eq(atomic_load(&s->uses), 6);
+    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled), before + 5);
+    espi_types_used(stats, type, s, 1);
+    ck_assert_int_eq(on_credit(type, 1000), 99 - 7);
+    ck_assert_ptr_null(espi_types_quiet(type)); /* the hundredth is due */
+    ck_assert_uint_eq(atomic_load(&s->uses), 99);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    test_clock_stands(); /* so that the model has its usual constants */
+    return TYPES_RUN(argc, argv, "credit", credit, no_credit, made, freed_by_stub, freed_unseen, handles, off,
+                     forgotten_at_start, settled);
+}

@@ -1,0 +1,174 @@
+/*
+ * Plans that are made again for another tier or another count (src/mpi/typeplan/plan_cache.h): what is replaced lives
+ * as long as the plan, as a call may be about to use it, and nothing is left over then.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <stdatomic.h>
+
+#include "clock.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/type_cache.h"
+#include "select_setup.h"
+#include "suite.h"
+#include "type_service.h"
+
+/* Of lists_that_are_one(): as a whole and in one part that one vector is best, in several parts a form in chunks. */
+static struct espi_plan_request ask(MPI_Datatype type, struct espi_decoded *layout, int64_t items, int tier)
+{
+    ck_assert_int_eq(espi_decode(&arena, type, 0, layout), ESPI_OK);
+    return (struct espi_plan_request){
+        .type = type, .layout = layout, .mode = ESPI_MODE_AUTO, .count = items, .tier = tier};
+}
+
+static MPI_Datatype better(const struct espi_plan *plan, enum espi_purpose purpose)
+{
+    return atomic_load(&plan->better[purpose]);
+}
+
+/* What was handed out before stays valid, and the plan is that of the same layout still. */
+START_TEST(replaced)
+{
+    MPI_Datatype type = lists_that_are_one(), first, before[ESPI_PURPOSES];
+    struct espi_decoded layout;
+    struct espi_plan_request request = ask(type, &layout, 1, 2);
+    struct espi_plan *plan = espi_plan_make(&request);
+
+    ck_assert_ptr_nonnull(plan);
+    ck_assert(plan->tier == 2 && plan->count == 1 && plan->size == 3200);
+    first = better(plan, ESPI_WHOLE);
+    ck_assert(first != MPI_DATATYPE_NULL && better(plan, ESPI_PARTS) == first && alive_types() == 1);
+    const struct espi_stats_type *record = plan->record;
+    uint64_t gain = plan->gain_ns[ESPI_PARTS];
+
+    request = ask(type, &layout, 100, 2);
+    espi_plan_improve(plan, &request);
+    ck_assert(plan->tier == 2 && plan->count == 100 && plan->record == record);
+    ck_assert(plan->gain_ns[ESPI_PARTS] > gain && better(plan, ESPI_PARTS) != first);
+    ck_assert(is_alive(first));
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
+        before[p] = better(plan, (enum espi_purpose)p);
+        ck_assert(before[p] != MPI_DATATYPE_NULL && is_alive(before[p]));
+        same_places(type, before[p]);
+    }
+    same_places(type, first);
+    ck_assert_ptr_eq(espi_plan_find(&layout), plan);
+    espi_plan_release(plan);
+    espi_plan_release(plan);
+    ck_assert(is_alive(first)); /* the plan waits for another type of its layout */
+    espi_plans_stop();
+    ck_assert_int_eq(alive_types(), 0);
+    real.Type_free(&type);
+}
+END_TEST
+
+/* However often: what there is no room to remember is not replaced. */
+START_TEST(often)
+{
+    MPI_Datatype type = lists_that_are_one(), had[40];
+    struct espi_decoded layout;
+    struct espi_plan_request request = ask(type, &layout, 1, 2);
+    struct espi_plan *plan = espi_plan_make(&request);
+
+    for (int i = 0; i < 20; i++) {
+        had[2 * i] = better(plan, ESPI_WHOLE);
+        had[2 * i + 1] = better(plan, ESPI_PARTS);
+        request = ask(type, &layout, i % 2 ? 1 : 100 + i, 1 + i % 2);
+        espi_plan_improve(plan, &request);
+        ck_assert(plan->tier == request.tier && plan->count == request.count);
+        for (int k = 0; k < 2 * i + 2; k++)
+            ck_assert(had[k] == MPI_DATATYPE_NULL || is_alive(had[k]));
+        for (int p = 0; p < ESPI_PURPOSES; p++)
+            if (better(plan, (enum espi_purpose)p) != MPI_DATATYPE_NULL)
+                same_places(type, better(plan, (enum espi_purpose)p));
+    }
+    ck_assert_int_lt(alive_types(), 10);
+    espi_plan_release(plan);
+    espi_plans_stop();
+    ck_assert_int_eq(alive_types(), 0);
+    real.Type_free(&type);
+}
+END_TEST
+
+/* The end of all plans frees them for types that live on, which say "the program's own" from then on. */
+START_TEST(stopped)
+{
+    MPI_Datatype type = lists_that_are_one();
+    struct espi_decoded layout;
+    struct espi_plan_request request = ask(type, &layout, 1, 2);
+    struct espi_plan *plan = espi_plan_make(&request);
+
+    request = ask(type, &layout, 100, 2);
+    espi_plan_improve(plan, &request);
+    espi_plans_stop();
+    ck_assert_int_eq(alive_types(), 0);
+    ck_assert(better(plan, ESPI_WHOLE) == MPI_DATATYPE_NULL && better(plan, ESPI_PARTS) == MPI_DATATYPE_NULL);
+    espi_plan_release(plan);
+    real.Type_free(&type);
+}
+END_TEST
+
+/* A plan that makes room for others takes along what was replaced in it. */
+START_TEST(evicted)
+{
+    enum { MANY = 200 };
+    MPI_Datatype type = lists_that_are_one();
+    struct espi_decoded layout;
+    struct espi_plan_request request = ask(type, &layout, 1, 2);
+    struct espi_plan *plan = espi_plan_make(&request);
+
+    request = ask(type, &layout, 100, 2);
+    espi_plan_improve(plan, &request);
+    espi_plan_release(plan);
+    ck_assert_int_ge(alive_types(), 2);
+    for (int i = 0; i < MANY; i++) {
+        MPI_Datatype other;
+        MPI_Type_vector(5 + i, 1, 3, MPI_DOUBLE, &other);
+        other = committed(other);
+        struct espi_decoded more;
+        struct espi_plan_request next = ask(other, &more, 1, 1);
+        plan = espi_plan_make(&next);
+        espi_plan_release(plan);
+        real.Type_free(&other);
+    }
+    ck_assert_ptr_null(espi_plan_find(&layout));
+    ck_assert_int_eq(alive_types(), 0); /* the others are best as they are */
+    espi_plans_stop();
+    real.Type_free(&type);
+}
+END_TEST
+
+/* In the service: planned for one item, and used for a hundred then, a type is planned for that; a call that was
+   about to use what it had can. */
+START_TEST(outgrown)
+{
+    MPI_Datatype type = lists_that_are_one(), first, now;
+
+    start(ESPI_MODE_AUTO);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    for (int i = 0; i < 10000; i++) /* until the second tier is paid for */
+        first = espi_types_better(&own_thread, type, 1, false);
+    ck_assert_int_ne(first, type);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 100, false), first);
+    now = espi_types_better(&own_thread, type, 100, false);
+    ck_assert(now != first && now != type && is_alive(first));
+    same_places(type, first);
+    same_places(type, now);
+    ck_assert_int_eq(espi_types_better(&own_thread, type, 100, false), now);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    ck_assert(is_alive(first) && is_alive(now));
+    real.Type_free(&type);
+    espi_types_stop();
+    ck_assert_int_eq(alive_types(), 0);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown};
+    TCase *all = types_case(tests, sizeof tests / sizeof *tests);
+
+    tcase_add_checked_fixture(all, begin, end);
+    return types_run(argc, argv, "plan_improve", all);
+}
