@@ -20,6 +20,13 @@ static bool dense(const struct espi_node *node)
     return node->kind == ESPI_LEAF || (node->kind == ESPI_VEC && node->child->kind == ESPI_LEAF && node->stride == 8);
 }
 
+/* The same of any number of levels, which is one memcpy as a whole. */
+static bool is_contiguous(const struct espi_node *node)
+{
+    return dense(node) ||
+           (node->kind == ESPI_VEC && node->stride == node->child->size && is_contiguous(node->child));
+}
+
 static bool has_lengths(const struct espi_node *node)
 {
     return node->kind == ESPI_IDXBUC || node->kind == ESPI_BUCKET;
@@ -98,6 +105,8 @@ static struct work whole(const struct espi_node *node)
 {
     struct work sum = {0, 0, 0, 0};
 
+    if (is_contiguous(node))
+        return (struct work){0, 0, 0, (double)node->size};
     if (has_kernel(node, 3))
         return kernel(node);
     for (int64_t i = 0; i < node->count; i++)

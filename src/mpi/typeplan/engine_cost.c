@@ -7,6 +7,15 @@ static bool is_dense(const struct espi_node *node)
            (node->kind == ESPI_VEC && node->child->kind == ESPI_LEAF && node->stride == node->child->size);
 }
 
+/* Without gaps, of whatever levels: as a whole, the engine copies it by memcpy. */
+static bool is_contiguous(const struct espi_node *node)
+{
+    for (; !is_dense(node); node = node->child)
+        if (node->kind != ESPI_VEC || node->stride != node->child->size)
+            return false;
+    return true;
+}
+
 /* Levels of nesting that a kernel has to see to; more than there are kernels for where a struct is inside. A dense
    run below a node becomes its block length. */
 static int levels(const struct espi_node *node)
@@ -94,6 +103,8 @@ static double whole(const struct espi_engine *engine, const struct espi_node *no
 {
     double sum = 0, one = 0;
 
+    if (is_contiguous(node))
+        return (double)node->size / engine->copied;
     if (levels(node) <= ESPI_ENGINE_NESTING)
         return kernel(engine, node);
     if (node->kind != ESPI_STRUC) {
@@ -139,7 +150,7 @@ double espi_engine_cost(const struct espi_engine *engine, const struct espi_node
     if (tree->entries == 0)
         return 0;
     if (!parts || cuts <= 1) {
-        if (levels(tree) <= ESPI_ENGINE_NESTING)
+        if (levels(tree) <= ESPI_ENGINE_NESTING && !is_contiguous(tree))
             return engine->step + items * kernel(engine, tree);
         return engine->step + items * whole(engine, tree);
     }
@@ -153,7 +164,7 @@ static double runs(const struct espi_node *node)
 {
     double sum = 0, one = 0;
 
-    if (is_dense(node))
+    if (is_contiguous(node))
         return 1;
     if (node->kind != ESPI_STRUC) {
         const struct blocks b = blocks_of(node);

@@ -12,6 +12,8 @@
 #include "mpi/typeplan/type_class.h"
 
 enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
+/* What it takes to tie a plan to a type, and to end it with the type, beside reading it back. */
+enum { TYING_NS = 1500 };
 
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
    plan over. */
@@ -27,6 +29,7 @@ static void settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->tier = (uint8_t)plan->tier;
     class->gain_ns = plan->gain_ns[usual];
     class->excess_ns = plan->excess_ns[usual];
+    took += TYING_NS;
     class->look_ns = class->look_ns == 0 || took < class->look_ns ? took : class->look_ns;
     class->parts = usual == ESPI_PARTS;
     class->record = plan->record;
