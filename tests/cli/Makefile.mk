@@ -1,4 +1,6 @@
-# Lists of tests/cli/; see Makefile.am.
+# Lists of tests/cli/; see Makefile.am. Each program is made of the file of its name.
+ESPI_CPPFLAGS_%C% = $(MPI_CPPFLAGS)
+ESPI_LIBS_%C% = $(MPI_LIBS)
 # The command: transcripts (and what runs them), then random bytes.
 dist_check_SCRIPTS += %D%/run-transcripts %D%/check-transcripts %D%/run-fuzz %D%/run-calibrate %D%/check-docs
 TESTS += %D%/run-transcripts %D%/check-transcripts %D%/run-fuzz %D%/run-calibrate %D%/check-docs
@@ -8,16 +10,8 @@ EXTRA_DIST += %D%/transcripts %D%/data
 dist_check_SCRIPTS += %D%/run-stats
 TESTS += %D%/run-stats
 check_PROGRAMS += %D%/ring
-%C%_ring_SOURCES = %D%/ring.c
-%C%_ring_CFLAGS = -std=gnu11 -Wall -Wextra
-%C%_ring_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
-%C%_ring_LDADD = $(MPI_LIBS)
 
 # Where the model of gathers and scatters comes from.
 dist_check_SCRIPTS += %D%/run-model
 TESTS += %D%/run-model
 check_PROGRAMS += %D%/gathers
-%C%_gathers_SOURCES = %D%/gathers.c
-%C%_gathers_CFLAGS = -std=gnu11 -Wall -Wextra
-%C%_gathers_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
-%C%_gathers_LDADD = $(MPI_LIBS)

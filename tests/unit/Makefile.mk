@@ -1,13 +1,7 @@
 # Lists of tests/unit/; see Makefile.am.
+ESPI_CPPFLAGS_%C% = $(CHECK_CFLAGS) -DESPI_CORPUS='"$(abs_srcdir)/tests/corpus"' \
+	-DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
 if HAVE_CHECK
-# What the tests share.
-check_LTLIBRARIES += %D%/libespi-unit.la
-%C%_libespi_unit_la_SOURCES = %D%/commtree_support.c %D%/commtree_support.h %D%/oracle.c %D%/oracle.h \
-	%D%/plain.c %D%/plain.h %D%/random.c %D%/random.h %D%/runner.c %D%/runner.h
-%C%_libespi_unit_la_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-ESPI_UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-ESPI_UNIT_LIBS = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
-
 ESPI_UNIT_TESTS = \
 	%D%/test-layout %D%/test-slice %D%/test-transpack %D%/test-copy \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
@@ -17,116 +11,47 @@ ESPI_UNIT_TESTS = \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
+ESPI_LIBS_%C% = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
+$(ESPI_UNIT_TESTS): %D%/libespi-unit.la libespi-pure.la
 
-%C%_test_file_SOURCES = %D%/test_file.c
-%C%_test_file_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_file_LDADD = $(ESPI_UNIT_LIBS)
+# What the tests share. The flag gives its objects names of their own: tests/fuzz uses one of the files, too.
+check_LTLIBRARIES += %D%/libespi-unit.la
+%C%_libespi_unit_la_SOURCES = %D%/commtree_support.c %D%/commtree_support.h %D%/oracle.c %D%/oracle.h \
+	%D%/plain.c %D%/plain.h %D%/player.c %D%/player.h %D%/random.c %D%/random.h %D%/runner.c %D%/runner.h
+%C%_libespi_unit_la_CFLAGS = $(AM_CFLAGS)
 
 %C%_test_layout_SOURCES = %D%/test_layout.c
-%C%_test_layout_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_layout_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_slice_SOURCES = %D%/test_slice.c
-%C%_test_slice_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_slice_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_transpack_SOURCES = %D%/test_transpack.c
-%C%_test_transpack_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_transpack_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_copy_SOURCES = %D%/test_copy.c
-%C%_test_copy_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_copy_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_corpus_SOURCES = %D%/test_corpus.c
-%C%_test_corpus_CPPFLAGS = $(AM_CPPFLAGS) -DESPI_CORPUS='"$(abs_srcdir)/tests/corpus"'
-%C%_test_corpus_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_corpus_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_normalize_SOURCES = %D%/test_normalize.c
-%C%_test_normalize_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_normalize_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_anytime_SOURCES = %D%/test_anytime.c
-%C%_test_anytime_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_anytime_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_reconstruct_SOURCES = %D%/test_reconstruct.c
-%C%_test_reconstruct_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_reconstruct_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_sparse_SOURCES = %D%/test_sparse.c
-%C%_test_sparse_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_sparse_LDADD = $(ESPI_UNIT_LIBS)
-
-
-%C%_test_dense_SOURCES = %D%/test_dense.c
-%C%_test_dense_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_dense_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_method_select_SOURCES = %D%/test_method_select.c
-%C%_test_method_select_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_method_select_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_commtree_SOURCES = %D%/test_commtree.c
-%C%_test_commtree_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_commtree_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_model_file_SOURCES = %D%/test_model_file.c
-%C%_test_model_file_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_model_file_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_commtree_two_level_SOURCES = %D%/test_commtree_two_level.c
-%C%_test_commtree_two_level_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_commtree_two_level_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_commtree_special_SOURCES = %D%/test_commtree_special.c
-%C%_test_commtree_special_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_commtree_special_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_commtree_api_SOURCES = %D%/test_commtree_api.c
-%C%_test_commtree_api_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_commtree_api_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_fold_SOURCES = %D%/test_fold.c
-%C%_test_fold_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_fold_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_buffer_pool_SOURCES = %D%/test_buffer_pool.c
-%C%_test_buffer_pool_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_buffer_pool_LDADD = $(ESPI_UNIT_LIBS)
-
+%C%_test_dense_SOURCES = %D%/test_dense.c
 %C%_test_presence_SOURCES = %D%/test_presence.c
-%C%_test_presence_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_presence_LDADD = $(ESPI_UNIT_LIBS)
-ESPI_PLAYED = -DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
-%C%_test_hydra_SOURCES = %D%/test_hydra.c %D%/player.c %D%/player.h
-%C%_test_hydra_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
-%C%_test_hydra_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_hydra_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_pmi_SOURCES = %D%/test_pmi.c %D%/player.c %D%/player.h
-%C%_test_pmi_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
-%C%_test_pmi_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_pmi_LDADD = $(ESPI_UNIT_LIBS)
-%C%_test_all_present_SOURCES = %D%/test_all_present.c %D%/player.c %D%/player.h
-%C%_test_all_present_CPPFLAGS = $(AM_CPPFLAGS) $(ESPI_PLAYED)
-%C%_test_all_present_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_all_present_LDADD = $(ESPI_UNIT_LIBS)
-
+%C%_test_hydra_SOURCES = %D%/test_hydra.c
+%C%_test_pmi_SOURCES = %D%/test_pmi.c
+%C%_test_all_present_SOURCES = %D%/test_all_present.c
 %C%_test_log_SOURCES = %D%/test_log.c
-%C%_test_log_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_log_LDADD = $(ESPI_UNIT_LIBS)
-
 %C%_test_settings_SOURCES = %D%/test_settings.c
-%C%_test_settings_CFLAGS = $(ESPI_UNIT_CFLAGS)
-%C%_test_settings_LDADD = $(ESPI_UNIT_LIBS)
-
+%C%_test_file_SOURCES = %D%/test_file.c
 %C%_test_stats_SOURCES = %D%/test_stats.c %D%/test_stats.h %D%/test_stats_collectives.c %D%/test_stats_files.c \
 	%D%/test_stats_json.c
-%C%_test_stats_CFLAGS = $(ESPI_UNIT_CFLAGS) $(JANSSON_CFLAGS)
-%C%_test_stats_LDADD = $(ESPI_UNIT_LIBS) $(JANSSON_LIBS)
+%C%_test_stats_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_test_stats_LDADD = $(ESPI_LIBS_%C%) $(JANSSON_LIBS)
 endif
 # Plays Hydra's proxy, and has its name; tests/preload/run-launchers uses it, too.
 check_PROGRAMS += %D%/hydra_pmi_proxy
 %C%_hydra_pmi_proxy_SOURCES = %D%/hydra_pmi_proxy.c %D%/player.h
+%C%_hydra_pmi_proxy_LDADD =
 EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv
