@@ -156,7 +156,8 @@ espi_status espi_costs_parse(const char *text, struct espi_costs *costs, size_t 
 /* ---- text form (print.c, parse.c) ---- */
 
 /* The one-line text form, exactly readable by espi_parse; arrays are written in full when `shorten` is 0, else at
-   most `shorten` elements, then "...". Returns the length that was or would have been written, as snprintf. */
+   most `shorten` elements, then "...". Returns the length that was or would have been written, as snprintf; of a
+   shortened text that does not fit, some length that is not less than `size`. */
 size_t espi_print(const struct espi_node *node, size_t shorten, char *buf, size_t size);
 /* The same to a stream; false on a write error. */
 bool espi_print_file(const struct espi_node *node, size_t shorten, FILE *stream);

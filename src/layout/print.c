@@ -52,11 +52,18 @@ static void put_array(struct sink *sink, int64_t n, const int64_t *values)
     put_text(sink, shown_elements(sink, n) < n ? ",...>" : ">");
 }
 
+/* A shortened text is for people: what does not fit is not gone through. Parts that are shared are written wherever
+   they occur, so that the whole text may have no end to speak of. */
+static bool is_full(const struct sink *sink)
+{
+    return sink->shorten > 0 && sink->stream == NULL && sink->length >= sink->size;
+}
+
 static void print_node(struct sink *sink, const struct espi_node *node)
 {
     static const char *const kinds[] = {"leaf(", "vec(", "idx(", "idxbuc(", "struc(", "bucket("};
     size_t open = 0;
-    for (; node != NULL; node = node->child) {
+    for (; node != NULL && !is_full(sink); node = node->child) {
         put_text(sink, kinds[node->kind]);
         open++;
         if (node->kind == ESPI_LEAF) {
@@ -83,7 +90,7 @@ static void print_node(struct sink *sink, const struct espi_node *node)
         }
         if (node->kind == ESPI_STRUC) {
             put_text(sink, "<");
-            for (int64_t j = 0; j < shown_elements(sink, node->count); j++) {
+            for (int64_t j = 0; j < shown_elements(sink, node->count) && !is_full(sink); j++) {
                 if (j > 0) {
                     put_text(sink, ",");
                 }

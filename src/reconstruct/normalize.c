@@ -13,6 +13,8 @@
 #include "reconstruct/normalize.h"
 
 enum { FEW = 256 };
+/* Parts that structs in structs may dissolve into in all: where parts are shared that is not bounded by the tree. */
+enum { DISSOLVED_MOST = 1 << 21 };
 
 /* The displacements of the direct copies of the child of a repetition node, in order; at most `limit`. */
 static int64_t *copy_places(struct espi_normalizer *z, const struct espi_node *node, int64_t limit, int64_t *n)
@@ -151,7 +153,8 @@ static espi_status normal_struc(struct espi_normalizer *z, const struct espi_nod
             return status;
         }
         total += child[j]->entries == 0 ? 0 : child[j]->kind == ESPI_STRUC ? child[j]->count : 1;
-        if (total > INT32_MAX) {
+        z->dissolved += child[j]->kind == ESPI_STRUC ? child[j]->count : 0;
+        if (total > INT32_MAX || z->dissolved > DISSOLVED_MOST) {
             return ESPI_ERR_LIMIT;
         }
     }

@@ -10,6 +10,7 @@ struct espi_normalizer {
     const struct espi_reconstruct_options *options;
     uint64_t end; /* no exact solving after this time */
     struct espi_memo memo; /* normal forms */
+    int64_t dissolved;     /* parts of structs in structs so far */
 };
 
 /* Sums of displacements may wrap on the way to a result that does not; constructors check the result. */

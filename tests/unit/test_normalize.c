@@ -103,6 +103,32 @@ START_TEST(shared_subtrees_are_done_once)
 }
 END_TEST
 
+/* Parts that are shared and stand in turns dissolve into 2^42: the tree then stays as it is. */
+START_TEST(shared_in_turns)
+{
+    const struct espi_node *both[2] = {parse("vec(2,8,leaf(MPI_INT))"), parse("vec(2,12,leaf(MPI_INT))")};
+    struct espi_reconstruction result;
+    for (int level = 0; level < 40; level++) {
+        int64_t *disp = espi_arena_calloc(&arena, 2, sizeof *disp);
+        const struct espi_node *next[2];
+        for (int i = 0; i < 2; i++) {
+            const struct espi_node **sub = espi_arena_calloc(&arena, 2, sizeof *sub);
+            sub[0] = both[i];
+            sub[1] = both[1 - i];
+            ck_assert_int_eq(espi_node_struc(&arena, 2, disp, sub, &next[i]), ESPI_OK);
+        }
+        both[0] = next[0];
+        both[1] = next[1];
+    }
+    ck_assert_int_eq(espi_normalize(&arena, both[0], &options, &result), ESPI_OK);
+    ck_assert(espi_node_equal(result.tree, both[0]));
+    ck_assert_uint_lt(arena.bytes, 1 << 28);
+    char text[400];
+    ck_assert_uint_ge(espi_print(result.tree, 12, text, sizeof text), sizeof text);
+    ck_assert_uint_eq(strlen(text), sizeof text - 1);
+}
+END_TEST
+
 /* With a tiny exact limit every random tree takes the way of a large one. */
 START_TEST(random_trees_in_place)
 {
@@ -198,6 +224,6 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-normalize", 300, setup, teardown, huge_trees_are_never_flattened,
-                     shared_subtrees_are_done_once, random_trees_in_place, bounded_method_keeps_its_promises,
-                     bounds_of_distances);
+                     shared_subtrees_are_done_once, shared_in_turns, random_trees_in_place,
+                     bounded_method_keeps_its_promises, bounds_of_distances);
 }

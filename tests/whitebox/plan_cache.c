@@ -263,6 +263,42 @@ START_TEST(made_anew)
 }
 END_TEST
 
+static int tries;
+
+static int no_attribute(MPI_Datatype type, int key, void *value)
+{
+    (void)type, (void)key, (void)value;
+    tries++;
+    return MPI_ERR_NO_MEM;
+}
+
+/* A type that takes no attribute keeps its own form; it is read back once, and not at each use. */
+START_TEST(not_tied)
+{
+    enum { N = 20000 };
+    static int at[N];
+    struct espi_pmpi real = espi_pmpi;
+
+    for (int i = 0; i < N; i++)
+        at[i] = 3 * i;
+    for (int mode = ESPI_MODE_AUTO; mode <= ESPI_MODE_ALWAYS; mode++) {
+        MPI_Datatype type;
+        MPI_Type_create_indexed_block(N, 1, at, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        start((enum espi_mode)mode);
+        tries = 0;
+        espi_pmpi.Type_set_attr = no_attribute;
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        ck_assert_int_eq(use(type, 1000, false), type);
+        ck_assert_int_eq(tries, 1);
+        espi_pmpi = real;
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+        espi_types_stop();
+    }
+}
+END_TEST
+
 START_TEST(off)
 {
     MPI_Datatype type = irregular(100, 1);
@@ -279,5 +315,5 @@ int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "types_plan", variants, always, recycled, left_alone,
-                     pending, automatic, made_anew, off);
+                     pending, automatic, made_anew, not_tied, off);
 }

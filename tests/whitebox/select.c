@@ -278,6 +278,33 @@ START_TEST(refused)
 }
 END_TEST
 
+/* T[k+1] is a struct of T[k] and U[k], U[k+1] of U[k] and T[k]: few nodes, and 2^40 ways to them. */
+START_TEST(shared_in_turns)
+{
+    enum { LEVELS = 40 };
+    MPI_Datatype both[2], next[2];
+
+    for (int i = 0; i < 2; i++)
+        MPI_Type_vector(2, 1 + i, 4, MPI_CHAR, &both[i]);
+    for (int k = 0; k < LEVELS; k++) {
+        for (int i = 0; i < 2; i++)
+            MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 0}, (MPI_Datatype[]){both[i], both[1 - i]},
+                                   &next[i]);
+        for (int i = 0; i < 2; i++) {
+            MPI_Type_free(&both[i]);
+            both[i] = next[i];
+        }
+    }
+    for (int tier = 1; tier <= 2; tier++) {
+        struct decided d = decide(both[0], (struct espi_plan_request){.mode = AUTO, .tier = tier});
+        ck_assert(!d.facts.improved && d.s.types == 0);
+        ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_too_large], 1);
+    }
+    MPI_Type_free(&both[0]);
+    MPI_Type_free(&both[1]);
+}
+END_TEST
+
 START_TEST(empty)
 {
     for (int mode = ESPI_MODE_AUTO; mode <= ESPI_MODE_ALWAYS; mode++) {
@@ -313,7 +340,7 @@ int main(int argc, char **argv)
 {
     const TTest *const tests[] = {list_in_chunks, nested_that_are_one, struct_that_is_one, contiguous, subarrays,
                                   the_fastest,    recorded,            counted_once,       always,     refused,
-                                  empty,          booked};
+                                  shared_in_turns, empty,         booked};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

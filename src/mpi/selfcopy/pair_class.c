@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "mpi/core/pmpi.h"
 
 enum { KINDS = 512, SEEN = 1024 };
@@ -21,12 +22,6 @@ static struct {
 static uint64_t seen[SEEN];
 static bool used; /* neither is untouched */
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 31;
-}
-
 bool espi_pair_class_of(MPI_Datatype type, struct espi_side_facts *facts)
 {
     MPI_Count ints, addrs, counts, types, size, lb, extent, true_lb, true_extent = -1;
@@ -39,9 +34,9 @@ bool espi_pair_class_of(MPI_Datatype type, struct espi_side_facts *facts)
         return false;
     if (size == extent && espi_pmpi.Type_get_true_extent_c(type, &true_lb, &true_extent) != MPI_SUCCESS)
         return false;
-    h = mix(mix(mix(mix(1, (uint64_t)ints), (uint64_t)addrs), (uint64_t)counts), (uint64_t)types);
-    h = mix(mix(mix(mix(h, (uint64_t)combiner), (uint64_t)size), (uint64_t)lb), (uint64_t)extent);
-    facts->key = mix(h, (uint64_t)true_extent) | 1;
+    h = espi_mix(espi_mix(espi_mix(espi_mix(1, (uint64_t)ints), (uint64_t)addrs), (uint64_t)counts), (uint64_t)types);
+    h = espi_mix(espi_mix(espi_mix(espi_mix(h, (uint64_t)combiner), (uint64_t)size), (uint64_t)lb), (uint64_t)extent);
+    facts->key = espi_mix(h, (uint64_t)true_extent) | 1;
     facts->size = size;
     facts->dense = size == true_extent;
     facts->numbers = (uint64_t)(ints + addrs + counts);

@@ -58,12 +58,6 @@ static inline bool espi_admission_earned(uint64_t uses, uint64_t spent, uint64_t
     return uses >= 4 && spent >= estimate;
 }
 
-/* The number of uses, of `each` nanoseconds, with which a type has earned planning. */
-static inline uint64_t espi_admission_uses(uint64_t each, uint64_t estimate)
-{
-    return estimate / (each > 0 ? each : 1) + 1;
-}
-
 /* Starts the clock. */
 void espi_admission_start(int64_t grant_ms);
 /* Whether work of about `estimate` nanoseconds fits in what is left. */

@@ -13,7 +13,7 @@
  *    as one block of 8,000 resized copies costs a few steps for each part.
  *
  * What forms of one type map differ in is therefore above all the number of steps. The model counts them, and one
- * step is measured once in a process, in some microseconds (espi_engine_calibrate).
+ * step is measured once in a process, in some microseconds (espi_engine, engine_calibrate.h).
  */
 #ifndef ESPI_MPI_TYPEPLAN_ENGINE_COST_H
 #define ESPI_MPI_TYPEPLAN_ENGINE_COST_H

@@ -35,11 +35,7 @@ static uint64_t finds;
 
 uint64_t espi_plan_key(const struct espi_decoded *layout)
 {
-    uint64_t h = layout->tree->hash;
-
-    h = (h ^ (uint64_t)layout->lb) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 29 ^ (uint64_t)layout->extent) * 0xbf58476d1ce4e5b9u;
-    return h ^ h >> 32;
+    return espi_mix(espi_mix(layout->tree->hash, (uint64_t)layout->lb), (uint64_t)layout->extent);
 }
 
 static struct espi_plan_entry *find(uint64_t key, const struct espi_decoded *layout)

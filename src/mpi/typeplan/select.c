@@ -50,6 +50,10 @@ static const struct recipe {
     {64, true, "the program's own tree, lists and vectors in chunks of 64 blocks"},
 };
 
+/* Nodes that the walks of the model and of the forms may come by, each of which goes to shared parts wherever they
+   occur: a few milliseconds. */
+enum { VISITS_MOST = 1 << 17 };
+
 enum { RECIPES = sizeof recipes / sizeof recipes[0] };
 
 /* A form that may win; `tree` NULL: the program's own. */
@@ -175,7 +179,8 @@ static void show(const struct selecting *g, enum espi_purpose p, const struct es
         times->pack = times->unpack = 1 + rounded(espi_engine_cost(&g->engine, tree, 1, false));
 }
 
-static void keep(struct selecting *g, const struct form win[ESPI_PURPOSES], bool in_parts)
+/* `distinct`: some form was not the program's own. */
+static void keep(struct selecting *g, const struct form win[ESPI_PURPOSES], bool in_parts, bool distinct)
 {
     static const char *const why[] = {
         [1] = "by the model of the library's engine, when packed as a whole",
@@ -184,7 +189,7 @@ static void keep(struct selecting *g, const struct form win[ESPI_PURPOSES], bool
     const struct form *shown = NULL;
     int which = 0;
 
-    g->reason = ESPI_COUNT_plan_no_faster;
+    g->reason = distinct ? ESPI_COUNT_plan_no_faster : ESPI_COUNT_plan_no_variant;
     for (int p = in_parts ? ESPI_PARTS : ESPI_WHOLE; p >= 0; p--) { /* what messages have is shown */
         struct espi_emitted e;
         espi_status status = ESPI_OK;
@@ -218,14 +223,17 @@ static void select_by_model(struct selecting *g)
     const struct espi_node *tree[RECIPES];
     struct form win[ESPI_PURPOSES];
     const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
+    bool distinct = false;
 
     g->engine = espi_engine();
-    for (int i = 0; i < RECIPES; i++)
+    for (int i = 0; i < RECIPES; i++) {
         tree[i] = follow(g, &recipes[i]);
+        distinct = distinct || (tree[i] != NULL && !espi_node_equal(tree[i], r->layout->tree));
+    }
     win[ESPI_WHOLE] = fastest(g, tree, RECIPES, false);
     /* Uses that fit one part ask for nothing else. */
     win[ESPI_PARTS] = in_parts ? fastest(g, tree, RECIPES, true) : win[ESPI_WHOLE];
-    keep(g, win, in_parts);
+    keep(g, win, in_parts, distinct);
     if (!in_parts)
         g->s->better[ESPI_PARTS] = g->s->better[ESPI_WHOLE];
     for (int p = 0; p < ESPI_PURPOSES; p++) {
@@ -249,6 +257,25 @@ static espi_status find_runs(struct selecting *g, const struct espi_costs *costs
         g->found.cost = espi_cost(tree, costs);
     }
     return status == ESPI_ERR_OVERFLOW ? ESPI_OK : status;
+}
+
+/* Whether a walk that skips nothing but equal neighbours comes by at most *left nodes. */
+static bool may_be_walked(const struct espi_node *node, int *left)
+{
+    for (; node->kind != ESPI_STRUC; node = node->child)
+        if (--*left < 0 || node->kind == ESPI_LEAF)
+            return *left >= 0;
+    for (int64_t i = 0; i < node->count; i++)
+        if ((i == 0 || node->sub[i] != node->sub[i - 1]) && !may_be_walked(node->sub[i], left))
+            return false;
+    return --*left >= 0;
+}
+
+static bool both_may_be_walked(const struct selecting *g)
+{
+    int left[2] = {VISITS_MOST, VISITS_MOST};
+
+    return may_be_walked(g->request->layout->tree, &left[0]) && may_be_walked(g->found.tree, &left[1]);
 }
 
 static void describe(struct selecting *g, struct espi_stats_type *record, uint64_t begun)
@@ -294,6 +321,8 @@ void espi_select_variant(const struct espi_plan_request *request, struct espi_st
                  ? ESPI_ERR_UNSUPPORTED
                  : espi_normalize(&g.arena, request->layout->tree, &options, &g.found);
     espi_count_anywhere(ESPI_COUNT_time_reconstruct, espi_stats_now() - begun);
+    if (status == ESPI_OK && model && !both_may_be_walked(&g))
+        status = ESPI_ERR_LIMIT;
     if (status == ESPI_OK && model && request->tier == 1)
         status = find_runs(&g, &options.costs);
     if (status == ESPI_OK) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "mpi/core/api_table.h"
 #include "mpi/core/pmpi.h"
 
@@ -10,12 +11,6 @@ enum { FILTER = 1 << 11, PLACES = 4 };
 static struct espi_type_class classes[ESPI_CLASSES];
 static uint32_t filter[FILTER];
 static bool used; /* the table is not untouched: memory that was never written costs nothing */
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
 
 /* ---- hints ---- */
 
@@ -70,7 +65,7 @@ static int64_t next_sampled(int64_t i, int64_t n)
 static uint64_t array_of(uint64_t h, const void *array, int64_t n, bool wide)
 {
     for (int64_t i = 0; array != NULL && i < n; i = next_sampled(i, n))
-        h = mix(h, wide ? (uint64_t)((const int64_t *)array)[i] : (uint64_t)((const int *)array)[i]);
+        h = espi_mix(h, wide ? (uint64_t)((const int64_t *)array)[i] : (uint64_t)((const int *)array)[i]);
     return h;
 }
 
@@ -84,25 +79,25 @@ uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint
     const bool large = espi_api_rows[fn].large;
     const char *how = spelled[fn] != NULL ? spelled[fn] : "";
     int64_t n = 0; /* of the arrays */
-    uint64_t h = mix(1, fn), one;
+    uint64_t h = espi_mix(1, fn), one;
 
     for (int i = 0; how[i] != '\0'; i++) {
         bool wide = large;
         switch (how[i]) {
         case 'a':
-            h = mix(h, (uint64_t)args[i]);
+            h = espi_mix(h, (uint64_t)args[i]);
             break;
         case 'i':
-            h = mix(h, (uint64_t)(large ? (int64_t)args[i] : (int64_t)(int)args[i]));
+            h = espi_mix(h, (uint64_t)(large ? (int64_t)args[i] : (int64_t)(int)args[i]));
             break;
         case '#':
             n = large ? (int64_t)args[i] : (int64_t)(int)args[i];
-            h = mix(h, (uint64_t)n);
+            h = espi_mix(h, (uint64_t)n);
             break;
         case 'd': /* an int in any form */
         case 'x':
             n = how[i] == 'd' ? (int64_t)(int)args[i] : n;
-            h = mix(h, (uint64_t)(int)args[i]);
+            h = espi_mix(h, (uint64_t)(int)args[i]);
             break;
         case 'A':
             wide = true;
@@ -118,7 +113,7 @@ uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint
             for (int64_t k = 0; args[i] != 0 && k < n; k = next_sampled(k, n)) {
                 if ((one = of_type(((const MPI_Datatype *)args[i])[k], hint_of)) == 0)
                     return 0;
-                h = mix(h, one);
+                h = espi_mix(h, one);
             }
             break;
         case 't':
@@ -126,7 +121,7 @@ uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint
                 return 0;
             if (fn == ESPI_FN_Type_dup)
                 return one;
-            h = mix(h, one);
+            h = espi_mix(h, one);
             break;
         default:
             break;
@@ -212,11 +207,14 @@ bool espi_class_ask(struct espi_type_class *class, MPI_Datatype type)
 uint64_t espi_class_hint_asked(MPI_Datatype type)
 {
     struct envelope e;
-    uint64_t h;
+    uint64_t h = 2;
 
     if (!ask(type, &e))
         return 0;
-    h = mix(mix(mix(mix(2, (uint64_t)e.ints), (uint64_t)e.addrs), (uint64_t)e.counts), (uint64_t)e.types);
-    h = mix(mix(mix(mix(h, (uint64_t)e.combiner), (uint64_t)e.size), (uint64_t)e.lb), (uint64_t)e.extent);
-    return mix(mix(h, (uint64_t)e.true_lb), (uint64_t)e.true_extent) | 1;
+    const uint64_t facts[] = {(uint64_t)e.ints,     (uint64_t)e.addrs, (uint64_t)e.counts, (uint64_t)e.types,
+                              (uint64_t)e.combiner, (uint64_t)e.size,  (uint64_t)e.lb,     (uint64_t)e.extent,
+                              (uint64_t)e.true_lb,  (uint64_t)e.true_extent};
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        h = espi_mix(h, facts[i]);
+    return h | 1;
 }

@@ -16,8 +16,8 @@ enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is d
 enum { TYING_NS = 1500 };
 
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
-   plan over. */
-static void settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took)
+   plan over. False: it could not be tied, and will not be at another use. */
+static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took)
 {
     struct espi_type_class *class = espi_slot_class(s);
     const bool better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
@@ -35,10 +35,12 @@ static void settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->record = plan->record;
     espi_types_unlock_classes();
     atomic_store(&s->settled, !better);
-    if (better && espi_types_tie_slot(s, type))
+    if (better && espi_types_tie_slot(s, type)) {
         atomic_store_explicit(&s->plan, plan, memory_order_release);
-    else
-        espi_plan_release(plan);
+        return true;
+    }
+    espi_plan_release(plan);
+    return !better;
 }
 
 static void refuse(struct espi_type_slot *s, enum espi_counter why)
@@ -55,8 +57,9 @@ bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count)
     return plan->size <= ESPI_ENGINE_PART / plan->count && plan->size > ESPI_ENGINE_PART / count;
 }
 
-/* Reads the type back, and finds its plan, or makes one, of this tier at least. */
-static void consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count)
+/* Reads the type back, and finds its plan, or makes one, of this tier at least. False: there is one, and it could not
+   be tied to the type. */
+static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_decoded layout;
@@ -64,6 +67,7 @@ static void consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
                                         .check = espi_type_service.check, .count = count, .tier = tier};
     struct espi_plan *plan = NULL;
     uint64_t begun = espi_stats_now(), took;
+    bool tied = true;
     espi_status status;
 
     status = espi_decode(&arena, type, NUMBERS_MOST, &layout);
@@ -91,11 +95,12 @@ static void consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
         refuse(s, ESPI_COUNT_plan_no_memory);
         goto done;
     }
-    settle(s, type, plan, took);
+    tied = settle(s, type, plan, took);
     if (atomic_load(&s->settled))
         espi_admission_idle(took);
 done:
     espi_arena_release(&arena);
+    return tied;
 }
 
 /* The class of a type, with its facts; NULL: that is not possible. */
@@ -128,6 +133,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
     struct espi_plan *plan;
     struct espi_type_class *class;
     int64_t usual;
+    bool tied = true;
 
     if (how == ESPI_MODE_OFF || pthread_mutex_trylock(&espi_type_service.planning) != 0) {
         atomic_store(&s->look, atomic_load(&s->uses) + ESPI_TIERS_AGAIN);
@@ -156,11 +162,12 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
             atomic_store(&s->plan, NULL);
             espi_plan_release(plan);
         }
-        consider(s, type, how, tier, usual);
+        tied = consider(s, type, how, tier, usual);
     }
     espi_types_lock_classes();
     espi_types_record(s, fresh); /* with the use that is made now, for which the plan was found */
-    atomic_store(&s->look, espi_tiers_next_look(class, how, s->made, atomic_load(&s->plan) != NULL));
+    atomic_store(&s->look,
+                 tied ? espi_tiers_next_look(class, how, s->made, atomic_load(&s->plan) != NULL) : ESPI_NEVER);
     espi_types_unlock_classes();
     pthread_mutex_unlock(&espi_type_service.planning);
     espi_stats_slow_path();
