@@ -7,7 +7,7 @@
 #include <mpi.h>
 
 #include "mpi/gather/agreement.h"
-#include "mpi/gather/gatherv.h"
+#include "mpi/gather/call.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/core/lifecycle.h"

@@ -16,7 +16,7 @@
  * - Ranks that are not in the tree (they had no data when it was planned) exchange their data with the root directly.
  * - A rank without children waits for nobody but the root: what it sends to another parent is copied first where that
  *   parent might have to be waited for.
- * Refused ranks (found in gatherv.c, carried out in gather_senders.c, gather_root.c, scatter.c):
+ * Refused ranks (found in call.c, carried out in gather_senders.c, gather_root.c, scatter.c):
  * - A rank whose arguments MPI refuses has sent and received nothing natively, and its next call pairs with what the
  *   others are at then. Gather: a rank without children says that it is gone (ESPI_TAG_GONE, or that size); its data,
  *   of this call if there are any yet and of all others, go straight to the root (ESPI_TAG_DIRECT), who waits for

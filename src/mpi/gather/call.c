@@ -1,8 +1,9 @@
 /*
- * One call of a gather or scatter. By which method it goes was agreed before (agreement.h) and is the same on all
- * ranks; nothing here changes that, also not a call that MPI refuses or that an error handler leaves by a jump.
+ * One call of MPI_Gather, MPI_Gatherv, MPI_Scatter or MPI_Scatterv. By which method it goes was agreed before
+ * (agreement.h) and is the same on all ranks; nothing here changes that, also not a call that MPI refuses or that an
+ * error handler leaves by a jump.
  */
-#include "mpi/gather/gatherv.h"
+#include "mpi/gather/call.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* MPI_Gatherv, MPI_Scatterv, MPI_Gather and MPI_Scatter: by the library or along trees, as leases say (lease.h). */
-#ifndef ESPI_MPI_GATHER_GATHERV_H
-#define ESPI_MPI_GATHER_GATHERV_H
+#ifndef ESPI_MPI_GATHER_CALL_H
+#define ESPI_MPI_GATHER_CALL_H
 
 #include "abi.h"
 
