@@ -122,13 +122,13 @@ static void once(int way, int local, const struct layout *l, const struct buffer
 
 static double block(int way, int local, const struct layout *l, const struct buffers *b, int calls)
 {
-    double begin, mine, slowest;
+    double begin, own, slowest;
     MPI_Barrier(MPI_COMM_WORLD);
     begin = bench_now();
     for (int i = 0; i < calls; i++)
         once(way, local, l, b);
-    mine = (bench_now() - begin) / calls;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    own = (bench_now() - begin) / calls;
+    MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;
 }
 

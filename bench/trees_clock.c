@@ -56,8 +56,8 @@ double trees_clock_begin(MPI_Comm comm)
 
 double trees_clock_took(MPI_Comm comm, double begin)
 {
-    double end = now(), mine[2] = {shared ? end : end - begin, late}, most[2];
-    espi_pmpi.Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, comm);
+    double end = now(), own[2] = {shared ? end : end - begin, late}, most[2];
+    espi_pmpi.Allreduce(own, most, 2, MPI_DOUBLE, MPI_MAX, comm);
     if (!shared)
         return most[0];
     /* Long enough for nearly all ranks to hear of it in time; what one rank began late does not count. */

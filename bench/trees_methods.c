@@ -210,11 +210,11 @@ double trees_clock_begin(MPI_Comm comm)
 
 double trees_clock_took(MPI_Comm comm, double begin)
 {
-    double mine = MPI_Wtime() - begin;
-    long second = (long)(MPI_Wtime() - mine + 0.5);
+    double own = MPI_Wtime() - begin;
+    long second = (long)(MPI_Wtime() - own + 0.5);
     (void)comm;
-    if (mine > longest_of[second & 1])
-        longest_of[second & 1] = mine;
+    if (own > longest_of[second & 1])
+        longest_of[second & 1] = own;
     next_second();
     return longest_of[second & 1];
 }

@@ -55,7 +55,7 @@ int espi_file_open(const char *name, int flags, mode_t mode)
 /* ---- where a name leads ---- */
 
 /* The number in /proc/PROCESS/fd/NUMBER; -1 for another name. */
-static int number_of(const char *name)
+static int descriptor_number(const char *name)
 {
     const char *last = strrchr(name, '/');
     size_t len = last ? strlen(last + 1) : 0;
@@ -68,7 +68,7 @@ static int number_of(const char *name)
 static void find_descriptor(struct espi_file_place *place)
 {
     struct stat there, here;
-    int number = number_of(place->name);
+    int number = descriptor_number(place->name);
     if (number >= 0 && fstat(number, &here) == 0 && stat(place->name, &there) == 0 && there.st_dev == here.st_dev &&
         there.st_ino == here.st_ino) {
         place->kind = ESPI_FILE_DESCRIPTOR;
@@ -81,7 +81,7 @@ static void find_descriptor(struct espi_file_place *place)
 }
 
 /* Puts the link's target, seen from its folder, in the place of its name. */
-static bool follow(int link, char *name)
+static bool follow_link(int link, char *name)
 {
     char target[PATH_MAX];
     const char *slash = strrchr(name, '/');
@@ -102,7 +102,7 @@ static bool follow(int link, char *name)
 
 /* One step. The link is held by a descriptor, so that nobody can put another in its place between the look at its
    owner and the reading of its target. True: there is a further one. */
-static bool step(struct espi_file_place *place)
+static bool take_step(struct espi_file_place *place)
 {
     struct stat status;
     struct statfs system;
@@ -130,7 +130,7 @@ static bool step(struct espi_file_place *place)
         find_descriptor(place);
     else if (status.st_uid != geteuid() && status.st_uid != 0)
         place->why = "it is a symbolic link of another user";
-    else if (!(further = follow(file, place->name)))
+    else if (!(further = follow_link(file, place->name)))
         place->error = errno;
     close(file);
     return further;
@@ -157,7 +157,7 @@ void espi_file_find(const char *name, struct espi_file_place *place)
     *place = (struct espi_file_place){.kind = ESPI_FILE_REFUSED, .descriptor = -1};
     if (!from_root(name, place->name))
         place->error = ENAMETOOLONG;
-    while (place->error == 0 && step(place))
+    while (place->error == 0 && take_step(place))
         if (++links == MOST_LINKS)
             place->error = ELOOP;
     errno = saved_errno;

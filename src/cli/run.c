@@ -35,7 +35,7 @@ static int note_option(enum espi_setting which, const char *value)
 }
 
 /* Puts a checked value into the environment that the program will see. */
-static int set(const char *variable, const char *value)
+static int put_setting(const char *variable, const char *value)
 {
     struct espi_settings settings;
     enum espi_setting which = espi_settings_find(variable);
@@ -59,13 +59,13 @@ static int set(const char *variable, const char *value)
 static int take_stats(const struct cli_row *row, const char *value, void *request)
 {
     (void)row, (void)request;
-    return set("ESPALIER_STATS", value);
+    return put_setting("ESPALIER_STATS", value);
 }
 
 static int take_summary(const struct cli_row *row, const char *value, void *request)
 {
     (void)row, (void)value, (void)request;
-    return set("ESPALIER_SUMMARY", "1");
+    return put_setting("ESPALIER_SUMMARY", "1");
 }
 
 static int take_pair(const struct cli_row *row, const char *value, void *request)
@@ -77,7 +77,7 @@ static int take_pair(const struct cli_row *row, const char *value, void *request
     if (value[len] != '=')
         return cli_usage("--set: expected NAME=VALUE, found '%s'", value);
     snprintf(variable, sizeof variable, "%.*s", len < sizeof variable ? (int)len : (int)sizeof variable - 1, value);
-    return set(variable, value + len + 1);
+    return put_setting(variable, value + len + 1);
 }
 
 /* The program and its arguments are the last words; `request` counts them. */
@@ -117,7 +117,7 @@ static bool same_file(const char *name, const struct stat *wanted)
 }
 
 /* The loader separates LD_PRELOAD by blanks and colons. */
-static bool preloaded(const char *list, const char *library)
+static bool is_in_preload(const char *list, const char *library)
 {
     char name[PATH_MAX];
     struct stat wanted;
@@ -138,7 +138,7 @@ static bool preloaded(const char *list, const char *library)
 }
 
 /* How much of a list the runtimes of sanitizers are at its beginning: whoever put them there wants them first. */
-static size_t sanitizers(const char *list)
+static size_t sanitizers_length(const char *list)
 {
     size_t used = 0;
     for (;;) {
@@ -149,7 +149,7 @@ static size_t sanitizers(const char *list)
     }
 }
 
-static int preload(void)
+static int set_preload(void)
 {
     char folder[PATH_MAX], library[PATH_MAX + 32];
 
@@ -160,11 +160,11 @@ static int preload(void)
         return cli_fail("%s: LD_PRELOAD cannot hold a path with a blank or a colon; install Espalier elsewhere",
                         library);
     const char *old = getenv("LD_PRELOAD");
-    if (old != NULL && preloaded(old, library))
+    if (old != NULL && is_in_preload(old, library))
         return CLI_OK;
     if (old == NULL)
         old = "";
-    size_t size = strlen(library) + strlen(old) + 3, first = sanitizers(old);
+    size_t size = strlen(library) + strlen(old) + 3, first = sanitizers_length(old);
     const char *rest = old + first + strspn(old + first, ": ");
     char *list = malloc(size);
     if (list == NULL)
@@ -176,7 +176,7 @@ static int preload(void)
     return code;
 }
 
-static const char *get(void *context, const char *name)
+static const char *get_variable(void *context, const char *name)
 {
     (void)context;
     return getenv(name);
@@ -197,7 +197,7 @@ static void let_it_read(void)
 /* What is said of a wrong model is an error where the job can be ended. The other ranks of a job wait in MPI_Init for
    one that ends before it: Hydra ends them when told so. Nobody can be told under other launchers, and the program
    starts; it measures what the file would have said. */
-static int refuse(bool ranks)
+static int refuse_model(bool ranks)
 {
     static const char abort_job[] = "cmd=abort exitcode=1\n";
     struct espi_hydra hydra;
@@ -225,10 +225,10 @@ static int check_model(void)
             return CLI_OK;
         ranks = ranks || rank != NULL;
     }
-    espi_settings_load(&settings, get, NULL, NULL, NULL);
+    espi_settings_load(&settings, get_variable, NULL, NULL, NULL);
     if (!settings.enabled || settings.model[0] == '\0' || cli_check_model(settings.model) == CLI_OK)
         return CLI_OK;
-    return refuse(ranks);
+    return refuse_model(ranks);
 }
 
 int espi_cli_run(int argc, char **argv)
@@ -241,7 +241,7 @@ int espi_cli_run(int argc, char **argv)
     char **program = argv + argc - words;
     code = check_model();
     if (code == CLI_OK)
-        code = preload();
+        code = set_preload();
     if (code == CLI_OK)
         code = cli_allow_any_order();
     if (code != CLI_OK)

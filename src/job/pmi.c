@@ -90,7 +90,7 @@ static bool read_line(char *line, size_t size)
 }
 
 /* Copies the value of `key` out of "cmd=... key=value ..."; values hold no blanks. */
-static bool field(const char *line, const char *key, char *value, size_t size)
+static bool copy_field(const char *line, const char *key, char *value, size_t size)
 {
     size_t length = strlen(key);
     for (const char *at = line; *at;) {
@@ -112,7 +112,7 @@ static bool field(const char *line, const char *key, char *value, size_t size)
 static bool succeeded(const char *answer)
 {
     char code[32];
-    return field(answer, "rc", code, sizeof code) && strcmp(code, "0") == 0;
+    return copy_field(answer, "rc", code, sizeof code) && strcmp(code, "0") == 0;
 }
 
 /* What is to be done with answers. */
@@ -132,7 +132,7 @@ static bool ask_launcher(const char *lines, int count, struct listener *listener
     bool good = true;
     broken = !send_lines(lines);
     for (int i = 0; i < count && !broken; i++) {
-        broken = !read_line(answer, sizeof answer) || !field(answer, "cmd", command, sizeof command) ||
+        broken = !read_line(answer, sizeof answer) || !copy_field(answer, "cmd", command, sizeof command) ||
                  strcmp(command, listener->command) != 0;
         good = !broken && listener->hears(listener, answer) && good;
     }
@@ -145,7 +145,7 @@ static bool ask_launcher(const char *lines, int count, struct listener *listener
 static bool hears_start(struct listener *self, const char *answer)
 {
     if (strcmp(self->command, "my_kvsname") == 0)
-        return field(answer, "kvsname", space, sizeof space);
+        return copy_field(answer, "kvsname", space, sizeof space);
     self->command = "my_kvsname";
     return succeeded(answer);
 }
@@ -159,7 +159,7 @@ static bool hears_success(struct listener *self, const char *answer)
 static bool hears_value(struct listener *self, const char *answer)
 {
     char value[LINE];
-    if (!succeeded(answer) || !field(answer, "value", value, sizeof value) ||
+    if (!succeeded(answer) || !copy_field(answer, "value", value, sizeof value) ||
         strncmp(value, self->begin, strlen(self->begin)) != 0)
         return false;
     if (self->value != NULL)
@@ -211,7 +211,7 @@ bool espi_pmi_put(const struct espi_pmi_pair *pairs, int count)
 }
 
 /* The values of `base`, with the numbers from `first` to before `end` behind it if `numbered`. */
-static bool get(const char *base, bool numbered, int first, int end, struct listener *listener)
+static bool get_values(const char *base, bool numbered, int first, int end, struct listener *listener)
 {
     char lines[BATCH * (NAME + 128)];
     int used = 0;
@@ -224,7 +224,7 @@ static bool get(const char *base, bool numbered, int first, int end, struct list
 bool espi_pmi_get(const char *key, char *value, size_t size)
 {
     struct listener listener = {"get_result", hears_value, "", value, size};
-    return open_conversation() && get(key, false, 0, 1, &listener);
+    return open_conversation() && get_values(key, false, 0, 1, &listener);
 }
 
 bool espi_pmi_all(const char *base, int count, const char *begin)
@@ -232,6 +232,6 @@ bool espi_pmi_all(const char *base, int count, const char *begin)
     struct listener listener = {"get_result", hears_value, begin, NULL, 0};
     bool all = open_conversation();
     for (int first = 0; all && first < count; first += BATCH)
-        all = get(base, true, first, first + BATCH < count ? first + BATCH : count, &listener);
+        all = get_values(base, true, first, first + BATCH < count ? first + BATCH : count, &listener);
     return all;
 }

@@ -16,18 +16,18 @@ static long gather(MPI_Comm comm, int root, int calls)
         displs[i] = total;
         total += counts[i];
     }
-    int *mine = malloc((size_t)counts[rank] * sizeof *mine), *all = malloc((size_t)total * sizeof *all);
+    int *own = malloc((size_t)counts[rank] * sizeof *own), *all = malloc((size_t)total * sizeof *all);
     for (int call = 0; call < calls; call++) {
         for (int i = 0; i < counts[rank]; i++)
-            mine[i] = rank + call * i;
-        MPI_Gatherv(mine, counts[rank], MPI_INT, all, counts, displs, MPI_INT, root, comm);
+            own[i] = rank + call * i;
+        MPI_Gatherv(own, counts[rank], MPI_INT, all, counts, displs, MPI_INT, root, comm);
         for (int i = 0; rank == root && i < total; i++)
             sum += all[i];
         MPI_Barrier(comm);
     }
     free(counts);
     free(displs);
-    free(mine);
+    free(own);
     free(all);
     return sum;
 }

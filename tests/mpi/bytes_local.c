@@ -149,7 +149,7 @@ static int sum_width(const struct family *f)
 
 static void one_sided(const struct family *f, enum how how, int v, int w, int large)
 {
-    struct side mine, window, result;
+    struct side local, window, result;
     MPI_Win win;
     MPI_Request r = MPI_REQUEST_NULL;
     int target = (prog.me + 1) % prog.ranks, origin = (prog.me + prog.ranks - 1) % prog.ranks;
@@ -166,7 +166,7 @@ static void one_sided(const struct family *f, enum how how, int v, int w, int la
     if (how >= REPLACE && how != SUM && sum_width(f) < 0 && tg_base(f->base) != MPI_DOUBLE &&
         tg_base(f->base) != MPI_BYTE)
         return;
-    side_send(&mine, f, v, 1, prog.me);
+    side_send(&local, f, v, 1, prog.me);
     side_recv(&window, f, w, 1, prog.me);
     side_recv(&result, f, w, 1, prog.me + 40);
     unsigned char *bytes = malloc(f->bytes + 1);
@@ -174,7 +174,7 @@ static void one_sided(const struct family *f, enum how how, int v, int w, int la
         struct side other;
         side_recv(&other, f, w, 1, target);
         tg_pack(&f->t[w], tc, other.origin, bytes);
-        expect(&mine, f, v, 0, bytes);
+        expect(&local, f, v, 0, bytes);
         side_free(&other);
     } else {
         wire(f, v, 1, origin, 0, bytes);
@@ -201,16 +201,16 @@ static void one_sided(const struct family *f, enum how how, int v, int w, int la
 #define RMA(name, ...) CK(large ? MPI_##name##_c(__VA_ARGS__) : MPI_##name(__VA_ARGS__))
     MPI_Op op = how == SUM ? MPI_SUM : MPI_REPLACE;
     switch (how) {
-    case PUT: RMA(Put, mine.origin, oc, ot, target, at, tc, tt, win); break;
-    case GET: RMA(Get, mine.origin, oc, ot, target, at, tc, tt, win); break;
-    case RPUT: RMA(Rput, mine.origin, oc, ot, target, at, tc, tt, win, &r); break;
-    case RGET: RMA(Rget, mine.origin, oc, ot, target, at, tc, tt, win, &r); break;
-    case RREPLACE: RMA(Raccumulate, mine.origin, oc, ot, target, at, tc, tt, op, win, &r); break;
-    case FETCH: RMA(Get_accumulate, mine.origin, oc, ot, result.origin, tc, tt, target, at, tc, tt, op, win); break;
+    case PUT: RMA(Put, local.origin, oc, ot, target, at, tc, tt, win); break;
+    case GET: RMA(Get, local.origin, oc, ot, target, at, tc, tt, win); break;
+    case RPUT: RMA(Rput, local.origin, oc, ot, target, at, tc, tt, win, &r); break;
+    case RGET: RMA(Rget, local.origin, oc, ot, target, at, tc, tt, win, &r); break;
+    case RREPLACE: RMA(Raccumulate, local.origin, oc, ot, target, at, tc, tt, op, win, &r); break;
+    case FETCH: RMA(Get_accumulate, local.origin, oc, ot, result.origin, tc, tt, target, at, tc, tt, op, win); break;
     case RFETCH:
-        RMA(Rget_accumulate, mine.origin, oc, ot, result.origin, tc, tt, target, at, tc, tt, op, win, &r);
+        RMA(Rget_accumulate, local.origin, oc, ot, result.origin, tc, tt, target, at, tc, tt, op, win, &r);
         break;
-    default: RMA(Accumulate, mine.origin, oc, ot, target, at, tc, tt, op, win); break;
+    default: RMA(Accumulate, local.origin, oc, ot, target, at, tc, tt, op, win); break;
     }
     if (passive) {
         CK(MPI_Wait(&r, MPI_STATUS_IGNORE));
@@ -221,7 +221,7 @@ static void one_sided(const struct family *f, enum how how, int v, int w, int la
     CK(MPI_Win_free(&win));
     check_side(&result, f, how_name[how], "result buffer");
     side_free(&result);
-    close_sides(&mine, &window, f, how_name[how], large ? "window_c" : "window");
+    close_sides(&local, &window, f, how_name[how], large ? "window_c" : "window");
 }
 
 /* ---- reductions with an operation of the program ---- */

@@ -29,22 +29,22 @@ static void check(const char *what, int good)
 /* One gather and one scatter; block r has EACH + (r + salt) % 2 ints. */
 static void both(MPI_Comm comm, int root, int salt, const char *what)
 {
-    int me, n, mine[EACH + 1], all[MOST * (EACH + 1)], counts[MOST], displs[MOST], good = 1;
+    int me, n, own[EACH + 1], all[MOST * (EACH + 1)], counts[MOST], displs[MOST], good = 1;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &n);
     for (int r = 0; r < n; r++)
         counts[r] = EACH + (r + salt) % 2, displs[r] = r * (EACH + 1);
     for (int i = 0; i < counts[me]; i++)
-        mine[i] = 1000 * salt + 10 * me + i;
+        own[i] = 1000 * salt + 10 * me + i;
     memset(all, 0xff, sizeof all);
-    good = MPI_Gatherv(mine, counts[me], MPI_INT, all, counts, displs, MPI_INT, root, comm) == MPI_SUCCESS;
+    good = MPI_Gatherv(own, counts[me], MPI_INT, all, counts, displs, MPI_INT, root, comm) == MPI_SUCCESS;
     for (int r = 0; me == root && r < n; r++)
         for (int i = 0; i <= EACH; i++)
             good = good && all[displs[r] + i] == (i < counts[r] ? 1000 * salt + 10 * r + i : -1);
-    memset(mine, 0, sizeof mine);
-    good = MPI_Scatterv(all, counts, displs, MPI_INT, mine, counts[me], MPI_INT, root, comm) == MPI_SUCCESS && good;
+    memset(own, 0, sizeof own);
+    good = MPI_Scatterv(all, counts, displs, MPI_INT, own, counts[me], MPI_INT, root, comm) == MPI_SUCCESS && good;
     for (int i = 0; i < counts[me]; i++)
-        good = good && mine[i] == 1000 * salt + 10 * me + i;
+        good = good && own[i] == 1000 * salt + 10 * me + i;
     check(what, good);
     MPI_Barrier(comm);
 }
@@ -82,14 +82,14 @@ static void many_at_once(void)
 static void between_groups(void)
 {
     MPI_Comm half, inter;
-    int low = rank < size / 2, mine = 7 * rank, all[MOST], counts[MOST], displs[MOST], good = 1;
+    int low = rank < size / 2, own = 7 * rank, all[MOST], counts[MOST], displs[MOST], good = 1;
     MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? size / 2 : 0, 5, &inter);
     for (int r = 0; r < MOST; r++)
         counts[r] = 1, displs[r] = r, all[r] = -1;
     for (int call = 0; call < 4; call++) {
         int root = !low ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
-        MPI_Gatherv(&mine, 1, MPI_INT, all, counts, displs, MPI_INT, root, inter);
+        MPI_Gatherv(&own, 1, MPI_INT, all, counts, displs, MPI_INT, root, inter);
         for (int r = size / 2; rank == 0 && r < size; r++)
             good = good && all[r - size / 2] == 7 * r;
     }
@@ -111,14 +111,14 @@ static void error_handlers(void)
 {
     MPI_Comm comm;
     MPI_Errhandler own;
-    int mine[4] = {1, 2, 3, 4}, all[4 * MOST], counts[MOST], displs[MOST];
+    int block[4] = {1, 2, 3, 4}, all[4 * MOST], counts[MOST], displs[MOST];
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_create_errhandler(handler, &own);
     MPI_Comm_set_errhandler(comm, own);
     for (int call = 0; call < 5; call++) {
         for (int r = 0; r < size; r++)
             counts[r] = call == 3 && r == size - 1 ? 1 : 2, displs[r] = 4 * r;
-        int rc = MPI_Gatherv(mine, 2, MPI_INT, all, counts, displs, MPI_INT, 0, comm);
+        int rc = MPI_Gatherv(block, 2, MPI_INT, all, counts, displs, MPI_INT, 0, comm);
         check("the error code", (rc != MPI_SUCCESS) == (call == 3 && rank == 0));
     }
     check("calls of the error handler", handled == (rank == 0) && (rank > 0 || handled_on == comm));
@@ -191,8 +191,8 @@ int main(int argc, char **argv)
         for (int call = 0; call < 4; call++)
             both(comm, 0, 0, "a communicator that is never freed");
     }
-    long sums[2], mine[2] = {passed, failed};
-    MPI_Reduce(mine, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    long sums[2], tally[2] = {passed, failed};
+    MPI_Reduce(tally, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%ld passed, %ld failed\n", sums[0], sums[1]);
     MPI_Finalize();

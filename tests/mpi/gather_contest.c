@@ -68,7 +68,7 @@ static void one(MPI_Comm comm, int call, int scatter)
 int main(int argc, char **argv)
 {
     MPI_Comm other;
-    long mine[2], total[2];
+    long tally[2], total[2];
     int rank, size, calls = argc > 1 ? atoi(argv[1]) : 300;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -82,9 +82,9 @@ int main(int argc, char **argv)
             one(other, call, scatter);
         }
     MPI_Comm_free(&other);
-    mine[0] = passed;
-    mine[1] = failed;
-    MPI_Reduce(mine, total, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    tally[0] = passed;
+    tally[1] = failed;
+    MPI_Reduce(tally, total, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%ld passed, %ld failed\n", total[0], total[1]);
     MPI_Finalize();

@@ -138,8 +138,8 @@ int main(int argc, char **argv)
     count_polls();
     rounds(4);
     rounds(3000);
-    long sums[2], mine[2] = {passed, failed};
-    MPI_Reduce(mine, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    long sums[2], tally[2] = {passed, failed};
+    MPI_Reduce(tally, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%ld passed, %ld failed\n", sums[0], sums[1]);
     MPI_Finalize();

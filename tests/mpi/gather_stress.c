@@ -116,23 +116,23 @@ static void one_call(struct group *g, int call, const struct way *root_way, cons
         for (int i = 0; gather && i < elements; i++)
             own[place(own_way, i)] = value(call, g->rank, i);
     }
-    void *mine = place_it ? MPI_IN_PLACE : own;
+    void *own_arg = place_it ? MPI_IN_PLACE : own;
     if (gather && v && large)
-        MPI_Gatherv_c(mine, copies_own, own_way->type, big, counts, displs, root_way->type, g->root, g->comm);
+        MPI_Gatherv_c(own_arg, copies_own, own_way->type, big, counts, displs, root_way->type, g->root, g->comm);
     else if (gather && v)
-        MPI_Gatherv(mine, copies_own, own_way->type, big, g->counts, g->displs, root_way->type, g->root, g->comm);
+        MPI_Gatherv(own_arg, copies_own, own_way->type, big, g->counts, g->displs, root_way->type, g->root, g->comm);
     else if (gather && large)
-        MPI_Gather_c(mine, copies_own, own_way->type, big, n, root_way->type, g->root, g->comm);
+        MPI_Gather_c(own_arg, copies_own, own_way->type, big, n, root_way->type, g->root, g->comm);
     else if (gather)
-        MPI_Gather(mine, copies_own, own_way->type, big, n, root_way->type, g->root, g->comm);
+        MPI_Gather(own_arg, copies_own, own_way->type, big, n, root_way->type, g->root, g->comm);
     else if (v && large)
-        MPI_Scatterv_c(big, counts, displs, root_way->type, mine, copies_own, own_way->type, g->root, g->comm);
+        MPI_Scatterv_c(big, counts, displs, root_way->type, own_arg, copies_own, own_way->type, g->root, g->comm);
     else if (v)
-        MPI_Scatterv(big, g->counts, g->displs, root_way->type, mine, copies_own, own_way->type, g->root, g->comm);
+        MPI_Scatterv(big, g->counts, g->displs, root_way->type, own_arg, copies_own, own_way->type, g->root, g->comm);
     else if (large)
-        MPI_Scatter_c(big, n, root_way->type, mine, copies_own, own_way->type, g->root, g->comm);
+        MPI_Scatter_c(big, n, root_way->type, own_arg, copies_own, own_way->type, g->root, g->comm);
     else
-        MPI_Scatter(big, n, root_way->type, mine, copies_own, own_way->type, g->root, g->comm);
+        MPI_Scatter(big, n, root_way->type, own_arg, copies_own, own_way->type, g->root, g->comm);
     int good = 1;
     if (gather && g->rank == g->root) {
         int *want = malloc(root_room * sizeof *want);
@@ -212,8 +212,8 @@ int main(int argc, char **argv)
         free(groups[c].counts);
     }
     MPI_Type_free(&spread);
-    long mine[2] = {passed, failed}, sum[2];
-    MPI_Reduce(mine, sum, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    long tally[2] = {passed, failed}, sum[2];
+    MPI_Reduce(tally, sum, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (world_rank == 0)
         printf("%ld passed, %ld failed\n", sum[0], sum[1]);
     MPI_Finalize();

@@ -279,8 +279,8 @@ int main(int argc, char **argv)
     }
     MPI_Type_free(&spread);
     free_used();
-    long sums[2], mine[2] = {passed, failed};
-    MPI_Reduce(mine, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    long sums[2], tally[2] = {passed, failed};
+    MPI_Reduce(tally, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%ld passed, %ld failed\n", sums[0], sums[1]);
     MPI_Finalize();

@@ -204,14 +204,14 @@ static MPI_Datatype with_gaps(void)
 
 void hl_prepare(struct hl_call *call)
 {
-    int unit = call->derived ? 2 : 1, at_root = call->rank == call->root, mine = call->counts[call->rank];
+    int unit = call->derived ? 2 : 1, at_root = call->rank == call->root, count = call->counts[call->rank];
     int from = 0;
-    call->own_ints = (size_t)mine + 2;
+    call->own_ints = (size_t)count + 2;
     need(&call->own_room, &call->own_most, call->own_ints);
     for (size_t i = 0; i < call->own_ints; i++)
-        call->own_room[i] = is_gather(call) && i < (size_t)mine ? value(call, call->rank, (int)i) : GAP;
+        call->own_room[i] = is_gather(call) && i < (size_t)count ? value(call, call->rank, (int)i) : GAP;
     call->own = at_root && call->in_place ? MPI_IN_PLACE : call->own_room;
-    call->own_count = mine;
+    call->own_count = count;
     call->own_type = MPI_INT;
     call->given_root = call->root;
     call->given_comm = call->comm;
@@ -278,11 +278,11 @@ int hl_issue(const struct hl_call *c)
 /* `done`: after the call. */
 static int holds(const struct hl_call *call, int done)
 {
-    int unit = call->derived ? 2 : 1, mine = call->counts[call->rank], at_root = call->rank == call->root;
+    int unit = call->derived ? 2 : 1, count = call->counts[call->rank], at_root = call->rank == call->root;
     int own_filled = is_gather(call) || (done && !(at_root && call->in_place));
     size_t data = 0;
     for (int i = 0; i < (int)call->own_ints; i++)
-        if (call->own_room[i] != (own_filled && i < mine ? value(call, call->rank, i) : GAP))
+        if (call->own_room[i] != (own_filled && i < count ? value(call, call->rank, i) : GAP))
             return 0;
     if (!at_root)
         return 1;

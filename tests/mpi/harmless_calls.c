@@ -235,14 +235,14 @@ static void operations(void)
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     for (int k = 0; k < TIMES; k++) {
-        int mine[4] = {hl_rank, k, 1, 2 * hl_rank}, sum[4] = {0}, n = hl_size;
+        int own[4] = {hl_rank, k, 1, 2 * hl_rank}, sum[4] = {0}, n = hl_size;
         some_calls(k, "before an operation");
-        MPI_Allreduce(mine, sum, 2, pair, op, comm);
+        MPI_Allreduce(own, sum, 2, pair, op, comm);
         hl_check(sum[0] == n * (n - 1) / 2 && sum[1] == n * k && sum[2] == n && sum[3] == n * (n - 1),
                  "a sum by an operation that calls MPI");
         some_calls(k, "after an operation");
-        MPI_Reduce(mine, sum, 4, MPI_INT, op, 0, comm);
-        MPI_Scan(mine, sum, 2, pair, op, comm);
+        MPI_Reduce(own, sum, 4, MPI_INT, op, 0, comm);
+        MPI_Scan(own, sum, 2, pair, op, comm);
         hl_check(sum[2] == hl_rank + 1, "a scan by an operation that calls MPI");
     }
     if (spare != MPI_DATATYPE_NULL)

@@ -10,7 +10,7 @@ enum { ROUNDS = 200 };
 
 int main(int argc, char **argv)
 {
-    int me, np, passed = 0, failed = 0, counts[HL_MOST], displs[HL_MOST], mine[8], all[HL_MOST * 8], got[8];
+    int me, np, passed = 0, failed = 0, counts[HL_MOST], displs[HL_MOST], own[8], all[HL_MOST * 8], got[8];
     MPI_Comm comm;
     hl_watch();
     MPI_Init(&argc, &argv);
@@ -26,29 +26,29 @@ int main(int argc, char **argv)
         for (int r = 0; r < np; r++)
             counts[r] = 1 + (r + k / 5) % 4, displs[r] = 5 * r;
         for (int i = 0; i < 8; i++)
-            mine[i] = me * 1000000 + k * 100 + i + 1, got[i] = -1;
+            own[i] = me * 1000000 + k * 100 + i + 1, got[i] = -1;
         for (int i = 0; i < HL_MOST * 8; i++)
             all[i] = -1;
         if (k % 13 == 7 && me == k % np) {
-            class = hl_class(MPI_Gatherv(mine, -1, MPI_INT, all, counts, displs, MPI_INT, root, comm));
+            class = hl_class(MPI_Gatherv(own, -1, MPI_INT, all, counts, displs, MPI_INT, root, comm));
             CHECK(class == MPI_ERR_COUNT);
         }
         for (int i = 0; me == root && k % 11 == 3 && i < counts[me]; i++)
-            all[displs[me] + i] = mine[i];
-        MPI_Gatherv(me == root && k % 11 == 3 ? MPI_IN_PLACE : mine, counts[me], MPI_INT, all, counts, displs,
+            all[displs[me] + i] = own[i];
+        MPI_Gatherv(me == root && k % 11 == 3 ? MPI_IN_PLACE : own, counts[me], MPI_INT, all, counts, displs,
                     MPI_INT, root, comm);
         for (int i = 0; me == root && i < 5 * np; i++)
             CHECK(all[i] == (i % 5 < counts[i / 5] ? i / 5 * 1000000 + k * 100 + i % 5 + 1 : -1));
         MPI_Scatterv(all, counts, displs, MPI_INT, got, counts[me], MPI_INT, root, comm);
         for (int i = 0; i < 8; i++)
-            CHECK(got[i] == (i < counts[me] ? mine[i] : -1));
+            CHECK(got[i] == (i < counts[me] ? own[i] : -1));
         if (k % 2 == 0) {
-            MPI_Gather(mine, 3, MPI_INT, all, 3, MPI_INT, root, comm);
+            MPI_Gather(own, 3, MPI_INT, all, 3, MPI_INT, root, comm);
             for (int i = 0; me == root && i < 3 * np; i++)
                 CHECK(all[i] == i / 3 * 1000000 + k * 100 + i % 3 + 1);
             MPI_Scatter(all, 3, MPI_INT, got, 3, MPI_INT, root, comm);
             for (int i = 0; i < 3; i++)
-                CHECK(got[i] == mine[i]);
+                CHECK(got[i] == own[i]);
         }
         if (k % 3 == 0)
             MPI_Barrier(comm);

@@ -36,8 +36,8 @@ int main(int argc, char **argv)
     if (rank > 1) /* rank 1 joins later */
         MPI_Comm_idup(half, &copy, &request);
     for (int call = 0; call < 20; call++) {
-        int mine = 100 * call + rank;
-        MPI_Gatherv(&mine, 1, MPI_INT, all, counts, counts + size, MPI_INT, 0, call % 2 ? other : MPI_COMM_WORLD);
+        int own = 100 * call + rank;
+        MPI_Gatherv(&own, 1, MPI_INT, all, counts, counts + size, MPI_INT, 0, call % 2 ? other : MPI_COMM_WORLD);
         for (int i = 0; rank == 0 && i < size; i++)
             wrong += all[i] != 100 * call + i;
         MPI_Barrier(call % 2 ? other : MPI_COMM_WORLD);

@@ -191,7 +191,7 @@ static bool check_case(enum call call, enum form form, bool in_place, const stru
 {
     MPI_Aint lb, unit;
     MPI_Type_get_extent(b->type, &lb, &unit);
-    int counts[64], total = n, mine = n, before = 0, root = size / 2;
+    int counts[64], total = n, own_count = n, before = 0, root = size / 2;
     if (call == BLOCK)
         total = n * size;
     if (call == SCATTER) {
@@ -201,7 +201,7 @@ static bool check_case(enum call call, enum form form, bool in_place, const stru
             before += i < rank ? counts[i] : 0;
             total += counts[i];
         }
-        mine = counts[rank];
+        own_count = counts[rank];
     } else if (call == BLOCK) {
         before = n * rank;
     }
@@ -221,7 +221,7 @@ static bool check_case(enum call call, enum form form, bool in_place, const stru
         }
     memcpy(want, out, bytes);
     int first = 0, last = call == SCAN ? rank : call == EXSCAN ? rank - 1 : size - 1;
-    for (int c = 0; c < mine && receives && last >= 0; c++)
+    for (int c = 0; c < own_count && receives && last >= 0; c++)
         for (int64_t k = 0; k < m->each; k++) {
             int64_t e = (before + c) * m->each + k;
             struct value v = element(b, o->op, seed, first, e);
@@ -231,11 +231,11 @@ static bool check_case(enum call call, enum form form, bool in_place, const stru
                 v = fold(b, o->op, v, element(b, o->op, seed, r, e));
             put(b, want + (size_t)((c * m->extent + m->disp[k]) * unit), v);
         }
-    run(call, form, place ? MPI_IN_PLACE : in, out, call == BLOCK ? n : mine, counts, m->type, o->op, root);
+    run(call, form, place ? MPI_IN_PLACE : in, out, call == BLOCK ? n : own_count, counts, m->type, o->op, root);
     bool good = true;
     /* Elements are compared as values (a long double has padding), everything else as bytes. In place, a scattering
        call may leave anything in the elements beyond the result. */
-    int compared = place && (call == SCATTER || call == BLOCK) ? mine : total;
+    int compared = place && (call == SCATTER || call == BLOCK) ? own_count : total;
     unsigned char *element_bytes = calloc(1, bytes);
     for (int c = 0; c < total; c++)
         for (int64_t k = 0; k < m->each; k++) {
@@ -303,8 +303,8 @@ int main(int argc, char **argv)
                 MPI_Type_free(&m.type);
         }
     }
-    long mine[2] = {passed, failed}, sum[2];
-    MPI_Reduce(mine, sum, 2, MPI_LONG, MPI_SUM, 0, comm);
+    long tally[2] = {passed, failed}, sum[2];
+    MPI_Reduce(tally, sum, 2, MPI_LONG, MPI_SUM, 0, comm);
     if (rank == 0)
         printf("seed %u\n%ld passed, %ld failed\n", seed, sum[0], sum[1]);
     MPI_Comm_free(&comm);

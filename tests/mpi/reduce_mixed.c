@@ -107,8 +107,8 @@ int main(int argc, char **argv)
         if (way > 0)
             MPI_Type_free(&type);
     }
-    long mine[2] = {passed, failed}, sum[2];
-    MPI_Reduce(mine, sum, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    long tally[2] = {passed, failed}, sum[2];
+    MPI_Reduce(tally, sum, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%ld passed, %ld failed\n", sum[0], sum[1]);
     free(in), free(out);

@@ -84,8 +84,8 @@ int main(int argc, char **argv)
     MPI_Op_create(multiply, 0, &product);
     MPI_Type_contiguous(4, MPI_LONG, &expected_type);
     MPI_Type_commit(&expected_type);
-    long mine[4] = {1, rank + 1, 0, 1}, all[4] = {0}, want[4] = {1, 0, 0, 1};
-    mine[2] = rank % 2;
+    long own[4] = {1, rank + 1, 0, 1}, all[4] = {0}, want[4] = {1, 0, 0, 1};
+    own[2] = rank % 2;
     for (int r = 0; r < size; r++) {
         long m[4] = {1, r + 1, r % 2, 1}, t[4];
         t[0] = want[0] * m[0] + want[1] * m[2], t[1] = want[0] * m[1] + want[1] * m[3];
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
             want[i] = t[i];
     }
     check("user-defined operation fails",
-          MPI_Allreduce(mine, all, 1, expected_type, product, MPI_COMM_WORLD) == MPI_SUCCESS);
+          MPI_Allreduce(own, all, 1, expected_type, product, MPI_COMM_WORLD) == MPI_SUCCESS);
     check("user-defined operation, not in rank order",
           all[0] == want[0] && all[1] == want[1] && all[2] == want[2] && all[3] == want[3]);
     check("user-defined operation was not called", size == 1 || calls_of_user > 0);

@@ -29,12 +29,12 @@ static void begin(void)
 
 static void end(const char *what)
 {
-    uint64_t mine = UINT64_C(14695981039346656037);
+    uint64_t hash = UINT64_C(14695981039346656037);
     unsigned long long all = 0, add;
     const unsigned char *bytes = (const unsigned char *)to;
     for (size_t i = 0; i < sizeof to; i++)
-        mine = (mine ^ bytes[i]) * UINT64_C(1099511628211);
-    add = mine * (unsigned)(rank + 1);
+        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    add = hash * (unsigned)(rank + 1);
     PMPI_Reduce(&add, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%-24s %016llx\n", what, all);

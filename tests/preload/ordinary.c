@@ -42,23 +42,23 @@ static void blocks(MPI_Comm comm, int root, int round)
         displs[i] = total;
         total += counts[i];
     }
-    int *mine = malloc((size_t)counts[me] * sizeof *mine), *both = malloc((size_t)total * sizeof *both);
+    int *own = malloc((size_t)counts[me] * sizeof *own), *both = malloc((size_t)total * sizeof *both);
     for (int i = 0; i < counts[me]; i++)
-        mine[i] = me * 1000 + i + round;
+        own[i] = me * 1000 + i + round;
     memset(both, 0, (size_t)total * sizeof *both);
-    MPI_Gatherv(mine, counts[me], MPI_INT, both, counts, displs, MPI_INT, root, comm);
+    MPI_Gatherv(own, counts[me], MPI_INT, both, counts, displs, MPI_INT, root, comm);
     for (int r = 0; me == root && r < all; r++)
         for (int i = 0; i < counts[r]; i++)
             wrong += both[displs[r] + i]++ != r * 1000 + i + round;
-    MPI_Scatterv(both, counts, displs, MPI_INT, mine, counts[me], MPI_INT, root, comm);
+    MPI_Scatterv(both, counts, displs, MPI_INT, own, counts[me], MPI_INT, root, comm);
     for (int i = 0; i < counts[me]; i++)
-        wrong += mine[i] != me * 1000 + i + round + 1;
-    take(mine, counts[me]);
+        wrong += own[i] != me * 1000 + i + round + 1;
+    take(own, counts[me]);
     MPI_Gather(&round, 1, MPI_INT, both, 1, MPI_INT, root, comm);
     MPI_Barrier(comm); /* where a tree can be agreed on */
     for (int r = 0; me == root && r < all; r++)
         wrong += both[r] != round;
-    free(mine);
+    free(own);
     free(both);
     free(counts);
 }
@@ -130,8 +130,8 @@ int main(int argc, char **argv)
             continue;
     }
     MPI_Comm_free(&turned);
-    unsigned long long mine[2] = {(unsigned long long)sum, (unsigned long long)wrong}, total[2] = {0, 0};
-    MPI_Reduce(mine, total, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    unsigned long long tally[2] = {(unsigned long long)sum, (unsigned long long)wrong}, total[2] = {0, 0};
+    MPI_Reduce(tally, total, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("ordinary: %d ranks, sum %016llx, wrong %llu\n", size, total[0], total[1]);
     if (rank == 0 && file != NULL)

@@ -85,10 +85,10 @@ void espi_types_made(enum espi_fn fn, const espi_word *args, MPI_Datatype type)
     (void)type;
 }
 
-void espi_types_committed(struct espi_thread_state *mine, MPI_Datatype type)
+void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
 {
     MPI_Datatype copy, old;
-    (void)mine;
+    (void)thread_state;
     if (espi_pmpi.Type_dup(type, &copy) != MPI_SUCCESS)
         return;
     pthread_mutex_lock(&lock);
@@ -102,7 +102,7 @@ void espi_types_committed(struct espi_thread_state *mine, MPI_Datatype type)
         espi_pmpi.Type_free(&old);
 }
 
-void espi_types_duped(struct espi_thread_state *mine, MPI_Datatype old_type, MPI_Datatype new_type)
+void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_type, MPI_Datatype new_type)
 {
     bool known;
     pthread_mutex_lock(&lock);
@@ -111,12 +111,12 @@ void espi_types_duped(struct espi_thread_state *mine, MPI_Datatype old_type, MPI
         known = known || slots[i].type == old_type;
     pthread_mutex_unlock(&lock);
     if (known)
-        espi_types_committed(mine, new_type);
+        espi_types_committed(thread_state, new_type);
 }
 
-void espi_types_ending(struct espi_thread_state *mine, MPI_Datatype type)
+void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type)
 {
-    (void)mine;
+    (void)thread_state;
     pthread_mutex_lock(&lock);
     MPI_Datatype copy = take(type);
     pthread_mutex_unlock(&lock);

@@ -28,8 +28,8 @@ static double links_plain(const int64_t *m, int i, int j, int r, enum espi_commt
             double sent = links.alpha[a * links.p + b] + links.beta[a * links.p + b] * (double)bytes;
             double other = links_plain(m, from, to, s, op), own = links.gamma * (double)m[r];
             bool alone = left ? i == k : k + 1 == j;
-            double mine = alone ? 0 : links_plain(m, left ? i : k + 1, left ? k : j, r, op);
-            double t = !alone ? fmax(mine, other) + sent : left ? fmax(own, other) + sent : other + sent + own;
+            double near = alone ? 0 : links_plain(m, left ? i : k + 1, left ? k : j, r, op);
+            double t = !alone ? fmax(near, other) + sent : left ? fmax(own, other) + sent : other + sent + own;
             best = fmin(best, t);
         }
     }
@@ -115,14 +115,14 @@ static double levels_plain(int i, int j, int r)
     for (int k = i; k < j; k++) {
         bool left = r <= k, alone = left ? i == k : k + 1 == j;
         int from = left ? k + 1 : i, to = left ? j : k;
-        double bytes = 0, mine = alone ? own : levels_plain(left ? i : k + 1, left ? k : j, r);
+        double bytes = 0, near = alone ? own : levels_plain(left ? i : k + 1, left ? k : j, r);
         for (int v = from; v <= to; v++)
             bytes += (double)o.size[o.rank[v]];
         for (int s = from; s <= to; s++) {
             bool same = o.levels->node[o.rank[s]] == o.levels->node[o.rank[r]];
             const struct espi_commtree_model *m = same ? &o.levels->within : &o.levels->across;
             double other = levels_plain(from, to, s) + m->latency, sent = m->alpha + m->beta * bytes;
-            best = fmin(best, alone && !left && !o.early ? other + sent + own : fmax(mine, other) + sent);
+            best = fmin(best, alone && !left && !o.early ? other + sent + own : fmax(near, other) + sent);
         }
     }
     return o.t[i][j][r] = best;

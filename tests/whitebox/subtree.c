@@ -143,7 +143,7 @@ static void calls(const char *what, const int64_t *planned, const int *n, int sl
                                  .counts = counts, .displs = displs,
                                  .extent = dense ? (int)sizeof(int) : 4 * (int)sizeof(int),
                                  .size = dense ? (int)sizeof(int) : 2 * (int)sizeof(int)};
-    struct espi_block mine = {.buf = own, .count = n[rank], .bytes = n[rank] * (int64_t)sizeof(int), .type = MPI_INT,
+    struct espi_block block = {.buf = own, .count = n[rank], .bytes = n[rank] * (int64_t)sizeof(int), .type = MPI_INT,
                               .dense = true};
     int scale = dense ? 1 : 2;
     for (int x = 0; x < 2; x++) {
@@ -158,7 +158,7 @@ static void calls(const char *what, const int64_t *planned, const int *n, int sl
             for (int i = 0; i < n[r]; i++)
                 all[displs[r] * scale * scale + i * scale] = value(r, i);
         gets = 0;
-        int rc = x ? espi_tree_scatter(&plan, comm, &mine, &blocks) : espi_tree_gather(&plan, comm, &mine, &blocks);
+        int rc = x ? espi_tree_scatter(&plan, comm, &block, &blocks) : espi_tree_gather(&plan, comm, &block, &blocks);
         snprintf(text, sizeof text, "%s, %s: ", what, x ? "scatter" : "gather");
         char *end = text + strlen(text);
         if (most >= 0) {
@@ -271,8 +271,8 @@ int main(int argc, char **argv)
     no_memory();
     MPI_Type_free(&spread);
     MPI_Comm_free(&comm);
-    long sums[2], mine[2] = {passed, failed};
-    MPI_Reduce(mine, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    long sums[2], tally[2] = {passed, failed};
+    MPI_Reduce(tally, sums, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%ld passed, %ld failed\n", sums[0], sums[1]);
     MPI_Finalize();

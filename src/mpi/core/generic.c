@@ -13,18 +13,18 @@
     static __attribute__((noinline)) espi_word handle_##n(struct espi_thread *thread, enum espi_fn fn,               \
                                                           espi_word *args, espi_next next)                           \
     {                                                                                                                \
-        if (!espi_is_running())   \
+        if (!espi_is_running())                                                                                      \
             return ESPI_CALL(next, n, args);                                                                         \
-        struct espi_thread_state *mine = espi_thread_state(thread);                                                  \
-        if (__builtin_expect(!mine, 0))                                                                              \
+        struct espi_thread_state *thread_state = espi_thread_state(thread);                                          \
+        if (__builtin_expect(!thread_state, 0))                                                                      \
             return ESPI_CALL(next, n, args);                                                                         \
-        espi_count_call(mine->stats, fn);                                                                            \
+        espi_count_call(thread_state->stats, fn);                                                                    \
         const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
-        if (espi_left_alone(mine, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))                \
+        if (espi_left_alone(thread_state, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))        \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
-        struct espi_substitution derived = {thread, mine, row, args, changed, {0}, 0, false};                        \
+        struct espi_substitution derived = {thread, thread_state, row, args, changed, {0}, 0, false};                \
         espi_substitute_begin(&derived);                                                                             \
         espi_word result = ESPI_CALL(next, n, changed);                                                              \
         if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_substitute_repeat(&derived, (int)result))        \

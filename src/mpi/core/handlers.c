@@ -31,12 +31,12 @@ static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn,
 {
     espi_word result = ESPI_CALL(next, 1, args);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if ((int)result != MPI_SUCCESS || !mine || !espi_is_running())
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if ((int)result != MPI_SUCCESS || !thread_state || !espi_is_running())
         return result;
-    espi_bump(&mine->stats->calls[fn], 1);
+    espi_bump(&thread_state->stats->calls[fn], 1);
     if (!espi_type_is_predefined(*type))
-        espi_types_committed(mine, *type);
+        espi_types_committed(thread_state, *type);
     return result;
 }
 
@@ -60,26 +60,26 @@ ESPI_MADE(10)
 static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     espi_word result = ESPI_CALL(next, 2, args);
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if ((int)result != MPI_SUCCESS || !mine || !espi_is_running())
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if ((int)result != MPI_SUCCESS || !thread_state || !espi_is_running())
         return result;
-    espi_bump(&mine->stats->calls[fn], 1);
+    espi_bump(&thread_state->stats->calls[fn], 1);
     MPI_Datatype old_type = (MPI_Datatype)args[0], new_type = *(const MPI_Datatype *)args[1];
     if (!espi_type_is_predefined(new_type))
-        espi_types_duped(mine, old_type, new_type);
+        espi_types_duped(thread_state, old_type, new_type);
     return result;
 }
 
 static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    struct espi_thread_state *mine = espi_thread_state(thread);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
     bool inner = thread->inner;
     thread->inner = false;
     if (type && !espi_type_is_predefined(*type))
-        espi_types_ending(mine, *type);
-    if (mine && RUNNING && !inner)
-        espi_bump(&mine->stats->calls[fn], 1);
+        espi_types_ending(thread_state, *type);
+    if (thread_state && RUNNING && !inner)
+        espi_bump(&thread_state->stats->calls[fn], 1);
     return ESPI_CALL(next, 1, args);
 }
 
@@ -92,12 +92,12 @@ static bool is_built_in(MPI_Comm comm)
 static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     const MPI_Comm *comm = (const MPI_Comm *)args[0];
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if (comm && mine && atomic_load_explicit(&espi_running, memory_order_acquire)) {
-        espi_count_call(mine->stats, fn);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if (comm && thread_state && atomic_load_explicit(&espi_running, memory_order_acquire)) {
+        espi_count_call(thread_state->stats, fn);
         if (espi_comm_is_known(*comm) && !is_built_in(*comm)) {
-            if (espi_comm_look(&mine->comm, *comm))
-                espi_gather_comm_ends(&mine->comm);
+            if (espi_comm_look(&thread_state->comm, *comm))
+                espi_gather_comm_ends(&thread_state->comm);
             espi_comm_ends(*comm);
         }
     }
@@ -118,12 +118,13 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
     static espi_word short_##name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)      \
     {                                                                                                                \
         static const struct espi_buffer_args typed[] = {__VA_ARGS__ ESPI_TYPED_END};                                 \
-        struct espi_thread_state *mine = thread->core;                                                               \
+        struct espi_thread_state *thread_state = thread->core;                                                       \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \
-        if (__builtin_expect(!mine || !(ready) || !espi_left_alone(mine, typed, large, passes, own, args), 0))       \
+        if (__builtin_expect(!thread_state || !(ready) ||                                                            \
+                                 !espi_left_alone(thread_state, typed, large, passes, own, args), 0))              \
             return general(thread, fn, args, next);                                                                  \
-        espi_bump(&mine->stats->calls[ESPI_FN_##name], 1);                                                           \
+        espi_bump(&thread_state->stats->calls[ESPI_FN_##name], 1);                                                   \
         return ESPI_CALL(next, n, args);                                                                             \
     }
 #define OWN(kind)                                                                                                    \

@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void count_use(struct espi_stats_th
    only the questions that this function needs are left. `own`: what may be done with an own block, flags of enum
    espi_paired. */
 static inline __attribute__((always_inline)) bool
-espi_left_alone(struct espi_thread_state *mine, const struct espi_buffer_args *typed, bool large, bool passes,
+espi_left_alone(struct espi_thread_state *thread_state, const struct espi_buffer_args *typed, bool large, bool passes,
               unsigned own, const espi_word *args)
 {
     struct use first, second = {0}, third = {0};
@@ -71,11 +71,11 @@ espi_left_alone(struct espi_thread_state *mine, const struct espi_buffer_args *t
     }
     if (own && (first.slot || second.slot) &&
         (espi_settings.datatypes != ESPI_MODE_AUTO ||
-         espi_selfcopy_due(&mine->onto, first.slot, second.slot, own)))
+         espi_selfcopy_due(&thread_state->onto, first.slot, second.slot, own)))
         return false;
-    count_use(mine->stats, &first);
-    count_use(mine->stats, &second);
-    count_use(mine->stats, &third);
+    count_use(thread_state->stats, &first);
+    count_use(thread_state->stats, &second);
+    count_use(thread_state->stats, &third);
     return true;
 }
 

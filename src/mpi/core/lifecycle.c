@@ -41,9 +41,9 @@ static uint64_t reduce_most(void)
 /* The stub has made the call, and counted it. */
 static void type_was_committed(struct espi_thread *thread, uint32_t type)
 {
-    struct espi_thread_state *mine = espi_thread_state(thread);
-    if (mine && !espi_is_predefined(type))
-        espi_types_committed(mine, (MPI_Datatype)type);
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    if (thread_state && !espi_is_predefined(type))
+        espi_types_committed(thread_state, (MPI_Datatype)type);
 }
 
 /* Which calls the stub may see to by itself. */
@@ -55,12 +55,12 @@ static void set_plain(bool running)
         espi_handle_table_plain(0, 0);
         return;
     }
-    bool apart = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
-    unsigned flags = apart ? ESPI_PLAIN : ESPI_PLAIN_THREADS;
+    bool serial = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+    unsigned flags = serial ? ESPI_PLAIN : ESPI_PLAIN_THREADS;
 
     if (!espi_world.trees)
-        flags |= apart ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
-    if (apart && espi_types_on_credit())
+        flags |= serial ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
+    if (serial && espi_types_on_credit())
         flags |= ESPI_PLAIN_TYPES;
     if (atomic_load(&espi_reduce_requests) == 0)
         flags |= ESPI_PLAIN_REQUESTS;

@@ -39,7 +39,7 @@ static espi_next look_up_or(const char *symbol, espi_next instead)
 
 /* Where `first` stands in the table, the function takes its place. Threads may come here together: all find the
    same. */
-#define SETTLE(symbol, field, first, real)                                                                           \
+#define REPLACE(symbol, field, first, real)                                                                          \
     do {                                                                                                             \
         __typeof__(&symbol) expected = (__typeof__(&symbol))(espi_next)(first);                                      \
         atomic_compare_exchange_strong(&espi_pmpi.field, &expected, (__typeof__(&symbol))(real));                    \
@@ -51,7 +51,7 @@ static espi_next look_up_or(const char *symbol, espi_next instead)
     {                                                                                                                \
         _Static_assert(sizeof symbol(ESPI_ZEROS_##n) == sizeof(int), "returns a code");                              \
         espi_next real = look_up_or(#symbol, (espi_next)lacking);                                                    \
-        SETTLE(symbol, field, first_##field, real);                                                                  \
+        REPLACE(symbol, field, first_##field, real);                                                                 \
         return ((ESPI_FUNCTION(n))real)(ESPI_ARGS_##n);                                                              \
     }
 #define ESPI_PMPI(name, n) FIRST(PMPI_##name, name, n)
@@ -60,7 +60,7 @@ static espi_next look_up_or(const char *symbol, espi_next instead)
     static double first_##name(void)                                                                                 \
     {                                                                                                                \
         double (*real)(void) = (double (*)(void))look_up_or("PMPI_" #name, (espi_next)lacking_time);                 \
-        SETTLE(PMPI_##name, name, first_##name, real);                                                               \
+        REPLACE(PMPI_##name, name, first_##name, real);                                                              \
         return real();                                                                                               \
     }
 #include "mpi/core/pmpi.def"
@@ -92,7 +92,7 @@ const char *espi_pmpi_load(void *library)
     mpi = library;
 #define COMPLETE(symbol, field)                                                                                      \
     if ((real = look_up(#symbol)) != NULL)                                                                           \
-        SETTLE(symbol, field, first_##field, real);                                                                  \
+        REPLACE(symbol, field, first_##field, real);                                                                 \
     else                                                                                                             \
         missing = #symbol;
 #define ESPI_PMPI(name, n) COMPLETE(PMPI_##name, name)

@@ -26,8 +26,8 @@ struct espi_thread_state *espi_thread_state_make(struct espi_thread *thread);
 
 static inline struct espi_thread_state *espi_thread_state(struct espi_thread *thread)
 {
-    struct espi_thread_state *mine = thread->core;
-    return __builtin_expect(mine != 0, 1) ? mine : espi_thread_state_make(thread);
+    struct espi_thread_state *state = thread->core;
+    return __builtin_expect(state != 0, 1) ? state : espi_thread_state_make(thread);
 }
 
 #endif
