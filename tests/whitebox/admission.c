@@ -11,7 +11,6 @@
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/type_cache.h"
-#include "stats/snapshot.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -146,17 +145,6 @@ START_TEST(sides)
 END_TEST
 
 /* ---- types that are used ---- */
-
-static uint64_t counted(enum espi_counter counter)
-{
-    struct espi_report report = ESPI_REPORT_INIT;
-    uint64_t sum;
-
-    ck_assert_int_eq(espi_stats_collect(&report), ESPI_OK);
-    sum = report.counter[counter].sum;
-    espi_report_release(&report);
-    return sum;
-}
 
 /* A vector that was seen made. */
 static MPI_Datatype vector(int n, int stride)

@@ -5,10 +5,10 @@
  */
 #include <check.h>
 #include <mpi.h>
-#include <stdlib.h>
 
 #include "mpi/comm/comm_cache.h"
 #include "setup.h"
+#include "suite.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -69,13 +69,5 @@ int main(int argc, char **argv)
     types_setup();
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, unrecorded, 0, 3);
-    Suite *suite = suite_create("comm_cache");
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    MPI_Finalize();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("comm_cache", all);
 }

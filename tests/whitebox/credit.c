@@ -12,34 +12,8 @@
 #include "mpi/reduce/reduce.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
-#include "stats/snapshot.h"
 #include "suite.h"
 #include "type_service.h"
-
-/* 24 integers at a stride that belongs to `salt` alone. */
-static MPI_Datatype regular(int salt)
-{
-    MPI_Datatype type;
-    int disp[24], k;
-
-    for (k = 0; k < 24; k++)
-        disp[k] = (2 + salt) * k;
-    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
-    MPI_Type_commit(&type);
-    espi_types_committed(espi_thread_state(&own_thread), type);
-    return type;
-}
-
-static uint64_t counted(enum espi_counter counter)
-{
-    struct espi_report report = ESPI_REPORT_INIT;
-    uint64_t sum;
-
-    ck_assert_int_eq(espi_stats_collect(&report), ESPI_OK);
-    sum = report.counter[counter].sum;
-    espi_report_release(&report);
-    return sum;
-}
 
 /* What the stub does: takes so many uses of the credit, if it has them. */
 static int on_credit(MPI_Datatype type, int uses)
@@ -65,7 +39,7 @@ START_TEST(credit)
 
     start(ESPI_MODE_AUTO);
     stats = espi_thread_state(&own_thread)->stats;
-    old = type = regular(1000);
+    old = type = regular_ints(1000);
     ck_assert_int_eq(on_credit(type, 1000), 1); /* the second use asks for its class */
     ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
     s = espi_slot_of(type);
@@ -109,7 +83,7 @@ START_TEST(no_credit)
     struct espi_type_slot *s;
 
     start(ESPI_MODE_AUTO);
-    type = regular(1001);
+    type = regular_ints(1001);
     for (int i = 0; i < 2; i++)
         espi_types_better(&own_thread, type, 1, true);
     s = espi_slot_of(type);
@@ -180,7 +154,7 @@ START_TEST(freed_by_stub)
     for (int tied = 0; tied < 2; tied++) {
         MPI_Datatype type, handle;
         start(ESPI_MODE_AUTO);
-        type = handle = regular(5000);
+        type = handle = regular_ints(5000);
         for (int i = 0; i < 3; i++)
             espi_types_better(&own_thread, type, 1, true);
         struct espi_type_class *class = espi_slot_class(espi_slot_of(type));
@@ -212,7 +186,7 @@ START_TEST(freed_unseen)
     unsigned generation;
 
     start(ESPI_MODE_ALWAYS);
-    first = type = regular(3000);
+    first = type = regular_ints(3000);
     better = espi_types_better(&own_thread, type, 1, true);
     ck_assert_int_ne(better, type);
     generation = atomic_load(&espi_slot_of(type)->generation);
@@ -260,7 +234,7 @@ START_TEST(off)
     MPI_Datatype type;
 
     start(ESPI_MODE_OFF);
-    type = regular(3);
+    type = regular_ints(3);
     ck_assert_int_eq(on_credit(type, 1000), ESPI_CREDIT_MOST);
     espi_types_used(espi_thread_state(&own_thread)->stats, type, espi_types_quiet(type), 1);
     ck_assert_int_eq(on_credit(type, 1000), ESPI_CREDIT_MOST);
@@ -282,7 +256,7 @@ START_TEST(forgotten_at_start)
     MPI_Datatype type, later;
 
     start(ESPI_MODE_OFF);
-    type = regular(3);
+    type = regular_ints(3);
     espi_types_stop();
     ck_assert(!espi_types_known(&own_thread, type));
     MPI_Type_vector(5, 2, 7, MPI_INT, &later);
@@ -306,7 +280,7 @@ START_TEST(settled)
 
     start(ESPI_MODE_AUTO);
     stats = espi_thread_state(&own_thread)->stats;
-    type = regular(4);
+    type = regular_ints(4);
     s = espi_slot_of(type);
     ck_assert_ptr_nonnull(s);
     atomic_store(&s->settled, true);

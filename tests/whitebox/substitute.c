@@ -18,20 +18,6 @@
 #include "suite.h"
 #include "type_service.h"
 
-/* 24 integers at a stride that belongs to `salt` alone. */
-static MPI_Datatype regular(int salt)
-{
-    MPI_Datatype type;
-    int disp[24], k;
-
-    for (k = 0; k < 24; k++)
-        disp[k] = (2 + salt) * k;
-    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
-    MPI_Type_commit(&type);
-    espi_types_committed(espi_thread_state(&own_thread), type);
-    return type;
-}
-
 static struct espi_plan *plan_of(MPI_Datatype type)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
@@ -54,7 +40,7 @@ START_TEST(recorded)
     int i;
 
     start(ESPI_MODE_ALWAYS);
-    type = regular(4000);
+    type = regular_ints(4000);
     for (i = 0; i < USES; i++)
         ck_assert_int_ne(espi_types_better(&own_thread, type, ITEMS, true), type);
     plan = plan_of(type);
@@ -65,7 +51,7 @@ START_TEST(recorded)
     ck_assert_uint_eq(atomic_load(&record->uses), USES);
     ck_assert_uint_eq(atomic_load(&record->elements), USES * ITEMS);
     ck_assert_uint_eq(atomic_load(&record->bytes), USES * ITEMS * 24 * sizeof(int));
-    type = regular(4000); /* another life, with the same handle as a rule, counts from 0 */
+    type = regular_ints(4000); /* another life, with the same handle as a rule, counts from 0 */
     ck_assert_int_ne(espi_types_better(&own_thread, type, ITEMS, true), type);
     MPI_Type_free(&type);
     ck_assert_uint_eq(atomic_load(&record->uses), USES + 1);
@@ -82,17 +68,17 @@ START_TEST(forgotten)
     int i;
 
     start(ESPI_MODE_ALWAYS);
-    used = regular(0);
+    used = regular_ints(0);
     ck_assert_int_ne(espi_types_better(&own_thread, used, 1, true), used);
     for (i = 1; i < 200; i++) {
-        type = regular(i);
+        type = regular_ints(i);
         ck_assert_int_ne(espi_types_better(&own_thread, type, 1, true), type);
         MPI_Type_free(&type);
     }
-    type = regular(1);
+    type = regular_ints(1);
     ck_assert_ptr_null(plan_of(type));
     MPI_Type_free(&type);
-    type = regular(199);
+    type = regular_ints(199);
     plan = plan_of(type);
     ck_assert_ptr_nonnull(plan);
     espi_plan_release(plan);
@@ -111,7 +97,7 @@ START_TEST(told)
 
     start(ESPI_MODE_AUTO);
     for (int life = 1; life <= 3; life++) {
-        type = regular(2000);
+        type = regular_ints(2000);
         for (int i = 0; i < 40; i++) {
             espi_types_better(&own_thread, type, 2, true);
             espi_slot_of(type);
@@ -155,7 +141,7 @@ START_TEST(whole_or_parts)
 
     start(ESPI_MODE_ALWAYS);
     espi_comm_cache_start(true);
-    type = regular(1000);
+    type = regular_ints(1000);
     whole = espi_types_better(&own_thread, type, MANY, true);
     plan = plan_of(type);
     ck_assert_ptr_nonnull(plan);

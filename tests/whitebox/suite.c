@@ -26,6 +26,11 @@ int types_run(int argc, char **argv, const char *program, TCase *tests)
     types_setup();
     espi_stats_start(no_function, 1);
     random_seed(program);
+    return suite_run(program, tests);
+}
+
+int suite_run(const char *program, TCase *tests)
+{
     Suite *suite = suite_create(program);
     tcase_set_timeout(tests, 0); /* of Check: it ends a test by a signal, in a process of its own */
     suite_add_tcase(suite, tests);

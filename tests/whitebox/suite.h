@@ -8,6 +8,9 @@
    numbers and runs the tests. Returns the program's exit status. */
 int types_run(int argc, char **argv, const char *program, TCase *tests);
 
+/* The same where MPI is ready already: runs the tests and ends MPI. */
+int suite_run(const char *program, TCase *tests);
+
 TCase *types_case(const TTest *const *tests, int n);
 
 /* The same, the tests being the last arguments. */

@@ -3,10 +3,12 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "mpi/core/thread_state.h"
 #include "mpi/datatype/emit.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/type_cache.h"
 #include "random_types.h"
+#include "stats/snapshot.h"
 
 struct espi_thread own_thread;
 
@@ -25,6 +27,19 @@ MPI_Datatype irregular(int n, int salt)
     return type;
 }
 
+MPI_Datatype regular_ints(int salt)
+{
+    MPI_Datatype type;
+    int disp[24], k;
+
+    for (k = 0; k < 24; k++)
+        disp[k] = (2 + salt) * k;
+    MPI_Type_create_indexed_block(24, 1, disp, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    return type;
+}
+
 void start(enum espi_mode mode)
 {
     static struct espi_hot hot; /* the stub's */
@@ -36,6 +51,17 @@ void start(enum espi_mode mode)
     settings.budget_ms = 200;
     espi_handle_table_share(&hot, NULL);
     ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
+}
+
+uint64_t counted(enum espi_counter counter)
+{
+    struct espi_report report = ESPI_REPORT_INIT;
+    uint64_t sum;
+
+    ck_assert_int_eq(espi_stats_collect(&report), ESPI_OK);
+    sum = report.counter[counter].sum;
+    espi_report_release(&report);
+    return sum;
 }
 
 void same_places(MPI_Datatype a, MPI_Datatype b)

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "base/settings.h"
+#include "stats/stats.h"
 #include "abi.h"
 
 extern struct espi_thread own_thread; /* as the stub lends it to the core */
@@ -14,6 +15,12 @@ void start(enum espi_mode mode);
 
 /* n blocks of three doubles with gaps that repeat nowhere, committed; of another layout for each salt. */
 MPI_Datatype irregular(int n, int salt);
+
+/* 24 integers at a stride that belongs to `salt` alone, committed in the sight of the service. */
+MPI_Datatype regular_ints(int salt);
+
+/* A counter as the report would show it now. */
+uint64_t counted(enum espi_counter counter);
 
 /* Checks that two types pack the same bytes and have the same bounds. */
 void same_places(MPI_Datatype a, MPI_Datatype b);
