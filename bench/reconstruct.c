@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "reconstruct/parts.h"
 #include "reconstruct/reconstruct.h"
 #include "unit/oracle.h"
 #include "unit/random.h"

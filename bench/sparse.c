@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "bench/worst.h"
+#include "reconstruct/parts.h"
 #include "reconstruct/reconstruct.h"
 
 static uint64_t state;

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "bench/worst.h"
+#include "reconstruct/parts.h"
 #include "reconstruct/reconstruct.h"
 
 enum { ROUNDS = 5, MOST = 200 };

@@ -2,7 +2,7 @@
 #ifndef ESPI_RECONSTRUCT_ANYTIME_H
 #define ESPI_RECONSTRUCT_ANYTIME_H
 
-#include "reconstruct/reconstruct.h"
+#include "reconstruct/options.h"
 
 /* Works for some `work` units (a unit is a few nanoseconds), then ends with what it is at; more work never gives a
    dearer tree nor a lower bound. ESPI_ERR_LIMIT when that does not suffice to list the repetitions of the map. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "reconstruct/normalize.h"
+#include "reconstruct/reconstruct.h"
 
 enum { FEW = 256 };
 /* Parts that structs in structs may dissolve into in all: where parts are shared that is not bounded by the tree. */

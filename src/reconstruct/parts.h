@@ -2,7 +2,9 @@
 #ifndef ESPI_RECONSTRUCT_PARTS_H
 #define ESPI_RECONSTRUCT_PARTS_H
 
-#include "reconstruct/reconstruct.h"
+#include "reconstruct/options.h"
+
+/* ---- checks.c ---- */
 
 /* Nanoseconds of a clock that never goes back. */
 uint64_t espi_reconstruct_clock(void);
@@ -13,6 +15,21 @@ bool espi_costs_valid(const struct espi_costs *costs);
 /* Whether the difference of any two displacements, plus an extent, fits 62 bits, so that no subtree of the map can
    overflow. False is rare: displacements from both ends of the address space. */
 bool espi_span_fits(const struct espi_typemap *map);
+
+/* ---- ways ---- */
+
+/* The dense exact method on its own, for any n: O(n^3) time, 2 * n * n / 2 values of 2, 4 or 8 bytes.
+   ESPI_ERR_MEMORY or ESPI_ERR_LIMIT when that is too much. */
+espi_status espi_reconstruct_dense(struct espi_arena *arena, const struct espi_typemap *map,
+                                   const struct espi_reconstruct_options *options, struct espi_reconstruction *out);
+
+/* The sparse exact method on its own (doc/reconstruction.md): work where blocks really repeat, near-linear on
+   practical layouts, memory in proportion to n and to the repetitions found. ESPI_ERR_LIMIT when `work_limit` units
+   of work (0: some 4e9; a unit is a few nanoseconds) do not suffice, which for n <= 2000 does not happen. Equal
+   subtrees of the result are one node. */
+espi_status espi_reconstruct_sparse(struct espi_arena *arena, const struct espi_typemap *map,
+                                    const struct espi_reconstruct_options *options, uint64_t work_limit,
+                                    struct espi_reconstruction *out);
 
 /* A least-cost tree of the sequence node[0] at disp[0], node[1] at disp[1], ... among those that keep these n trees
    whole (n > 0). ESPI_ERR_LIMIT when the displacements are too far apart for that. */

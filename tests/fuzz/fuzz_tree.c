@@ -16,6 +16,7 @@
 #include "cli/mapfile.h"
 #include "fuzz.h"
 #include "reconstruct/fold.h"
+#include "reconstruct/parts.h"
 #include "reconstruct/reconstruct.h"
 #include "transpack/transpack.h"
 

@@ -10,7 +10,6 @@
 
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/reduce/reduce.h"
 #include "stats/stats.h"
 
 #define SLOTS 4096

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "oracle.h"
+#include "reconstruct/parts.h"
 
 enum { LINE = 1 << 20, FILES = 1000, SHORT = 60 };
 

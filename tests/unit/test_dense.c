@@ -10,6 +10,7 @@
 #include "plain.h"
 #include "random.h"
 #include "runner.h"
+#include "reconstruct/parts.h"
 #include "reconstruct/dense/dense.h"
 
 static struct espi_typemap map;

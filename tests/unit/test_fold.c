@@ -8,6 +8,7 @@
 #include "runner.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/parts.h"
+#include "reconstruct/reconstruct.h"
 
 static struct espi_arena arena;
 

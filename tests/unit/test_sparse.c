@@ -8,6 +8,7 @@
 #include "plain.h"
 #include "random.h"
 #include "runner.h"
+#include "reconstruct/parts.h"
 #include "reconstruct/sparse/sparse.h"
 
 static struct espi_typemap map;

@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "mpi/core/thread_state.h"
-#include "mpi/reduce/reduce.h"
+#include "mpi/datatype/element_view.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "suite.h"

@@ -1,8 +1,6 @@
-/* The forms of api.def's last column as initializers of struct espi_buffer_args. */
+/* The forms of api.def's last column as initializers of struct espi_buffer_args (api_table.h). */
 #ifndef ESPI_MPI_CORE_BUFFER_ARGS_H
 #define ESPI_MPI_CORE_BUFFER_ARGS_H
-
-#include "mpi/core/api_table.h"
 
 #define ESPI_NONE
 #define ESPI_TYPED(shape, at_root, buffer, count, type) {shape, at_root, buffer, count, type, -1, -1, -1, -1},

@@ -15,6 +15,7 @@
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/selfcopy/self_sends.h"
 #include "mpi/reduce/reduce.h"
+#include "mpi/core/api_table.h"
 #include "mpi/core/buffer_args.h"
 #include "mpi/core/generic.h"
 #include "mpi/core/left_alone.h"

@@ -4,7 +4,7 @@
 
 #include "abi.h"
 #include "mpi/comm/comm_cache.h"
-#include "mpi/selfcopy/self_copy.h"
+#include "mpi/selfcopy/recent_pairs.h"
 #include "stats/stats.h"
 
 /* The communicator of this thread's last gather, scatter or synchronization; of this epoch (comm_state.h). */

@@ -2,7 +2,9 @@
 #ifndef ESPI_MPI_DATATYPE_DECODE_NODES_H
 #define ESPI_MPI_DATATYPE_DECODE_NODES_H
 
-#include "mpi/datatype/decode.h"
+#include <mpi.h>
+
+#include "layout/layout.h"
 
 struct espi_decoding {
     struct espi_arena *arena, *scratch; /* nodes and their arrays; what MPI returned */

@@ -1,9 +1,8 @@
-/* Derived types as sequences of equal elements. */
-#include "mpi/reduce/reduce.h"
+#include "mpi/datatype/element_view.h"
 
 #include "mpi/datatype/decode.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/typeplan/type_cache.h"
+#include "mpi/reduce/ops.h"
 
 void espi_elements_look(MPI_Datatype type, struct espi_elements *view)
 {

@@ -18,7 +18,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/reduce/reduce.h"
+#include "mpi/datatype/element_view.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"

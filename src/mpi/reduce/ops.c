@@ -3,9 +3,9 @@
  * handled: MPI says itself what it thinks of the others. (MPICH 4.0.2 aborts on MPI_LAND of MPI_FLOAT elements, where
  * it reports an error for a derived type; so it must not be asked with the base type.)
  */
-#include <string.h>
+#include "mpi/reduce/ops.h"
 
-#include "mpi/reduce/reduce.h"
+#include <string.h>
 
 enum class {
     C_INTEGER = 1,

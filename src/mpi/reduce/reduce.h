@@ -19,34 +19,7 @@
 
 #include "base/status.h"
 #include "abi.h"
-#include "layout/layout.h"
-
-/* ---- ops.c ---- */
-
-/* A bit per predefined operation that the standard defines for a base type, by MPI's name of it. */
-unsigned espi_reduce_ops_of(const char *base_name);
-/* The bit of a predefined operation; 0 for every other handle. */
-unsigned espi_reduce_op_bit(MPI_Op op);
-
-/* ---- element_view.c: a derived type as a sequence of elements of one base type ---- */
-
-struct espi_elements {
-    MPI_Datatype base;
-    unsigned ops;   /* what is defined for base (espi_reduce_op_bit) */
-    int64_t each;   /* elements in one copy of the type */
-    int64_t unit;   /* extent of base in bytes: elements of a contiguous buffer stand this far apart */
-    int64_t extent; /* of the type in bytes */
-    bool padded;    /* base has padding (most pair types), so packed bytes are no contiguous buffer */
-    bool run;       /* one copy is dense: its elements stand at start, start + unit, ... */
-    bool dense;     /* and so are any number of copies */
-    int64_t start;  /* bytes */
-};
-
-/* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid
-   until the type is freed; looked at once (type_cache.c keeps it). */
-const struct espi_elements *espi_elements_of(MPI_Datatype type);
-/* Looks at a valid type; view->base is MPI_DATATYPE_NULL where its elements differ. */
-void espi_elements_look(MPI_Datatype type, struct espi_elements *view);
+#include "mpi/datatype/element_view.h"
 
 /* ---- staging.c: from the program's layout to a contiguous buffer of elements, and back ---- */
 

@@ -30,7 +30,7 @@
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/thread_state.h"
-#include "mpi/reduce/reduce.h"
+#include "mpi/datatype/element_view.h"
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"

@@ -22,6 +22,7 @@ static inline bool espi_type_is_predefined(MPI_Datatype type)
     return espi_is_predefined((uint32_t)type);
 }
 
+struct espi_elements;
 struct espi_thread_state;
 
 /* After MPI is initialized, once; again after espi_types_stop when MPI lives on in a session. */
@@ -38,6 +39,9 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 
+/* What is known of a derived type that was seen committed; NULL for others, and where the elements differ. Valid
+   until the type is freed; looked at once. */
+const struct espi_elements *espi_elements_of(MPI_Datatype type);
 /* To be called before something is remembered of a type by the generation of its slot: from then on that ends with
    the type, however it is freed. False: nothing may be remembered. */
 bool espi_types_tie(MPI_Datatype type);

@@ -3,7 +3,7 @@
 #ifndef ESPI_RECONSTRUCT_DENSE_DENSE_H
 #define ESPI_RECONSTRUCT_DENSE_DENSE_H
 
-#include "reconstruct/reconstruct.h"
+#include "reconstruct/options.h"
 
 /* The same code for different vector units; tests hold them against each other. */
 enum espi_dense_code {

@@ -10,7 +10,7 @@
 #ifndef ESPI_RECONSTRUCT_SPARSE_SPARSE_H
 #define ESPI_RECONSTRUCT_SPARSE_SPARSE_H
 
-#include "reconstruct/reconstruct.h"
+#include "reconstruct/options.h"
 
 #define ESPI_SPARSE_INF (INT64_MAX / 4)
 #define ESPI_SPARSE_NONE UINT32_MAX

@@ -1,0 +1,61 @@
+/* Which pairs of types a thread has decided on lately, and which of its calls are looked at for a pair. */
+#ifndef ESPI_MPI_SELFCOPY_RECENT_PAIRS_H
+#define ESPI_MPI_SELFCOPY_RECENT_PAIRS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/typeplan/handle_table.h"
+
+struct espi_selfcopy_plan;
+
+/* A thread's memory of pairs that were decided; part of struct espi_thread_state. */
+struct espi_selfcopy_cache {
+    struct espi_selfcopy_known {
+        struct espi_selfcopy_key {
+            uint64_t from, onto; /* lives of the types (self_copy.c); 0: empty */
+            int64_t from_count, onto_count;
+        } key;
+        unsigned generation;
+        const struct espi_selfcopy_plan *plan; /* NULL: not to be copied */
+        uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
+    } known[8];
+    uint32_t turn;   /* decides which uses are looked at */
+    unsigned weight; /* uses that the next one looked at stands for; 0: no lot was drawn for it */
+};
+
+/* Of the uses in which no pair is copied as yet, one in so many is looked at: a look costs more than many a call may.
+   It is one in four times as many while the types are fresh, and one in 16 times as many where a pair of them was
+   found to be best left alone. */
+enum { ESPI_SELFCOPY_SAMPLE = 4, ESPI_SELFCOPY_FRESH = 8, ESPI_SELFCOPY_LEFT = 16 };
+
+/* Setting auto: whether a call that may have an own block is to be looked at. `a` and `b`: of its derived types, or
+   NULL. `worth`: flags of enum espi_paired that matter to the call. */
+static inline bool espi_selfcopy_due(struct espi_selfcopy_cache *cache, const struct espi_type_slot *a,
+                                     const struct espi_type_slot *b, unsigned worth)
+{
+    unsigned paired = (a != NULL ? atomic_load_explicit(&a->paired, memory_order_relaxed) : 0) |
+                      (b != NULL ? atomic_load_explicit(&b->paired, memory_order_relaxed) : 0);
+
+    if (paired & (worth | ESPI_PAIRED_SEEN)) {
+        cache->weight = 1;
+        return true;
+    }
+    cache->turn = cache->turn * 1664525u + 1013904223u;
+    if (paired != 0) {
+        if ((cache->turn >> 24) % (ESPI_SELFCOPY_SAMPLE * ESPI_SELFCOPY_LEFT) != 0)
+            return false;
+        cache->weight = ESPI_SELFCOPY_SAMPLE * ESPI_SELFCOPY_LEFT;
+        return true;
+    }
+    if ((cache->turn >> 24) % ESPI_SELFCOPY_SAMPLE != 0 ||
+        ((a == NULL || atomic_load_explicit(&a->uses, memory_order_relaxed) < ESPI_SELFCOPY_FRESH) &&
+         (b == NULL || atomic_load_explicit(&b->uses, memory_order_relaxed) < ESPI_SELFCOPY_FRESH) &&
+         (cache->turn >> 28) % ESPI_SELFCOPY_SAMPLE != 0))
+        return false;
+    cache->weight = ESPI_SELFCOPY_SAMPLE;
+    return true;
+}
+
+#endif
