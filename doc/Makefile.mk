@@ -1,7 +1,7 @@
 # Lists of doc/; see Makefile.am.
 dist_man_MANS += %D%/espalier.1
 dist_doc_DATA += %D%/guide.md %D%/statistics.md
-dist_doc_DATA += %D%/transpacking.md
+dist_doc_DATA += %D%/transpacking.md %D%/pack-programs.md
 dist_doc_DATA += %D%/gather-trees.md %D%/gather-calls.md %D%/gather-trees-monotone.svg
 dist_doc_DATA += %D%/reconstruction.md %D%/type-plans.md
 # A picture in README.md.

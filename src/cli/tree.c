@@ -9,6 +9,7 @@
 #include "cli/draw.h"
 #include "cli/mapfile.h"
 #include "layout/layout.h"
+#include "pack/pack.h"
 #include "reconstruct/fold.h"
 #include "reconstruct/reconstruct.h"
 #include "transpack/transpack.h"
@@ -26,7 +27,7 @@ struct request {
     struct cli_map_form form;
     const char *file, *from_tree, *onto;
     const char *line_option; /* an option for lines of type maps that was given */
-    bool cost_only;
+    bool cost_only, program;
     int set, format;
 };
 
@@ -96,6 +97,9 @@ static const struct cli_spec spec = {
             {.option = {"--onto", "FILE", "one tree over pairs of displacements that copies data of the layout onto "
                                           "the layout in this file"},
              .take = cli_take_text, MEMBER(onto)},
+            {.option = {"--program", NULL, "print, too, the loops by which Espalier packs one item of the tree, and "
+                                           "the memory that they touch"},
+             .take = cli_take_flag, MEMBER(program)},
             {.option = {"--format", "FORMAT", "text (the default), json, or a picture: dot (for Graphviz) or svg"},
              .take = cli_take_name, MEMBER(format), .names = format_names},
             {.option = {NULL, NULL, NULL}},
@@ -142,6 +146,22 @@ static void print_exact(bool exact, int64_t lower_bound)
         printf("exact   no; no tree costs less than %" PRId64 "\n", lower_bound);
 }
 
+/* The pack program of one item. */
+static int print_program(struct espi_arena *arena, const struct espi_node *tree)
+{
+    const struct espi_pack *pack;
+    espi_status status = espi_pack_compile(arena, tree, 0, &pack);
+    if (status != ESPI_OK)
+        return cli_fail("%s", espi_status_text(status));
+    const struct espi_pack_cost cost = espi_pack_cost(pack, 1);
+    printf("program\n");
+    espi_pack_print(pack, 8, stdout);
+    printf("bytes   %" PRId64 " in %" PRId64 " blocks\n", cost.bytes, cost.blocks);
+    printf("lines   %" PRId64 " of the layout, %" PRId64 " of the stream\n", cost.lines, (cost.bytes + 63) / 64);
+    printf("lists   %" PRId64 " bytes\n", cost.lists);
+    return CLI_OK;
+}
+
 static int print_result(const struct request *request, struct espi_arena *arena,
                         const struct espi_reconstruction *result)
 {
@@ -168,7 +188,7 @@ static int print_result(const struct request *request, struct espi_arena *arena,
     printf("\ncost    %" PRId64 "\nfolded  %" PRId64 "\nlength  %" PRId64 "\n", result->cost, folded.dag_cost,
            result->tree->entries);
     print_exact(result->exact, result->lower_bound);
-    return CLI_OK;
+    return request->program ? print_program(arena, result->tree) : CLI_OK;
 }
 
 static int print_onto(const struct request *request, const struct espi_transpacking *result)
@@ -315,6 +335,9 @@ int espi_cli_tree(int argc, char **argv)
         return cli_usage("%s: it is for lines of a type map; the tree of --from-tree has its own displacements and "
                          "types",
                          request.line_option);
+    if (request.program && (request.onto != NULL || request.cost_only || request.format != FORMAT_TEXT))
+        return cli_usage("--program: it belongs to the text form of one layout; expected none of --onto, --cost and "
+                         "another --format");
     if (request.file == NULL)
         request.file = "-";
     if (request.onto != NULL && strcmp(request.onto, "-") == 0 &&

@@ -1,2 +1,3 @@
 # Lists of src/pack/; see Makefile.am.
-libespi_pure_la_SOURCES += %D%/copy.h %D%/copy_program.h %D%/copy_compile.c %D%/copy_run.c %D%/copy_kernels.c
+libespi_pure_la_SOURCES += %D%/copy.h %D%/pack.h %D%/program.h %D%/kernels.h %D%/compile.c %D%/lists.c %D%/run.c \
+  %D%/range.c %D%/pack.c %D%/cost.c %D%/print.c %D%/kernels.c %D%/levels.c

@@ -3,7 +3,7 @@ ESPI_CPPFLAGS_%C% = $(CHECK_CFLAGS) -DESPI_CORPUS='"$(abs_srcdir)/tests/corpus"'
 	-DESPI_PLAYER='"$(abs_builddir)/%D%/hydra_pmi_proxy"'
 if HAVE_CHECK
 ESPI_UNIT_TESTS = \
-	%D%/test-layout %D%/test-slice %D%/test-transpack %D%/test-copy \
+	%D%/test-layout %D%/test-slice %D%/test-transpack %D%/test-copy %D%/test-pack \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
@@ -24,6 +24,8 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_slice_SOURCES = %D%/test_slice.c
 %C%_test_transpack_SOURCES = %D%/test_transpack.c
 %C%_test_copy_SOURCES = %D%/test_copy.c
+%C%_test_pack_SOURCES = %D%/test_pack.c %D%/test_pack.h %D%/test_pack_cases.c
+%C%_test_pack_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_test_corpus_SOURCES = %D%/test_corpus.c
 %C%_test_normalize_SOURCES = %D%/test_normalize.c
 %C%_test_anytime_SOURCES = %D%/test_anytime.c

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pack/copy.h"
-#include "pack/copy_program.h"
+#include "pack/program.h"
 #include "random.h"
 #include "runner.h"
 #include "transpack/transpack.h"
@@ -326,7 +326,8 @@ START_TEST(grids)
             for (int64_t k = 0; k < n[1]; k++)
                 memcpy(wanted + start[1] + i * loop[0].onto + k * loop[1].onto,
                        source + start[0] + i * loop[0].from + k * loop[1].from, (size_t)bytes);
-        espi_copy_grid(bytes, &loop[0], &loop[1], (char *)source + start[0], (char *)target + start[1]);
+        espi_kernels_of(espi_cpu_vectors(), false)
+            ->grid(bytes, &loop[0], &loop[1], (char *)source + start[0], (char *)target + start[1]);
         ck_assert_msg(memcmp(target, wanted, sizeof target) == 0,
                       "%" PRId64 " bytes, %" PRId64 " (%" PRId64 " to %" PRId64 ") times %" PRId64 " (%" PRId64
                       " to %" PRId64 ")",

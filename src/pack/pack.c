@@ -1,0 +1,121 @@
+/* Programs for whole types: one item, or any number of them at an extent. */
+#include "pack/pack.h"
+
+#include "pack/program.h"
+
+espi_status espi_pack_compile(struct espi_arena *arena, const struct espi_node *tree, int64_t extent,
+                              const struct espi_pack **out)
+{
+    struct espi_compiler p = {.arena = arena};
+    struct espi_pack *pack = espi_arena_calloc(arena, 1, sizeof *pack);
+    const struct espi_copy *many = NULL;
+    struct espi_piece piece = {NULL, 0, 0};
+    espi_status status = pack != NULL ? espi_copy_tree(&p, tree, NULL, &piece) : ESPI_ERR_MEMORY;
+
+    if (status == ESPI_OK) {
+        struct espi_copy_loop loop = {ESPI_PACK_MANY, extent, piece.copy->bytes};
+        status = espi_copy_repeat(&p, &loop, piece.copy, &many);
+    }
+    espi_compiler_release(&p);
+    *out = NULL;
+    if (status != ESPI_OK)
+        return status;
+    pack->item = piece.copy;
+    pack->many = *many;
+    pack->at = piece.from;
+    *out = pack;
+    return ESPI_OK;
+}
+
+/* Its first loop has some turns for each item. */
+struct espi_copy espi_pack_many(const struct espi_pack *pack, int64_t count)
+{
+    struct espi_copy c = pack->many;
+    c.bytes = pack->item->bytes * count;
+    if (c.kind == ESPI_COPY_LOOPS)
+        c.loop[0].count = c.loop[0].count / ESPI_PACK_MANY * count;
+    return c;
+}
+
+static void run(const struct espi_kernels *k, const struct espi_pack *pack, char *data, int64_t count, char *stream)
+{
+    if (count <= 0 || pack->item->bytes == 0)
+        return;
+    data = espi_place(data, pack->at);
+    if (count == 1) {
+        espi_copy_run_with(k, pack->item, data, stream);
+    } else {
+        const struct espi_copy c = espi_pack_many(pack, count);
+        espi_copy_run_with(k, &c, data, stream);
+    }
+}
+
+static void range(const struct espi_kernels *k, const struct espi_pack *pack, char *data, int64_t count, char *stream,
+                  int64_t first, int64_t bytes)
+{
+    if (bytes <= 0 || pack->item->bytes == 0)
+        return;
+    data = espi_place(data, pack->at);
+    if (count == 1) {
+        espi_copy_range_with(k, pack->item, data, stream, first, first + bytes);
+    } else {
+        const struct espi_copy c = espi_pack_many(pack, count);
+        espi_copy_range_with(k, &c, data, stream, first, first + bytes);
+    }
+}
+
+void espi_pack_run_at(enum espi_vectors level, const struct espi_pack *pack, const void *data, int64_t count,
+                      void *stream)
+{
+    run(espi_kernels_of(level, false), pack, (char *)data, count, stream);
+}
+
+void espi_unpack_run_at(enum espi_vectors level, const struct espi_pack *pack, const void *stream, void *data,
+                        int64_t count)
+{
+    run(espi_kernels_of(level, true), pack, data, count, (char *)stream);
+}
+
+void espi_pack_range_at(enum espi_vectors level, const struct espi_pack *pack, const void *data, int64_t count,
+                        int64_t first, int64_t bytes, void *stream)
+{
+    range(espi_kernels_of(level, false), pack, (char *)data, count, stream, first, bytes);
+}
+
+void espi_unpack_range_at(enum espi_vectors level, const struct espi_pack *pack, const void *stream, void *data,
+                          int64_t count, int64_t first, int64_t bytes)
+{
+    range(espi_kernels_of(level, true), pack, data, count, (char *)stream, first, bytes);
+}
+
+void espi_pack_run(const struct espi_pack *pack, const void *data, int64_t count, void *stream)
+{
+    espi_pack_run_at(espi_cpu_vectors(), pack, data, count, stream);
+}
+
+void espi_unpack_run(const struct espi_pack *pack, const void *stream, void *data, int64_t count)
+{
+    espi_unpack_run_at(espi_cpu_vectors(), pack, stream, data, count);
+}
+
+void espi_pack_range(const struct espi_pack *pack, const void *data, int64_t count, int64_t first, int64_t bytes,
+                     void *stream)
+{
+    espi_pack_range_at(espi_cpu_vectors(), pack, data, count, first, bytes, stream);
+}
+
+void espi_unpack_range(const struct espi_pack *pack, const void *stream, void *data, int64_t count, int64_t first,
+                       int64_t bytes)
+{
+    espi_unpack_range_at(espi_cpu_vectors(), pack, stream, data, count, first, bytes);
+}
+
+int64_t espi_pack_size(const struct espi_pack *pack)
+{
+    return pack->item->bytes;
+}
+
+int64_t espi_pack_blocks(const struct espi_pack *pack)
+{
+    return pack->item->pieces;
+}

@@ -1,0 +1,139 @@
+/* Single pack programs: what the compiler makes of lists, places that are far apart, long streams, addresses. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "random.h"
+#include "test_pack.h"
+
+/* What the compiler makes of lists, seen by what is left of the blocks. */
+START_TEST(compiled)
+{
+    const struct espi_node *d = leaf("MPI_DOUBLE"), *node = NULL;
+    const struct espi_pack *pack;
+    int64_t *disp = numbers(1000), *len = numbers(1000);
+    for (int j = 0; j < 1000; j++) {
+        disp[j] = 8 * j;
+        len[j] = 1;
+    }
+    ck_assert_int_eq(espi_node_idx(&arena, 1000, disp, d, &node), ESPI_OK);
+    ck_assert_int_eq(espi_pack_compile(&arena, node, 8000, &pack), ESPI_OK);
+    ck_assert_int_eq(pack->item->kind, ESPI_COPY_BLOCK);
+    ck_assert_int_eq(pack->many.kind, ESPI_COPY_BLOCK);
+    for (int j = 0; j < 1000; j++)
+        disp[j] = 48 + 24 * j;
+    ck_assert_int_eq(espi_node_idx(&arena, 1000, disp, d, &node), ESPI_OK);
+    ck_assert_int_eq(espi_pack_compile(&arena, node, 24000, &pack), ESPI_OK);
+    ck_assert_int_eq(pack->item->kind, ESPI_COPY_LOOPS);
+    ck_assert_int_eq(pack->many.levels, 1);
+    ck_assert_int_eq(pack->at, 48);
+    /* First row and first column, as MPI_Type_indexed says it. */
+    for (int j = 0; j < 1000; j++)
+        disp[j] = 8000 * j;
+    len[0] = 1000;
+    ck_assert_int_eq(espi_node_idxbuc(&arena, 1000, 8, disp, len, d, &node), ESPI_OK);
+    ck_assert_int_eq(espi_pack_compile(&arena, node, 8, &pack), ESPI_OK);
+    ck_assert_int_eq(pack->item->kind, ESPI_COPY_PARTS);
+    ck_assert_int_eq(pack->item->count, 2);
+    ck_assert_int_eq(espi_pack_blocks(pack), 999); /* the second row begins where the first ends */
+    /* Structs of blocks of one size are lists. */
+    const struct espi_node *sub[20];
+    for (int j = 0; j < 20; j++) {
+        sub[j] = d;
+        disp[j] = 8 * j * j;
+    }
+    ck_assert_int_eq(espi_node_struc(&arena, 20, disp, sub, &node), ESPI_OK);
+    ck_assert_int_eq(espi_pack_compile(&arena, node, 8, &pack), ESPI_OK);
+    ck_assert_int_eq(pack->item->kind, ESPI_COPY_LIST);
+    ck_assert_int_eq(espi_pack_blocks(pack), 20);
+}
+END_TEST
+
+/* Displacements, extents and counts beyond 2 and 4 GiB, in mappings of which only some pages are touched. */
+START_TEST(far_apart)
+{
+    const int64_t giga = INT64_C(1) << 30, bytes = 16 * giga;
+    unsigned char *map = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const struct espi_node *d = leaf("MPI_DOUBLE"), *node = NULL;
+    const struct espi_pack *pack;
+    int64_t disp[6] = {5 * giga + 8, -giga, 3, 2 * giga, 5 * giga, 4 * giga - 3}, len[6] = {3, 1, 2, 5, 0, 4};
+    unsigned char *origin = map + giga;
+    int64_t stream[40], back[40];
+    ck_assert(map != MAP_FAILED);
+    for (int kind = 0; kind < 4; kind++) {
+        if (kind == 0)
+            ck_assert_int_eq(espi_node_idx(&arena, 6, disp, d, &node), ESPI_OK);
+        else if (kind < 3)
+            ck_assert_int_eq(espi_node_idxbuc(&arena, 6, kind == 1 ? 8 : 16, disp, len, d, &node), ESPI_OK);
+        else
+            node = vec(2, -giga, vec(3, 3 * giga, vec(2, 24, d)));
+        struct espi_typemap entries = ESPI_TYPEMAP_INIT;
+        ck_assert_int_eq(espi_flatten(node, 0, PACK_LIMIT, &entries), ESPI_OK);
+        ck_assert_int_eq(espi_pack_compile(&arena, node, 6 * giga + 64, &pack), ESPI_OK);
+        for (int64_t i = 0; i < 2; i++)
+            for (size_t e = 0; e < entries.n; e++) {
+                const int64_t value = (int64_t)random_next();
+                memcpy(origin + entries.disp[e] + i * (6 * giga + 64), &value, 8);
+                back[(size_t)i * entries.n + e] = value;
+            }
+        espi_pack_run(pack, origin, 2, stream);
+        ck_assert(memcmp(stream, back, 16 * entries.n) == 0);
+        for (size_t k = 0; k < 2 * entries.n; k++)
+            stream[k] = ~stream[k];
+        espi_unpack_range(pack, stream, origin, 2, 0, 8 * (int64_t)entries.n + 4);
+        espi_unpack_range(pack, (char *)stream + 8 * entries.n + 4, origin, 2, 8 * (int64_t)entries.n + 4,
+                          8 * (int64_t)entries.n - 4);
+        espi_pack_run(pack, origin, 2, back);
+        ck_assert(memcmp(stream, back, 16 * entries.n) == 0);
+        espi_typemap_release(&entries);
+    }
+    munmap(map, (size_t)bytes);
+}
+END_TEST
+
+/* Bytes behind the first 4 GiB of a stream are found; that stream is never made. */
+START_TEST(long_streams)
+{
+    const int64_t n = INT64_C(3) << 30;
+    const struct espi_node *tree = vec(n, 0, leaf("MPI_DOUBLE"));
+    const struct espi_pack *pack;
+    unsigned char part[20], data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    ck_assert_int_eq(espi_pack_compile(&arena, tree, 0, &pack), ESPI_OK);
+    ck_assert_int_eq(espi_pack_size(pack), 8 * n);
+    espi_pack_range(pack, data, 1000, 8 * n * 999 + 8 * n / 2 + 3, sizeof part, part);
+    for (size_t k = 0; k < sizeof part; k++)
+        ck_assert_uint_eq(part[k], (k + 3) % 8);
+}
+END_TEST
+
+/* MPI_BOTTOM: the tree holds addresses. */
+START_TEST(absolute)
+{
+    double a[10], b[20], stream[15], back[15];
+    const struct espi_node *sub[2] = {vec(5, 16, leaf("MPI_DOUBLE")), vec(10, 16, leaf("MPI_DOUBLE"))}, *node = NULL;
+    int64_t disp[2] = {(int64_t)(intptr_t)a, (int64_t)(intptr_t)b};
+    const struct espi_pack *pack;
+    for (int k = 0; k < 20; k++)
+        b[k] = k, a[k / 2] = 100 + k / 2;
+    ck_assert_int_eq(espi_node_struc(&arena, 2, disp, sub, &node), ESPI_OK);
+    ck_assert_int_eq(espi_pack_compile(&arena, node, 0, &pack), ESPI_OK);
+    espi_pack_run(pack, NULL, 1, stream);
+    for (int k = 0; k < 15; k++)
+        ck_assert(stream[k] == (k < 5 ? 100 + 2 * k : 2 * (k - 5)));
+    espi_pack_range(pack, NULL, 1, 36, 60, back);
+    ck_assert(memcmp(back, (char *)stream + 36, 60) == 0);
+    memset(a, 0, sizeof a);
+    memset(b, 0, sizeof b);
+    espi_unpack_run(pack, stream, NULL, 1);
+    espi_pack_run(pack, NULL, 1, back);
+    ck_assert(memcmp(back, stream, sizeof stream) == 0 && b[1] == 0);
+}
+END_TEST
+
+const TTest *pack_case(int number)
+{
+    const TTest *const cases[PACK_CASES] = {compiled, far_apart, long_streams, absolute};
+    return cases[number];
+}
