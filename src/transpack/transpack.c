@@ -14,7 +14,7 @@
 
 #include "layout/memo.h"
 #include "reconstruct/parts.h"
-#include "transpack/code.h"
+#include "transpack/pair_code.h"
 
 struct reader {
     struct espi_arena *arena;

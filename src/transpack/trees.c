@@ -4,7 +4,7 @@
  */
 #include "reconstruct/parts.h"
 #include "transpack/transpack.h"
-#include "transpack/code.h"
+#include "transpack/pair_code.h"
 #include "transpack/zip.h"
 
 enum { MADE_MOST = 1 << 20, COMPARED = 1 << 16, SAMPLES = 64, SAMPLE = 512 };

@@ -71,7 +71,7 @@ espi_left_alone(struct espi_thread_state *thread_state, const struct espi_buffer
     }
     if (own && (first.slot || second.slot) &&
         (espi_settings.datatypes != ESPI_MODE_AUTO ||
-         espi_selfcopy_due(&thread_state->onto, first.slot, second.slot, own)))
+         espi_selfcopy_due(&thread_state->pairs, first.slot, second.slot, own)))
         return false;
     count_use(thread_state->stats, &first);
     count_use(thread_state->stats, &second);

@@ -126,7 +126,7 @@ static bool is_due(struct espi_thread_state *thread_state, const struct espi_api
     struct espi_type_slot *b = own_slot(args, &row->typed[1], thread_state->comm.rank);
     mark(a);
     mark(b);
-    return thread_state->onto.weight != 0 || espi_selfcopy_due(&thread_state->onto, a, b, worth);
+    return thread_state->pairs.weight != 0 || espi_selfcopy_due(&thread_state->pairs, a, b, worth);
 }
 
 /* ---- collectives ---- */

@@ -14,7 +14,7 @@ struct espi_selfcopy_plan;
 struct espi_selfcopy_cache {
     struct espi_selfcopy_known {
         struct espi_selfcopy_key {
-            uint64_t from, onto; /* lives of the types (self_copy.c); 0: empty */
+            uint64_t from, onto; /* identities of the types (self_copy.c); 0: empty */
             int64_t from_count, onto_count;
         } key;
         unsigned generation;

@@ -1,10 +1,10 @@
 /*
  * Pairs of layouts and their plans.
  *
- * Three tables. A thread's own few pairs that are decided. Slots of pairs by the lives of
- * their types (a number that no other type of the process ever gets), which count uses until the pair is decided. And
- * the plans by layout, which nothing but the end of MPI frees: a call may run one at any time, and there are at most
- * PLANS_MOST. `lock` is never held over an MPI call; `planning` is, but only ever tried.
+ * Three tables. A thread's own few pairs that are decided. Slots of pairs by the identities of their types (a number
+ * that no other type of the process ever gets), which count uses until the pair is decided. And the plans by layout,
+ * which nothing but the end of MPI frees: a call may run one at any time, and there are at most PLANS_MOST. `lock` is
+ * never held over an MPI call; `planning` is, but only ever tried.
  */
 #include "mpi/selfcopy/self_copy.h"
 
@@ -231,7 +231,7 @@ static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, 
 }
 
 /* No other type of this process ever had this number, or gets it. 0: a type that is not known. */
-static uint64_t life_of(MPI_Datatype type)
+static uint64_t identity_of(MPI_Datatype type)
 {
     struct espi_type_slot *slot;
     if (espi_type_is_predefined(type))
@@ -306,10 +306,10 @@ const struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, 
                                                     const struct espi_selfcopy_side *onto)
 {
     unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
-    struct espi_selfcopy_key key = {life_of(from->type), life_of(onto->type), from->count, onto->count};
+    struct espi_selfcopy_key key = {identity_of(from->type), identity_of(onto->type), from->count, onto->count};
     uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 +
                  (uint64_t)key.from_count;
-    struct espi_selfcopy_cache *cache = &espi_thread_state(thread)->onto;
+    struct espi_selfcopy_cache *cache = &espi_thread_state(thread)->pairs;
     struct espi_selfcopy_known *place = &cache->known[(h ^ h >> 8) % 8];
 
     if (key.from == 0 || key.onto == 0)

@@ -1,7 +1,7 @@
 /*
  * Trees that describe the same type map but run differently in MPICH.
  *
- * What makes MPICH 4.0.2 slow is known well enough to name candidates (measurement decides): an innermost list or
+ * What makes MPICH 4.0.2 slow is known well enough to name candidates (select.c decides): an innermost list or
  * vector of small blocks is packed by one compiled loop when the whole of it is wanted, but block by block, through
  * general code, when a message takes only a part of it, which is what happens in every message above one shared
  * memory cell. Cut into chunks, all but the two chunks at the ends of a part are whole again. A chunk costs one

@@ -1,6 +1,6 @@
 /* Pairs of displacements as single numbers; see transpack.c. */
-#ifndef ESPI_TRANSPACK_CODE_H
-#define ESPI_TRANSPACK_CODE_H
+#ifndef ESPI_TRANSPACK_PAIR_CODE_H
+#define ESPI_TRANSPACK_PAIR_CODE_H
 
 #include "layout/layout.h"
 
