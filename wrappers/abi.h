@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 9
+#define ESPI_ABI_VERSION 10
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -59,7 +59,7 @@ enum espi_plain {
     ESPI_PLAIN = 1 << 0,       /* SUBSTITUTE without derived types or on credit; without derived types COUNT, and
                                   REDUCE of no more than `reduce_most` elements */
     ESPI_PLAIN_TREE = 1 << 1,  /* TREE without derived types */
-    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, commits of types whose making the core has seen */
+    ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, MAKE, commits, and MPI_Type_free */
     /* They may overlap, and are counted by thread; not for kind ESPI_LEAVES: */
     ESPI_PLAIN_THREADS = 1 << 3,      /* SUBSTITUTE and COUNT without derived types */
     ESPI_PLAIN_TREE_THREADS = 1 << 4, /* TREE without derived types */
@@ -92,16 +92,16 @@ struct espi_core {
 };
 
 /*
- * The credit of a datatype handle, one byte: how many uses the core need not see. It is all that the stub knows of a
- * type.
- *   0                   not known: freed, or made and committed where the core did not see it
+ * The credit of a datatype handle, one byte: how many uses the core need not see. Beside a hint of how the type was
+ * made it is all that the stub knows of a type.
+ *   0                   not known: not yet committed, or freed, or committed where the core did not see it
  *   1 + g, below 128    committed; g uses of one item go straight on
- *   128 + 1 + g         made, but not yet committed; or freed: no use goes straight on
- * The core writes it when a type is made, and again whenever it sees a use. The stub counts it down, takes the 128
- * off when it sees the commit, and adds it when the type is freed.
+ *   128 + 1 + g         freed, and the core has not seen it; also while another type of this handle is not committed
+ * The core writes it when a type is committed, and again whenever it sees a use. The stub counts it down, and adds
+ * the 128 when the type is freed.
  */
 enum {
-    ESPI_CREDIT_UNCOMMITTED = 128,
+    ESPI_CREDIT_ENDED = 128,
     ESPI_CREDIT_LEFT = 127, /* mask: 1 + uses that are left */
     ESPI_CREDIT_MOST = 126,
     /* Of MPICH's direct types (8, in a line of the cache) and its 65,536 first indirect ones; others have none. */
@@ -175,14 +175,14 @@ struct espi_hot {
                                 core does not see it */
     _Atomic uint64_t reduce_most; /* elements */
     _Atomic uint64_t on_credit;   /* uses */
-    _Atomic uint64_t commits;     /* of types that the core has seen made, where it did not see the commit */
     _Atomic uint64_t frees;       /* of types that the core knows, where it did not see the call */
     _Atomic uint64_t passed;      /* COUNT with derived types */
-    /* After MPI_Type_commit returned without error, where the core has not seen the type made. */
+    /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
     _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
+    _Atomic uint64_t hint[ESPI_CREDITS];          /* how types were made, type_hint.h; 0: not known */
 };
 
 /* `fn` is mostly a constant, and so is the place then. */

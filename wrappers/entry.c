@@ -39,7 +39,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_FLAGS_OF_SYNC(name) ESPI_FLAGS_SYNC
 #define ESPI_FLAGS_OF_SYNC_REDUCE(name) ESPI_FLAGS_SYNC_REDUCE
 #define ESPI_FLAGS_OF_COUNT(name) ESPI_FLAGS_COUNT
-#define ESPI_FLAGS_OF_MAKE(name) 0
+#define ESPI_FLAGS_OF_MAKE(name) ESPI_PLAIN_TYPES
 #define ESPI_FLAGS_OF_GUARD(name) 0
 #define ESPI_FLAGS_OF_LEAVE(name) 0
 #define ESPI_API(name, args, large, treatment, kind, ...)                                                            \
@@ -92,6 +92,20 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
         return espi_entry_slow(true, ESPI_FN_##name, args, __builtin_return_address(0));                             \
     }
 
+/* A constructor. */
+#define ESPI_MAKER(exported, name, n, profiling)                                                                     \
+    ESPI_EXPORT espi_word exported(ESPI_PARAMS_##n);                                                                 \
+    ESPI_EXPORT espi_word exported(ESPI_PARAMS_##n)                                                                  \
+    {                                                                                                                \
+        struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, ESPI_FN_##name);                              \
+        espi_next next = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                            \
+        if (next)                                                                                                    \
+            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
+        next = atomic_load_explicit((profiling) ? &entry->next : &entry->fast_next, memory_order_acquire);           \
+        return espi_entry_make(profiling, ESPI_FN_##name, next, args, __builtin_return_address(0));                  \
+    }
+
 #define ESPI_EXPORTED_LIFE(name, n, kind) ESPI_EXPORTED_AS(name, n, kind, ESPI_WAY_##name)
 #define ESPI_EXPORTED_AS(name, n, kind, way) ESPI_ENTRY(name, n, kind, way)
 #define ESPI_EXPORTED_SUBSTITUTE(name, n, kind) ESPI_ENTRY(name, n, kind, SUBSTITUTE)
@@ -100,7 +114,9 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_EXPORTED_SYNC(name, n, kind) ESPI_ENTRY(name, n, kind, SYNC)
 #define ESPI_EXPORTED_SYNC_REDUCE(name, n, kind) ESPI_ENTRY(name, n, kind, SYNC_REDUCE)
 #define ESPI_EXPORTED_COUNT(name, n, kind) ESPI_ENTRY(name, n, kind, COUNT)
-#define ESPI_EXPORTED_MAKE(name, n, kind) ESPI_ENTRY(name, n, kind, NEVER)
+#define ESPI_EXPORTED_MAKE(name, n, kind)                                                                            \
+    ESPI_MAKER(MPI_##name, name, n, false)                                                                           \
+    ESPI_MAKER(PMPI_##name, name, n, true)
 #define ESPI_EXPORTED_GUARD(name, n, kind) ESPI_ENTRY(name, n, kind, NEVER)
 #define ESPI_EXPORTED_LEAVE(...)
 #define ESPI_API(name, args, large, treatment, kind, ...) ESPI_EXPORTED_##treatment(name, args, kind)

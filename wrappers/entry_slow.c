@@ -16,6 +16,7 @@
 
 #include "fastpath.h"
 #include "stub.h"
+#include "type_hint.h"
 #include "words.h"
 
 /* What is to be known of a function. */
@@ -85,6 +86,20 @@ static espi_word pass_on(espi_next next, unsigned n, const espi_word *args)
     }
 }
 
+/* After a constructor made a type: notes how (type_hint.h). What had the handle before has been freed. */
+static void note_made(enum espi_fn fn, const espi_word *args)
+{
+    const uint32_t *made;
+    uint64_t hint = espi_type_hint(fn, args, espi_hot.hint, &made);
+    uint32_t at = made ? espi_credit_at(*made) : ESPI_CREDITS;
+    if (at == ESPI_CREDITS)
+        return;
+    unsigned char credit = atomic_load_explicit(&espi_hot.credit[at], memory_order_relaxed);
+    if (credit > 0 && credit < ESPI_CREDIT_ENDED)
+        atomic_store_explicit(&espi_hot.credit[at], credit + ESPI_CREDIT_ENDED, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot.hint[at], hint, memory_order_relaxed);
+}
+
 static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
 {
     const struct row *row = &rows[fn];
@@ -109,7 +124,10 @@ static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next
         espi_add(&here->calls[fn], 1);
         handler = NULL;
     }
-    return handler ? handler(here, fn, args, next) : pass_on(next, row->args, args);
+    espi_word result = handler ? handler(here, fn, args, next) : pass_on(next, row->args, args);
+    if (row->kind & ESPI_CONSTRUCTOR && (int)result == 0)
+        note_made(fn, args);
+    return result;
 }
 
 static espi_next next_of(bool profiling, enum espi_fn fn)
@@ -130,5 +148,19 @@ espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, cons
         espi_start();
     espi_word result = call_outermost(fn, args, next_of(profiling, fn));
     here->frame = nested ? outer : 0;
+    return result;
+}
+
+espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_word *args, const void *caller)
+{
+    unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);
+    struct espi_thread *here = &espi_here;
+    if (!next || !(plain & ESPI_PLAIN_TYPES) || (uintptr_t)args < here->frame)
+        return espi_entry_slow(profiling, fn, args, caller);
+    here->frame = (uintptr_t)args;
+    espi_word result = pass_on(next, rows[fn].args, args);
+    here->frame = 0;
+    if (__builtin_expect((int)result == 0, 1))
+        note_made(fn, args);
     return result;
 }

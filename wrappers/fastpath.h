@@ -6,14 +6,14 @@
  *  2. the core has said that calls of this treatment are plain (enum espi_plain), or `fast_next` would be NULL: MPI
  *     calls do not overlap, no gather may go along a tree, no request is the core's;
  *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_WAY; the way is the row's treatment, or
- *     ESPI_WAY_NAME below for LIFE):
+ *     ESPI_WAY_NAME below for LIFE; constructors, MAKE, see entry_slow.c):
  *     SUBSTITUTE            no derived type, or each has credit for a use
  *     COUNT                 no derived type, or the core need not see them (ESPI_PLAIN_TYPES)
  *     TREE                  no derived type
  *     REDUCE, SYNC_REDUCE   no derived type, and too few elements for a reduction in pieces
  *     SYNC, REQUESTS        always
- *     COMMIT                of a type that the core has seen made
- *     FREE                  of a type that the core has seen made or committed
+ *     COMMIT                always; the core is told (ESPI_END_COMMIT)
+ *     FREE                  of a handle that has credit of its own
  *     NEVER                 never
  * A further condition on arguments goes into ESPI_IS_SHORT_WAY, one on the state into enum espi_plain (abi.h) and
  * lifecycle.c.
@@ -65,7 +65,7 @@ ESPI_INLINE bool espi_has_credit(espi_word type, int64_t count, unsigned sides)
     uint32_t bits = (uint32_t)type, at = espi_credit_at(bits);
     if (at < ESPI_CREDITS)
         return count == 1 &&
-               (unsigned char)(*espi_credit_alone(at) - (1 + sides)) < ESPI_CREDIT_UNCOMMITTED - (1 + sides);
+               (unsigned char)(*espi_credit_alone(at) - (1 + sides)) < ESPI_CREDIT_ENDED - (1 + sides);
     return espi_is_no_object(bits);
 }
 
@@ -264,9 +264,9 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_SHORT_FREE(name, n, kind) (a0 != 0 && espi_ends(a0) && espi_counted(entry))
 #define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)entry, false)
 
-/* After a commit of what the core has not seen made: tells the core, unless the commit failed or was of no object.
-   What MPI calls meanwhile is inside of a call. Returns the call's result. */
-static __attribute__((noinline, cold, unused)) espi_word espi_commits_unknown(espi_word result, espi_word type)
+/* After a call of MPI_Type_commit: tells the core, unless it failed or was of no object. What MPI calls meanwhile is
+   inside of a call. Returns the call's result. */
+static __attribute__((noinline, unused)) espi_word espi_commits(espi_word result, espi_word type)
 {
     struct espi_thread *here = &espi_here;
     uintptr_t outer = here->frame;
@@ -279,26 +279,19 @@ static __attribute__((noinline, cold, unused)) espi_word espi_commits_unknown(es
     return result;
 }
 
-/* After MPI_Type_commit: from now on the type has the credit that it got when it was made. */
-ESPI_INLINE bool espi_commits(espi_word type)
-{
-    uint32_t at = espi_credit_at(*(const uint32_t *)type);
-    if (at == ESPI_CREDITS || *espi_credit_alone(at) < ESPI_CREDIT_UNCOMMITTED)
-        return false;
-    *espi_credit_alone(at) -= ESPI_CREDIT_UNCOMMITTED;
-    espi_add_alone(&espi_hot.commits);
-    return true;
-}
-
 /* Before MPI_Type_free: no use of the type goes straight on any more. What the core knows of it that must end at once
-   ends by an attribute of the datatype; the rest when the core sees the next type that gets the handle. */
+   ends by an attribute of the datatype; the rest when the core sees the next type of this handle committed. False:
+   the handle has no credit of its own. */
 ESPI_INLINE bool espi_ends(espi_word type)
 {
     uint32_t at = espi_credit_at(*(const uint32_t *)type);
-    if (at == ESPI_CREDITS || (unsigned char)(*espi_credit_alone(at) - 1) >= ESPI_CREDIT_UNCOMMITTED - 1)
+    if (at == ESPI_CREDITS)
         return false;
-    *espi_credit_alone(at) += ESPI_CREDIT_UNCOMMITTED;
-    espi_add_alone(&espi_hot.frees);
+    atomic_store_explicit(&espi_hot.hint[at], 0, memory_order_relaxed);
+    if ((unsigned char)(*espi_credit_alone(at) - 1) < ESPI_CREDIT_ENDED - 1) { /* neither freed nor uncommitted */
+        *espi_credit_alone(at) += ESPI_CREDIT_ENDED;
+        espi_add_alone(&espi_hot.frees);
+    }
     return true;
 }
 
@@ -312,9 +305,7 @@ ESPI_INLINE bool espi_ends(espi_word type)
 #define ESPI_END_REQUESTS
 #define ESPI_END_FREE
 #define ESPI_END_NEVER
-#define ESPI_END_COMMIT                                                                                              \
-    if (__builtin_expect((int)result != 0 || !espi_commits(a0), 0))                                                  \
-        result = espi_commits_unknown(result, a0);
+#define ESPI_END_COMMIT result = espi_commits(result, a0);
 
 /* Rows treated as LIFE. */
 #define ESPI_WAY_Type_commit COMMIT

@@ -29,11 +29,6 @@ static void committed(struct espi_thread *thread, uint32_t type)
     inside = thread->frame != 0;
 }
 
-static uint64_t commits(void)
-{
-    return atomic_load(&espi_hot.commits);
-}
-
 static void uses(void)
 {
     const espi_word type = (espi_word)0x8c000005u, other = (espi_word)0xcc000007u, far = (espi_word)0xcc040000u;
@@ -64,7 +59,7 @@ static void uses(void)
         for (unsigned left = 0; left <= ESPI_CREDIT_MOST; left++) {
             atomic_store(byte, (unsigned char)(1 + left));
             expect(espi_has_credit(type, 1, sides) == (left >= sides), "as many as there are sides");
-            atomic_store(byte, (unsigned char)(ESPI_CREDIT_UNCOMMITTED + 1 + left));
+            atomic_store(byte, (unsigned char)(ESPI_CREDIT_ENDED + 1 + left));
             expect(!espi_has_credit(type, 1, sides), "none before the commit, nor after the end");
         }
 }
@@ -93,24 +88,14 @@ static void sides(void)
 static void commit(void)
 {
     uint32_t type = 0x8c000006u, far = 0xcc040000u, integer = 0x4c000405;
-    atomic_uchar *byte = &espi_hot.credit[espi_credit_at(type)];
-
-    atomic_store(byte, ESPI_CREDIT_UNCOMMITTED + 1 + ESPI_CREDIT_MOST);
-    expect(espi_commits((espi_word)&type), "a commit of what was seen made");
-    expect(commits() == 1 && atomic_load(byte) == 1 + ESPI_CREDIT_MOST, "it has its credit from then on");
-    expect(!espi_commits((espi_word)&type), "a second one is the core's");
-    atomic_store(byte, 0);
-    expect(!espi_commits((espi_word)&type) && !espi_commits((espi_word)&far), "so is that of a type not seen made");
-    expect(commits() == 1 && atomic_load(byte) == 0, "and changes nothing here");
-    atomic_store(byte, ESPI_CREDIT_UNCOMMITTED + 1);
-    expect(espi_commits((espi_word)&type) && atomic_load(byte) == 1, "without credit it is known, no more");
 
     atomic_store(&espi_hot.committed, committed);
-    expect(espi_commits_unknown(5, (espi_word)&type) == 5 && told == 0, "a commit that failed is none");
-    expect(espi_commits_unknown(0, (espi_word)&integer) == 0 && told == 0, "nor is one of a predefined type");
+    expect(espi_commits(5, (espi_word)&type) == 5 && told == 0, "a commit that failed is none");
+    expect(espi_commits(0, (espi_word)&integer) == 0 && told == 0, "nor is one of a predefined type");
     espi_here.frame = 0;
-    expect(espi_commits_unknown(0, (espi_word)&far) == 0 && told == 1, "the core hears of others");
+    expect(espi_commits(0, (espi_word)&type) == 0 && told == 1, "the core hears of others");
     expect(inside && espi_here.frame == 0, "inside of a call");
+    expect(espi_commits(0, (espi_word)&far) == 0 && told == 2, "with credit or without");
 }
 
 /* A type that is freed: no use goes on by the stub; what was left of the credit stays for the core to count. */
@@ -122,18 +107,22 @@ static void end(void)
     for (unsigned left = 0; left <= ESPI_CREDIT_MOST; left++) {
         uint64_t frees = atomic_load(&espi_hot.frees);
         atomic_store(byte, (unsigned char)(1 + left));
+        atomic_store(&espi_hot.hint[espi_credit_at(type)], 5);
         expect(espi_ends((espi_word)&type), "a type that is known, with credit or without");
+        expect(atomic_load(&espi_hot.hint[espi_credit_at(type)]) == 0, "how it was made is forgotten");
         expect(atomic_load(&espi_hot.frees) == frees + 1, "is counted");
         expect((atomic_load(byte) & ESPI_CREDIT_LEFT) == 1 + left, "what was left is still to be seen");
         expect(!espi_has_credit((espi_word)type, 1, 1), "and can not be used");
-        expect(!espi_ends((espi_word)&type), "it does not end twice here");
+        unsigned char ended = atomic_load(byte);
+        expect(espi_ends((espi_word)&type) && atomic_load(byte) == ended, "it does not end twice");
+        expect(atomic_load(&espi_hot.frees) == frees + 1, "nor is it counted twice");
     }
     atomic_store(byte, 0);
-    expect(!espi_ends((espi_word)&type) && atomic_load(byte) == 0, "what is not known is the core's to end");
-    atomic_store(byte, ESPI_CREDIT_UNCOMMITTED + 5);
-    expect(!espi_ends((espi_word)&type), "and where it was not committed");
+    uint64_t frees = atomic_load(&espi_hot.frees);
+    expect(espi_ends((espi_word)&type) && atomic_load(byte) == 0 && atomic_load(&espi_hot.frees) == frees,
+           "of what was not committed there is nothing to end");
     expect(!espi_ends((espi_word)&far) && !espi_ends((espi_word)&integer) && !espi_ends((espi_word)&none),
-           "and where there is no credit");
+           "where there is no credit it is the core's to end");
 }
 
 int main(void)

@@ -77,13 +77,6 @@ bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
     return known;
 }
 
-void espi_types_made(enum espi_fn fn, const espi_word *args, MPI_Datatype type)
-{
-    (void)fn;
-    (void)args;
-    (void)type;
-}
-
 void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
 {
     MPI_Datatype copy, old;

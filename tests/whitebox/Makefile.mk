@@ -2,7 +2,7 @@
 # takes the place of that part. A program without a list of sources is made of the file of its name.
 ESPI_CPPFLAGS_%C% = $(MPI_CPPFLAGS) $(CHECK_CFLAGS) -I$(srcdir)/wrappers
 if HAVE_CHECK
-ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers %D%/type_class \
+ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers %D%/type_hint \
 	%D%/class_table %D%/engine_cost %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/pmpi_table %D%/comm_cache
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
@@ -12,7 +12,7 @@ $(ESPI_WHITEBOX_TESTS): %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la
 # What the tests share.
 check_LTLIBRARIES += %D%/libespi-whitebox.la
 %C%_libespi_whitebox_la_SOURCES = %D%/clock.c %D%/clock.h %D%/random_types.c %D%/random_types.h %D%/setup.h \
-	%D%/suite.c %D%/suite.h %D%/type_service.c %D%/type_service.h
+	%D%/suite.c %D%/suite.h %D%/type_service.c %D%/type_service.h wrappers/type_hint.c
 
 %C%_engine_cost_SOURCES = %D%/engine_cost.c %D%/engine_sim.c %D%/engine_sim.h
 %C%_select_SOURCES = %D%/select.c %D%/select_setup.c %D%/select_setup.h

@@ -153,7 +153,7 @@ static MPI_Datatype vector(int n, int stride)
     const espi_word args[5] = {n, 1, stride, MPI_DOUBLE, (espi_word)&type};
 
     MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &type);
-    espi_types_made(ESPI_FN_Type_vector, args, type);
+    note_made(ESPI_FN_Type_vector, args);
     MPI_Type_commit(&type);
     espi_types_committed(espi_thread_state(&own_thread), type);
     return type;

@@ -162,7 +162,7 @@ static MPI_Datatype vector_of(MPI_Datatype child, int count, bool told)
 
     MPI_Type_vector(count, 1, 3, child, &type);
     if (told)
-        espi_types_made(ESPI_FN_Type_vector, args, type);
+        note_made(ESPI_FN_Type_vector, args);
     MPI_Type_commit(&type);
     espi_types_committed(espi_thread_state(&own_thread), type);
     return type;

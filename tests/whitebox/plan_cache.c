@@ -229,7 +229,7 @@ static MPI_Datatype seen_made(int n, int odd)
     for (int i = 0; i < n; i++)
         at[i] = 5 * i + i * i % 3 + (i == odd);
     MPI_Type_create_indexed_block(n, 3, at, MPI_DOUBLE, &type);
-    espi_types_made(ESPI_FN_Type_create_indexed_block, args, type);
+    note_made(ESPI_FN_Type_create_indexed_block, args);
     free(at);
     MPI_Type_commit(&type);
     espi_types_committed(espi_thread_state(&own_thread), type);

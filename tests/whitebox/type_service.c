@@ -8,6 +8,7 @@
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/type_cache.h"
 #include "random_types.h"
+#include "type_hint.h"
 #include "stats/snapshot.h"
 
 struct espi_thread own_thread;
@@ -75,4 +76,17 @@ void same_places(MPI_Datatype a, MPI_Datatype b)
         ck_assert_int_eq(x[i], y[i]);
     free(x);
     free(y);
+}
+
+void note_made(enum espi_fn fn, const espi_word *args)
+{
+    const uint32_t *made;
+    uint64_t hint = espi_type_hint(fn, args, espi_hot->hint, &made);
+    uint32_t at = espi_credit_at(*made);
+    unsigned char credit = atomic_load(&espi_hot->credit[at]);
+
+    ck_assert_uint_lt(at, ESPI_CREDITS);
+    atomic_store(&espi_hot->hint[at], hint);
+    if (credit > 0 && credit < ESPI_CREDIT_ENDED)
+        atomic_store(&espi_hot->credit[at], credit + ESPI_CREDIT_ENDED);
 }

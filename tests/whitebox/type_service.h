@@ -19,6 +19,9 @@ MPI_Datatype irregular(int n, int salt);
 /* 24 integers at a stride that belongs to `salt` alone, committed in the sight of the service. */
 MPI_Datatype regular_ints(int salt);
 
+/* Tells how a type was made, as the stub does after the call. */
+void note_made(enum espi_fn fn, const espi_word *args);
+
 /* A counter as the report would show it now. */
 uint64_t counted(enum espi_counter counter);
 

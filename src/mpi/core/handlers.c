@@ -41,23 +41,6 @@ static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn,
     return result;
 }
 
-/* A constructor: the last argument is where the new type goes. */
-#define ESPI_MADE(n)                                                                                                 \
-    static espi_word handle_type_made_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args,              \
-                                          espi_next next)                                                            \
-    {                                                                                                                \
-        espi_word result = ESPI_CALL(next, n, args);                                                                 \
-        (void)thread;                                                                                                \
-        if ((int)result == MPI_SUCCESS && RUNNING)                                                                   \
-            espi_types_made(fn, args, *(const MPI_Datatype *)args[(n) - 1]);                                         \
-        return result;                                                                                               \
-    }
-ESPI_MADE(3)
-ESPI_MADE(4)
-ESPI_MADE(5)
-ESPI_MADE(7)
-ESPI_MADE(10)
-
 static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     espi_word result = ESPI_CALL(next, 2, args);
@@ -181,7 +164,7 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 #define ESPI_HANDLER_SYNC(name, n, kind) espi_agreement_barrier
 #define ESPI_HANDLER_SYNC_REDUCE(name, n, kind) espi_agreement_allreduce
 #define ESPI_HANDLER_LIFE(name, n, kind) ESPI_LIFE_##name
-#define ESPI_HANDLER_MAKE(name, n, kind) handle_type_made_##n
+#define ESPI_HANDLER_MAKE(name, n, kind) 0
 #define ESPI_HANDLER_GUARD(name, n, kind) 0
 #define ESPI_HANDLER_LEAVE(name, n, kind) 0
 

@@ -58,8 +58,7 @@ void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, struct espi
     slot->tied = false;
     atomic_store_explicit(&slot->paired, start.paired, memory_order_relaxed);
     atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
-    atomic_store_explicit(espi_slot_credit(type), start.committed ? 1 : ESPI_CREDIT_UNCOMMITTED + 1,
-                          memory_order_relaxed);
+    atomic_store_explicit(espi_slot_credit(type), 1, memory_order_relaxed);
     atomic_store_explicit(&slot->known, true, memory_order_release);
     espi_slot_lend(slot, type);
 }

@@ -9,9 +9,9 @@
  * of the cache. Whoever looks at the slot counts them there first.
  *
  * A slot has generations: MPICH gives the handle of a freed type to a new one. A generation begins when the type is
- * made (or, if that was not seen, committed) and ends before MPI_Type_free; the stub sees both, but in some Fortran
- * layers. What would be wrong for another type (a plan, a view of its elements) ends by an attribute of the datatype,
- * too, whose delete callback names the generation (type_cache.c).
+ * committed and ends before MPI_Type_free; the stub sees both, but in some Fortran layers. What would be wrong for
+ * another type (a plan, a view of its elements) ends by an attribute of the datatype, too, whose delete callback tells
+ * the generation (type_cache.c).
  */
 #ifndef ESPI_MPI_TYPEPLAN_HANDLE_TABLE_H
 #define ESPI_MPI_TYPEPLAN_HANDLE_TABLE_H
@@ -48,7 +48,7 @@ struct espi_type_slot {
     uint64_t how;                             /* it was made: espi_slot_class, espi_slot_hint */
     uint32_t made;                            /* uses of this generation that the class was told of */
     atomic_uint generation;
-    atomic_bool known;     /* made or committed, and not freed */
+    atomic_bool known;     /* committed, and not freed where the core saw it */
     atomic_bool settled;   /* best as it is */
     bool tied;             /* the attribute hangs on the datatype */
     atomic_uchar paired;   /* enum espi_paired: what is done with blocks of this type (self_copy.h) */
@@ -126,7 +126,7 @@ static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar
         return;
     if (atomic_load_explicit(&slot->settled, memory_order_relaxed))
         atomic_fetch_add_explicit(&espi_handle_table_settled, made, memory_order_relaxed);
-    atomic_store_explicit(credit, (unsigned char)((byte & ESPI_CREDIT_UNCOMMITTED) + 1), memory_order_relaxed);
+    atomic_store_explicit(credit, (unsigned char)((byte & ESPI_CREDIT_ENDED) + 1), memory_order_relaxed);
     atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->uses, atomic_load_explicit(&slot->uses, memory_order_relaxed) + made,
                           memory_order_relaxed);
@@ -134,7 +134,7 @@ static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar
                           memory_order_relaxed);
 }
 
-/* The slot of a handle that is a known type, committed or not, with all its uses counted; NULL otherwise. */
+/* The slot of a handle that is or was a known type, with all its uses counted; NULL otherwise. */
 static inline struct espi_type_slot *espi_slot_of_any(MPI_Datatype type)
 {
     uint32_t number = espi_slot_number(type), at = number % ESPI_SLOTS_EACH;
@@ -146,12 +146,12 @@ static inline struct espi_type_slot *espi_slot_of_any(MPI_Datatype type)
     return &chunk->slots[at];
 }
 
-/* The same, but NULL for a type that is not committed. */
+/* The same, but NULL for one that the stub has seen freed. */
 static inline struct espi_type_slot *espi_slot_of(MPI_Datatype type)
 {
     struct espi_type_slot *slot = espi_slot_of_any(type);
 
-    if (slot == NULL || atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_UNCOMMITTED)
+    if (slot == NULL || atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_ENDED)
         return NULL;
     return slot;
 }
@@ -188,7 +188,7 @@ static inline struct espi_type_slot *espi_slot_room(MPI_Datatype type)
 /* How a generation begins: looked at at use number `look`; enum espi_paired. */
 struct espi_slot_start {
     uint64_t look;
-    bool committed, settled;
+    bool settled;
     unsigned char paired;
 };
 /* Begins a generation in a slot that is not known. */

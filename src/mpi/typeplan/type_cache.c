@@ -203,23 +203,19 @@ void espi_types_stop(void)
 
 /* ---- generations ---- */
 
+/* How the type was made; 0: not known. */
 static uint64_t hint_of(MPI_Datatype type)
 {
-    uint32_t number = espi_slot_number(type);
-    struct espi_type_chunk *chunk = espi_slot_chunk(number);
-    const struct espi_type_slot *s = chunk != NULL ? &chunk->slots[number % ESPI_SLOTS_EACH] : NULL;
+    const uint32_t at = espi_credit_at((uint32_t)type);
 
-    if (s == NULL || !atomic_load_explicit(&s->known, memory_order_acquire))
-        return 0;
-    return espi_slot_class(s) != NULL ? espi_slot_class(s)->hint : espi_slot_hint(s);
+    return at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed) : 0;
 }
 
-/* `hint`: of how the type was made; 0: not known. */
-static void begin(MPI_Datatype type, bool committed, uint64_t hint)
+static void begin(MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
     int how = atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed);
-    uint64_t look;
+    uint64_t hint = how == ESPI_MODE_OFF ? 0 : hint_of(type), look;
 
     if (__builtin_expect(s == NULL, 0))
         return;
@@ -232,61 +228,48 @@ static void begin(MPI_Datatype type, bool committed, uint64_t hint)
     const bool settled = how == ESPI_MODE_AUTO && class != NULL && class->state == ESPI_CLASS_PLAIN;
     const bool own = class != NULL && class->own;
     espi_types_unlock_classes();
-    espi_slot_begin(s, type, (struct espi_slot_start){look, committed, settled, own ? ESPI_PAIRED_SEEN : 0});
-}
-
-void espi_types_made(enum espi_fn fn, const espi_word *args, MPI_Datatype type)
-{
-    if (!atomic_load_explicit(&registering, memory_order_relaxed))
-        return;
-    espi_types_lock_classes();
-    uint64_t hint = atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF
-                        ? 0
-                        : espi_class_hint(fn, args, hint_of);
-    espi_types_unlock_classes();
-    begin(type, false, hint);
+    espi_slot_begin(s, type, (struct espi_slot_start){look, settled, own ? ESPI_PAIRED_SEEN : 0});
 }
 
 void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
 {
-    atomic_uchar *credit = espi_slot_credit(type);
+    const atomic_uchar *credit = espi_slot_credit(type);
     unsigned char byte = credit != NULL ? atomic_load_explicit(credit, memory_order_relaxed) : 0;
 
-    if (!atomic_load_explicit(&registering, memory_order_relaxed))
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) ||
+        (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
         return;
-    if (byte >= ESPI_CREDIT_UNCOMMITTED)
-        atomic_store_explicit(credit, byte - ESPI_CREDIT_UNCOMMITTED, memory_order_relaxed);
-    else if (byte > 0 && espi_type_service.attributes)
-        return; /* committed again */
-    else
-        begin(type, true, 0);
+    begin(type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
 
 void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_type, MPI_Datatype new_type)
 {
+    const uint32_t at = espi_credit_at((uint32_t)new_type);
+
+    if (at < ESPI_CREDITS)
+        atomic_store_explicit(&espi_hot->hint[at], hint_of(old_type), memory_order_relaxed);
     if (!atomic_load_explicit(&registering, memory_order_relaxed) || espi_slot_of(old_type) == NULL)
         return;
-    espi_types_lock_classes();
-    uint64_t hint = hint_of(old_type);
-    espi_types_unlock_classes();
-    begin(new_type, true, hint);
+    begin(new_type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
 
 void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type)
 {
+    const uint32_t at = espi_credit_at((uint32_t)type);
     struct espi_type_slot *s = espi_slot_of_any(type);
-    atomic_uchar *credit = espi_slot_credit(type);
-    bool committed;
+    bool unseen; /* the stub has counted it */
 
+    if (at < ESPI_CREDITS)
+        atomic_store_explicit(&espi_hot->hint[at], 0, memory_order_relaxed);
     if (s == NULL)
         return;
-    committed = atomic_load_explicit(credit, memory_order_relaxed) < ESPI_CREDIT_UNCOMMITTED;
+    unseen = atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_ENDED;
     if (!espi_slot_end(s, type))
         return;
     end(s);
-    if (thread_state != NULL && committed)
+    if (thread_state != NULL && !unseen)
         espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
 }
 

@@ -77,8 +77,6 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
 /* Whether the stub may see to uses on credit and to commits by itself (abi.h). */
 bool espi_types_on_credit(void);
 
-/* After a constructor (kind ESPI_CONSTRUCTOR) has made a type from these arguments. */
-void espi_types_made(enum espi_fn fn, const espi_word *args, MPI_Datatype type);
 /* After the call returned MPI_SUCCESS. `thread_state`: of the calling thread. */
 void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type);
 void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_type, MPI_Datatype new_type);

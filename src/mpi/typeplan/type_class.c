@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "mpi/core/api_table.h"
 #include "mpi/core/pmpi.h"
 
 enum { FILTER = 1 << 11, PLACES = 4 };
@@ -11,124 +10,6 @@ enum { FILTER = 1 << 11, PLACES = 4 };
 static struct espi_type_class classes[ESPI_CLASSES];
 static uint32_t filter[FILTER];
 static bool used; /* the table is not untouched: memory that was never written costs nothing */
-
-/* ---- hints ---- */
-
-/* How the arguments of a constructor are read, one character each, in their order:
-     i     a number that is an int, or MPI_Count in the _c form
-     a     a number that is an MPI_Aint, or MPI_Count
-     I, A  arrays of such numbers
-     #     as i: how long the arrays are;  d  the same, an int in any form
-     x, X  an int in any form, and an array of these
-     t, T  a type, and an array of types
-     o     the new type */
-static const char *const spelled[ESPI_FN_COUNT] = {
-    [ESPI_FN_Type_contiguous] = "ito",
-    [ESPI_FN_Type_contiguous_c] = "ito",
-    [ESPI_FN_Type_vector] = "iiito",
-    [ESPI_FN_Type_vector_c] = "iiito",
-    [ESPI_FN_Type_create_hvector] = "iiato",
-    [ESPI_FN_Type_create_hvector_c] = "iiato",
-    [ESPI_FN_Type_hvector] = "iiato",
-    [ESPI_FN_Type_indexed] = "#IIto",
-    [ESPI_FN_Type_indexed_c] = "#IIto",
-    [ESPI_FN_Type_create_hindexed] = "#IAto",
-    [ESPI_FN_Type_create_hindexed_c] = "#IAto",
-    [ESPI_FN_Type_hindexed] = "#IAto",
-    [ESPI_FN_Type_create_indexed_block] = "#iIto",
-    [ESPI_FN_Type_create_indexed_block_c] = "#iIto",
-    [ESPI_FN_Type_create_hindexed_block] = "#iAto",
-    [ESPI_FN_Type_create_hindexed_block_c] = "#iAto",
-    [ESPI_FN_Type_create_struct] = "#IATo",
-    [ESPI_FN_Type_create_struct_c] = "#IATo",
-    [ESPI_FN_Type_struct] = "#IATo",
-    [ESPI_FN_Type_create_subarray] = "dIIIxto",
-    [ESPI_FN_Type_create_subarray_c] = "dIIIxto",
-    [ESPI_FN_Type_create_darray] = "xxdIXXXxto",
-    [ESPI_FN_Type_create_darray_c] = "xxdIXXXxto",
-    [ESPI_FN_Type_create_resized] = "taao",
-    [ESPI_FN_Type_create_resized_c] = "taao",
-    [ESPI_FN_Type_dup] = "to",
-};
-
-/* Elements that are looked at: all of a short array; of a long one the first and last few, and some at a distance. */
-static int64_t next_sampled(int64_t i, int64_t n)
-{
-    enum { ENDS = ESPI_CLASS_SAMPLED / 3 };
-
-    if (n <= ESPI_CLASS_SAMPLED || i + 1 < ENDS || i + 1 >= n - ENDS)
-        return i + 1;
-    int64_t next = i + (n - 2 * ENDS) / ENDS + 1;
-    return next < n - ENDS ? next : n - ENDS;
-}
-
-static uint64_t array_of(uint64_t h, const void *array, int64_t n, bool wide)
-{
-    for (int64_t i = 0; array != NULL && i < n; i = next_sampled(i, n))
-        h = espi_mix(h, wide ? (uint64_t)((const int64_t *)array)[i] : (uint64_t)((const int *)array)[i]);
-    return h;
-}
-
-static uint64_t of_type(MPI_Datatype type, uint64_t (*hint_of)(MPI_Datatype))
-{
-    return espi_is_predefined((uint32_t)type) ? (uint64_t)(uint32_t)type : hint_of(type);
-}
-
-uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint_of)(MPI_Datatype type))
-{
-    const bool large = espi_api_rows[fn].large;
-    const char *how = spelled[fn] != NULL ? spelled[fn] : "";
-    int64_t n = 0; /* of the arrays */
-    uint64_t h = espi_mix(1, fn), one;
-
-    for (int i = 0; how[i] != '\0'; i++) {
-        bool wide = large;
-        switch (how[i]) {
-        case 'a':
-            h = espi_mix(h, (uint64_t)args[i]);
-            break;
-        case 'i':
-            h = espi_mix(h, (uint64_t)(large ? (int64_t)args[i] : (int64_t)(int)args[i]));
-            break;
-        case '#':
-            n = large ? (int64_t)args[i] : (int64_t)(int)args[i];
-            h = espi_mix(h, (uint64_t)n);
-            break;
-        case 'd': /* an int in any form */
-        case 'x':
-            n = how[i] == 'd' ? (int64_t)(int)args[i] : n;
-            h = espi_mix(h, (uint64_t)(int)args[i]);
-            break;
-        case 'A':
-            wide = true;
-            h = array_of(h, (const void *)args[i], n, wide);
-            break;
-        case 'I':
-            h = array_of(h, (const void *)args[i], n, wide);
-            break;
-        case 'X':
-            h = array_of(h, (const void *)args[i], n, false);
-            break;
-        case 'T':
-            for (int64_t k = 0; args[i] != 0 && k < n; k = next_sampled(k, n)) {
-                if ((one = of_type(((const MPI_Datatype *)args[i])[k], hint_of)) == 0)
-                    return 0;
-                h = espi_mix(h, one);
-            }
-            break;
-        case 't':
-            if ((one = of_type((MPI_Datatype)args[i], hint_of)) == 0)
-                return 0;
-            if (fn == ESPI_FN_Type_dup)
-                return one;
-            h = espi_mix(h, one);
-            break;
-        default:
-            break;
-        }
-    }
-    return h | 1;
-}
 
 /* ---- the table ---- */
 

@@ -2,9 +2,9 @@
  * The class of a type: how it was made.
  *
  * A program that makes the same type again and again, each time step, say, makes it by the same constructor calls.
- * The core sees these calls, and hashes their arguments: the function, its numbers, up to ESPI_CLASS_SAMPLED elements
- * of each array, and the classes of the types that the new one is made from. That takes some nanoseconds however long
- * a list is, and asks MPI nothing.
+ * The stub sees these calls, and hashes their arguments (wrappers/type_hint.h): the function, its numbers, a few
+ * elements of each array, and the hints of the types that the new one is made from. That takes some nanoseconds
+ * however long a list is, and asks MPI nothing. The core sees the commit, and finds the class by this hint.
  *
  * So the class is a strong hint, and not a proof: two lists may differ in elements that were not looked at, and a
  * handle may have been freed and made anew where we do not see it (some Fortran layers, libraries that call MPI past
@@ -25,7 +25,7 @@
 
 struct espi_stats_type;
 
-enum { ESPI_CLASSES = 1 << 14, ESPI_CLASS_SAMPLED = 12 };
+enum { ESPI_CLASSES = 1 << 14 };
 
 enum espi_class_state {
     ESPI_CLASS_NEW,     /* nothing is known of its types */
@@ -54,10 +54,6 @@ struct espi_type_class {
     uint64_t look_ns;           /* what reading a type of it back and finding its plan took */
     struct espi_stats_type *record; /* of the plan, which counts the uses of PLAIN types; NULL: none */
 };
-
-/* The hint for a type that function `fn` (kind ESPI_CONSTRUCTOR, or MPI_Type_dup) has made from `args`; 0 where a
-   type it is made from has none. `hint_of` gives the hint of a derived type, 0: none. */
-uint64_t espi_class_hint(enum espi_fn fn, const espi_word *args, uint64_t (*hint_of)(MPI_Datatype type));
 
 /* Whether a type of this hint was made before; notes it. Hints meet in a small filter, and replace each other there:
    a program that makes many types once does not touch the table of classes. */

@@ -1,6 +1,6 @@
 /*
- * Hints (src/mpi/typeplan/type_class.h): how a type was made, by the arguments of its constructor, for each function
- * and each argument. class_table.c has the classes.
+ * Hints (wrappers/type_hint.h): how a type was made, by the arguments of its constructor, for each function and each
+ * argument. class_table.c has the classes.
  */
 #include <check.h>
 #include <mpi.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 #include "mpi/core/api_table.h"
-#include "mpi/typeplan/type_class.h"
 #include "suite.h"
+#include "type_hint.h"
 
 enum { SHORT = 5, LONG = 1000, PAGE = 4096, ROOM = 4 };
 
@@ -44,12 +44,7 @@ static const char *const names[] = {
 enum { CONSTRUCTORS = sizeof constructors / sizeof *constructors };
 static const MPI_Datatype derived = (MPI_Datatype)0x8c000007, other = (MPI_Datatype)0x8c000008;
 
-static uint64_t hints_of_children = 1234567;
-
-static uint64_t child_hint(MPI_Datatype type)
-{
-    return type == derived ? hints_of_children : type == other ? 7654321 : 0;
-}
+static _Atomic uint64_t hints[ESPI_CREDITS]; /* of these two */
 
 /* A call: scalars, and arrays that each end where memory ends. */
 struct call {
@@ -111,7 +106,8 @@ static void close_call(struct call *call)
 /* `upper`: what stands in the upper half of words that hold an int. */
 static uint64_t hint(const struct call *call, uint64_t upper)
 {
-    static MPI_Datatype made;
+    static uint32_t type;
+    const uint32_t *made;
     espi_word args[ESPI_MAX_ARGS] = {0};
 
     for (int i = 0; call->c->args[i] != '\0'; i++) {
@@ -120,12 +116,14 @@ static uint64_t hint(const struct call *call, uint64_t upper)
         if (is_array(call, i))
             args[i] = (espi_word)array(call, i);
         else if (how == 'o')
-            args[i] = (espi_word)&made;
+            args[i] = (espi_word)&type;
         else
             args[i] = is_int ? (espi_word)(upper << 32 | (uint32_t)call->scalar[i]) : (espi_word)call->scalar[i];
     }
-    made++; /* what stands there before is nothing */
-    return espi_class_hint(call->large ? call->c->large : call->c->fn, args, child_hint);
+    type++; /* what stands there before is nothing */
+    uint64_t hint = espi_type_hint(call->large ? call->c->large : call->c->fn, args, hints, &made);
+    ck_assert_ptr_eq(made, &type);
+    return hint;
 }
 
 /* Each constructor that the core has seen to is here. */
@@ -205,12 +203,14 @@ START_TEST(lengths)
 }
 END_TEST
 
-/* A type made from a derived one: by the hint of that; without one there is none. A duplicate is what it is of. */
+/* A type made from a derived one: by the hint of that; without one there is none. Other functions have none. */
 START_TEST(children)
 {
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    const espi_word dup[2] = {derived, (espi_word)&made}, unknown[2] = {0x8c000009, (espi_word)&made};
+    const espi_word dup[2] = {derived, 0};
+    const uint32_t *made = (const uint32_t *)dup;
 
+    hints[espi_credit_at((uint32_t)derived)] = 1234567;
+    hints[espi_credit_at((uint32_t)other)] = 7654321;
     for (int i = 0; i < CONSTRUCTORS; i++)
         for (int large = 0; large < 2; large++) {
             struct call a = open_call(&constructors[i], large, SHORT);
@@ -235,8 +235,8 @@ START_TEST(children)
             }
             close_call(&a);
         }
-    ck_assert_uint_eq(espi_class_hint(ESPI_FN_Type_dup, dup, child_hint), hints_of_children);
-    ck_assert_uint_eq(espi_class_hint(ESPI_FN_Type_dup, unknown, child_hint), 0);
+    ck_assert_uint_eq(espi_type_hint(ESPI_FN_Type_dup, dup, hints, &made), 0);
+    ck_assert_ptr_null(made);
 }
 END_TEST
 
@@ -263,7 +263,7 @@ START_TEST(sampled)
                 }
                 if (!is_array(&a, k))
                     continue;
-                ck_assert_msg(last == LONG - 1 && looked > ESPI_CLASS_SAMPLED / 2 && looked <= ESPI_CLASS_SAMPLED,
+                ck_assert_msg(last == LONG - 1 && looked > ESPI_HINT_SAMPLED / 2 && looked <= ESPI_HINT_SAMPLED,
                               "%s: %d of argument %d", name, looked, k);
                 ck_assert_uint_eq(hint(&a, 0), first);
             }
@@ -289,7 +289,8 @@ START_TEST(distinct)
         for (int b = 0; b < EACH; b++)
             for (int c = 0; c < EACH; c++) {
                 const espi_word args[5] = {a, b, c - 5, MPI_INT, 0};
-                all[n++] = espi_class_hint(ESPI_FN_Type_vector, args, child_hint);
+                const uint32_t *made;
+                all[n++] = espi_type_hint(ESPI_FN_Type_vector, args, hints, &made);
             }
     for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++, compared++)
@@ -301,5 +302,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "type_class", all_constructors, each_argument, lengths, children, sampled, distinct);
+    return TYPES_RUN(argc, argv, "type_hint", all_constructors, each_argument, lengths, children, sampled, distinct);
 }

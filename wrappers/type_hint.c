@@ -1,0 +1,110 @@
+#include "type_hint.h"
+
+#include <stddef.h>
+
+#include "base/hash.h"
+
+/* How the arguments of a constructor are read, one character each, in their order:
+     i     an int                          a     a number of eight bytes (MPI_Aint, MPI_Count)
+     #, *  the same: how long the arrays are
+     I, A  arrays of such numbers
+     t, T  a type, and an array of types
+     o     where the new type goes; last */
+static const char *const spelled[ESPI_FN_COUNT] = {
+    [ESPI_FN_Type_contiguous] = "ito",
+    [ESPI_FN_Type_contiguous_c] = "ato",
+    [ESPI_FN_Type_vector] = "iiito",
+    [ESPI_FN_Type_vector_c] = "aaato",
+    [ESPI_FN_Type_create_hvector] = "iiato",
+    [ESPI_FN_Type_create_hvector_c] = "aaato",
+    [ESPI_FN_Type_hvector] = "iiato",
+    [ESPI_FN_Type_indexed] = "#IIto",
+    [ESPI_FN_Type_indexed_c] = "*AAto",
+    [ESPI_FN_Type_create_hindexed] = "#IAto",
+    [ESPI_FN_Type_create_hindexed_c] = "*AAto",
+    [ESPI_FN_Type_hindexed] = "#IAto",
+    [ESPI_FN_Type_create_indexed_block] = "#iIto",
+    [ESPI_FN_Type_create_indexed_block_c] = "*aAto",
+    [ESPI_FN_Type_create_hindexed_block] = "#iAto",
+    [ESPI_FN_Type_create_hindexed_block_c] = "*aAto",
+    [ESPI_FN_Type_create_struct] = "#IATo",
+    [ESPI_FN_Type_create_struct_c] = "*AATo",
+    [ESPI_FN_Type_struct] = "#IATo",
+    [ESPI_FN_Type_create_subarray] = "#IIIito",
+    [ESPI_FN_Type_create_subarray_c] = "#AAAito",
+    [ESPI_FN_Type_create_darray] = "ii#IIIIito",
+    [ESPI_FN_Type_create_darray_c] = "ii#AIIIito",
+    [ESPI_FN_Type_create_resized] = "taao",
+    [ESPI_FN_Type_create_resized_c] = "taao",
+};
+
+/* Of a type that another is made from. */
+static inline uint64_t of_type(uint32_t type, const _Atomic uint64_t *hints)
+{
+    uint32_t at;
+
+    if (espi_is_predefined(type))
+        return type;
+    at = espi_credit_at(type);
+    return at < ESPI_CREDITS ? atomic_load_explicit(&hints[at], memory_order_relaxed) : 0;
+}
+
+/* Elements are multiplied in one by one; what comes after the array mixes them. `element`: of index `at`. */
+#define OF_ELEMENTS(element)                                                                                         \
+    {                                                                                                                \
+        const int64_t step = n < 2 * EACH ? 1 : n / EACH;                                                            \
+        int64_t at;                                                                                                  \
+        for (at = 0; at < n - 1; at += step)                                                                         \
+            h = (h ^ (element)) * ODD;                                                                               \
+        at = n - 1;                                                                                                  \
+        h = (h ^ (element)) * ODD;                                                                                   \
+    }
+
+/* All of a short array; of a long one some at a distance, and the last. 0: a type among them has no hint. */
+static uint64_t of_array(uint64_t h, char how, const void *array, int64_t n, const _Atomic uint64_t *hints)
+{
+    enum { EACH = ESPI_HINT_SAMPLED / 2 };
+    static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t known = 1, one;
+
+    if (array == NULL || n <= 0)
+        return h;
+    if (how == 'I')
+        OF_ELEMENTS(((const uint32_t *)array)[at])
+    else if (how == 'A')
+        OF_ELEMENTS(((const uint64_t *)array)[at])
+    else
+        OF_ELEMENTS((one = of_type(((const uint32_t *)array)[at], hints), known = one != 0 ? known : 0, one))
+    return known != 0 ? h : 0;
+}
+
+uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic uint64_t *hints, const uint32_t **made)
+{
+    const char *how = spelled[fn];
+    uint64_t h = espi_mix(1, fn), value;
+    bool known = true;
+    int64_t n = 0;
+
+    *made = NULL;
+    if (how == NULL)
+        return 0;
+    for (; *how != 'o'; how++, args++) {
+        value = (uint64_t)*args;
+        if (*how == 'i') {
+            value = (uint32_t)value;
+        } else if (*how == 't') {
+            value = of_type((uint32_t)value, hints);
+            known = known && value != 0;
+        } else if (*how == '#' || *how == '*') {
+            n = *how == '#' ? (int)*args : (int64_t)*args;
+            value = (uint64_t)n;
+        } else if (*how != 'a') {
+            h = of_array(h, *how, (const void *)*args, n, hints);
+            known = known && h != 0;
+            value = 0;
+        }
+        h = espi_mix(h, value);
+    }
+    *made = (const uint32_t *)*args;
+    return known ? h | 1 : 0;
+}

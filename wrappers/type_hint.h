@@ -1,0 +1,22 @@
+/*
+ * How a type was made: a hash of the arguments of its constructor. The core draws conclusions from it
+ * (src/mpi/typeplan/type_class.h); the stub computes it, since most types that are made serve to make another one, or
+ * are used once, and calling the core for each would cost these programs more than they could ever gain.
+ */
+#ifndef ESPI_WRAPPERS_TYPE_HINT_H
+#define ESPI_WRAPPERS_TYPE_HINT_H
+
+#include "abi.h"
+
+/* Elements of an array that are looked at, at most, so that a constructor costs the same however long its lists. */
+enum { ESPI_HINT_SAMPLED = 8 };
+
+/*
+ * The hint of a type that was made by this call: equal calls have equal ones; 0 where there is none, as that of a
+ * type it is made from is not known. `hints`: those of all handles, by espi_credit_at. `*made` gets the argument that
+ * points to the new type; NULL for a function that is no constructor of this kind. Reads the arguments, which MPI has
+ * taken; asks MPI nothing.
+ */
+uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic uint64_t *hints, const uint32_t **made);
+
+#endif
