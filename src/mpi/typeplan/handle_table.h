@@ -10,7 +10,7 @@
  *
  * A slot has generations: MPICH gives the handle of a freed type to a new one. A generation begins when the type is
  * committed and ends before MPI_Type_free; the stub sees both, but in some Fortran layers. What would be wrong for
- * another type (a plan, a view of its elements) ends by an attribute of the datatype, too, whose delete callback tells
+ * another type (a plan, a view of its elements) ends by an attribute of the datatype, too, whose delete callback has
  * the generation (type_cache.c).
  */
 #ifndef ESPI_MPI_TYPEPLAN_HANDLE_TABLE_H
