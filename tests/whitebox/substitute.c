@@ -119,7 +119,11 @@ static MPI_Datatype substituted(enum espi_fn fn, const espi_word *args, int send
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
     espi_word changed[ESPI_MAX_ARGS];
-    struct espi_substitution d = {&own_thread, espi_thread_state(&own_thread), row, args, changed, {0}, 0, false};
+    struct espi_substitution d = {.thread = &own_thread,
+                                  .thread_state = espi_thread_state(&own_thread),
+                                  .row = row,
+                                  .args = args,
+                                  .changed = changed};
     MPI_Datatype type;
 
     memcpy(changed, args, row->args * sizeof *args);

@@ -24,9 +24,10 @@
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
-        struct espi_substitution derived = {thread, thread_state, row, args, changed, {0}, 0, false};                \
+        struct espi_substitution derived = {                                                                         \
+            .thread = thread, .thread_state = thread_state, .row = row, .args = args, .changed = changed};           \
         espi_substitute_begin(&derived);                                                                             \
-        espi_word result = ESPI_CALL(next, n, changed);                                                              \
+        espi_word result = derived.done ? MPI_SUCCESS : ESPI_CALL(next, n, changed);                                 \
         if (__builtin_expect((int)result != MPI_SUCCESS, 0) && espi_substitute_repeat(&derived, (int)result))        \
             result = ESPI_CALL(next, n, args);                                                                       \
         espi_substitute_end(&derived, (int)result);                                                                  \

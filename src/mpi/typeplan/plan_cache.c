@@ -64,6 +64,11 @@ struct espi_plan *espi_plan_find(const struct espi_decoded *layout)
     return e == NULL ? NULL : &e->plan;
 }
 
+void espi_plan_hold(struct espi_plan *plan)
+{
+    atomic_fetch_add(&plan->entry->users, 1);
+}
+
 void espi_plan_release(struct espi_plan *plan)
 {
     atomic_fetch_sub(&plan->entry->users, 1);
@@ -126,9 +131,24 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
         plan->gain_ns[p] = s->gain_ns[p];
         plan->excess_ns[p] = s->excess_ns[p];
     }
+    for (int use = 0; use < ESPI_PACKABLES; use++)
+        plan->packed_ns[use] = s->packed_ns[use];
 }
 
-struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
+/* Straight from the program's own tree. Without memory for it, or nested too deeply: none. */
+static const struct espi_pack *compile(struct espi_plan_entry *e, const struct espi_plan_request *request)
+{
+    const struct espi_pack *pack = NULL;
+    uint64_t begun = espi_stats_now();
+
+    if (request->packing == ESPI_MODE_OFF || e->layout.tree->entries == 0)
+        return NULL;
+    espi_pack_compile(&e->arena, e->layout.tree, e->layout.extent, &pack);
+    espi_count_anywhere(ESPI_COUNT_time_compile, espi_stats_now() - begun);
+    return pack;
+}
+
+struct espi_plan *espi_plan_make(struct espi_plan_request *request)
 {
     struct espi_plan_entry *e = calloc(1, sizeof *e), *old;
     struct espi_selection s;
@@ -145,6 +165,7 @@ struct espi_plan *espi_plan_make(const struct espi_plan_request *request)
     e->plan.entry = e;
     e->plan.size = e->layout.tree->size;
     e->plan.record = espi_stats_type(e->key);
+    e->plan.pack = request->pack = compile(e, request);
     espi_select_variant(request, e->plan.record, &s);
     for (int p = 0; p < ESPI_PURPOSES; p++)
         atomic_init(&e->plan.better[p], s.better[p]);
@@ -170,6 +191,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
     request->again = true;
     request->was_better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
                           atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
+    request->pack = plan->pack;
     if (e->n_replaced + ESPI_PURPOSES > (int)(sizeof e->replaced / sizeof *e->replaced)) {
         plan->tier = request->tier; /* it has been improved often enough */
         plan->count = request->count;

@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "mpi/datatype/decode.h"
+#include "mpi/packed/packed_call.h"
 #include "stats/stats.h"
 
 enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
@@ -20,11 +21,13 @@ struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
     int64_t size; /* bytes of data of one item */
+    const struct espi_pack *pack; /* NULL: there is none */
     /* Changed where the plan is improved, under the lock of type_cache.c: */
     int tier;      /* 1: the rules that take linear time; 2: the least-cost tree */
     int64_t count; /* items in the use that the figures are for */
     uint64_t gain_ns[ESPI_PURPOSES];   /* what such a use saves, by the model; 0 in setting always */
     uint64_t excess_ns[ESPI_PURPOSES]; /* and what the best conceivable form would save on top of it */
+    uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of the gain; 0: it is not faster */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
 };
@@ -39,6 +42,8 @@ struct espi_plan_request {
     MPI_Datatype type;               /* valid and committed */
     const struct espi_decoded *layout;
     enum espi_mode mode;             /* auto: what the model says is faster; always: what costs fewer words */
+    enum espi_mode packing;          /* off: without a pack program */
+    const struct espi_pack *pack;    /* set by this file: to compare with; NULL: none */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
     int64_t count;                   /* items in a typical use, > 0 */
     int tier;                        /* 1 or 2, see above; always: 2 */
@@ -50,12 +55,14 @@ struct espi_plan_request {
  * better types is a plan, too: it says to leave the layout alone, and the statistics say why. NULL when memory is
  * short. Calls MPI; calls must exclude each other.
  */
-struct espi_plan *espi_plan_make(const struct espi_plan_request *request);
+struct espi_plan *espi_plan_make(struct espi_plan_request *request);
 
 /* Plans the same layout once more, for another tier or count. What is replaced lives until the plan ends, as a call
    may be about to use it. As espi_plan_make. */
 void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request);
 
+/* Takes one more reference. */
+void espi_plan_hold(struct espi_plan *plan);
 /* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
 void espi_plan_release(struct espi_plan *plan);
 

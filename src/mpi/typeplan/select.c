@@ -16,6 +16,7 @@
 #include "mpi/typeplan/admission.h"
 #include "mpi/datatype/emit.h"
 #include "mpi/typeplan/engine_calibrate.h"
+#include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/verify.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/variants.h"
@@ -71,6 +72,7 @@ struct selecting {
     int64_t cost_before;
     struct espi_type_facts facts;
     struct espi_selection *s;
+    bool packed;              /* the pack program is faster */
     enum espi_counter reason; /* counted when nothing better is kept */
 };
 
@@ -217,6 +219,44 @@ static void keep(struct selecting *g, const struct form win[ESPI_PURPOSES], bool
     g->facts.why = why[which];
 }
 
+/* What the pack program, if there is one, saves on top of the forms that were kept: these take `now`, as a whole and
+   in messages. */
+static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], bool in_parts)
+{
+    const struct espi_plan_request *r = g->request;
+    uint64_t *saved = g->s->packed_ns;
+
+    if (r->pack == NULL)
+        return;
+    saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE]));
+    saved[ESPI_PACK_MESSAGE] =
+        rounded(espi_pack_message_gain(&g->engine, r->pack, r->count, in_parts, now[ESPI_PARTS]));
+    if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0)
+        return;
+    g->packed = true;
+    g->facts.why = "by the models of the library's engine and of pack programs";
+    if (g->facts.emission == NULL)
+        g->facts.emission = "a pack program";
+}
+
+/* By words, and whether the pack program is faster than what was selected. */
+static void select_by_words_or_pack(struct selecting *g)
+{
+    const struct espi_plan_request *r = g->request;
+    const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
+    const struct espi_node *tree;
+    double now[ESPI_PURPOSES];
+
+    select_by_words(g);
+    if (r->pack == NULL)
+        return;
+    g->engine = espi_engine();
+    tree = g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ? g->found.tree : r->layout->tree;
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        now[p] = espi_engine_cost(&g->engine, tree, r->count, p == ESPI_PARTS && in_parts);
+    judge_packing(g, now, in_parts);
+}
+
 static void select_by_model(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;
@@ -224,6 +264,7 @@ static void select_by_model(struct selecting *g)
     struct form win[ESPI_PURPOSES];
     const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
     bool distinct = false;
+    double now[ESPI_PURPOSES];
 
     g->engine = espi_engine();
     for (int i = 0; i < RECIPES; i++) {
@@ -237,12 +278,16 @@ static void select_by_model(struct selecting *g)
     if (!in_parts)
         g->s->better[ESPI_PARTS] = g->s->better[ESPI_WHOLE];
     for (int p = 0; p < ESPI_PURPOSES; p++) {
+        double own = espi_engine_cost(&g->engine, r->layout->tree, r->count, p == ESPI_PARTS && in_parts);
+        now[p] = g->s->better[p] != MPI_DATATYPE_NULL ? win[p].ns : own;
+        g->s->gain_ns[p] = rounded(own - now[p]);
+    }
+    judge_packing(g, now, in_parts);
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
         const bool parts = p == ESPI_PARTS && in_parts;
-        double own = espi_engine_cost(&g->engine, r->layout->tree, r->count, parts);
-        double now = g->s->better[p] != MPI_DATATYPE_NULL ? win[p].ns : own;
-        g->s->gain_ns[p] = rounded(own - now);
-        own = now - espi_engine_least(&g->engine, r->layout->tree, r->count, parts);
-        g->s->excess_ns[p] = own < now / NEAR ? 0 : rounded(own);
+        double excess = now[p] - espi_engine_least(&g->engine, r->layout->tree, r->count, parts);
+        excess -= (double)g->s->packed_ns[p == ESPI_PARTS ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
+        g->s->excess_ns[p] = excess < now[p] / NEAR ? 0 : rounded(excess);
     }
 }
 
@@ -283,7 +328,8 @@ static void describe(struct selecting *g, struct espi_stats_type *record, uint64
     struct espi_type_facts *f = &g->facts;
     char before[TEXT], after[TEXT];
 
-    f->improved = g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL || g->s->better[ESPI_PARTS] != MPI_DATATYPE_NULL;
+    f->improved = g->packed || g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ||
+                  g->s->better[ESPI_PARTS] != MPI_DATATYPE_NULL;
     espi_print(g->request->layout->tree, SHORTEN, before, sizeof before);
     f->before = before;
     if (g->found.tree != NULL) {
@@ -307,7 +353,7 @@ void espi_select_variant(const struct espi_plan_request *request, struct espi_st
     uint64_t begun = espi_stats_now(), own = espi_admission_clock();
     espi_status status;
 
-    *s = (struct espi_selection){{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, 0, {0, 0}, {0, 0}};
+    *s = (struct espi_selection){{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, 0, {0, 0}, {0, 0}, {0, 0}};
     espi_reconstruct_defaults(&options);
     options.set = ESPI_SET_MPI;
     if (model) { /* tier 1: the rules alone; tier 2: for about what it was admitted for */
@@ -321,7 +367,7 @@ void espi_select_variant(const struct espi_plan_request *request, struct espi_st
                  ? ESPI_ERR_UNSUPPORTED
                  : espi_normalize(&g.arena, request->layout->tree, &options, &g.found);
     espi_count_anywhere(ESPI_COUNT_time_reconstruct, espi_stats_now() - begun);
-    if (status == ESPI_OK && model && !both_may_be_walked(&g))
+    if (status == ESPI_OK && (model || request->pack != NULL) && !both_may_be_walked(&g))
         status = ESPI_ERR_LIMIT;
     if (status == ESPI_OK && model && request->tier == 1)
         status = find_runs(&g, &options.costs);
@@ -331,7 +377,7 @@ void espi_select_variant(const struct espi_plan_request *request, struct espi_st
         if (model)
             select_by_model(&g);
         else
-            select_by_words(&g);
+            select_by_words_or_pack(&g);
     } else {
         g.found.tree = NULL;
         g.reason = reason_of(status);

@@ -10,6 +10,7 @@ struct espi_selection {
     size_t types;                     /* MPI types they are made of */
     uint64_t gain_ns[ESPI_PURPOSES];  /* what a use of request->count items saves */
     uint64_t excess_ns[ESPI_PURPOSES]; /* what the best conceivable form would save on top of it */
+    uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of it */
 };
 
 /* Fills `s` whatever happens, describes the layout in `record` and counts the reason when nothing better was

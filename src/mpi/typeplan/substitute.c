@@ -13,6 +13,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
 #include "mpi/typeplan/type_cache.h"
 
 static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag,
@@ -81,7 +82,7 @@ static bool goes_whole(const struct espi_substitution *d, int side)
 
     if (row->kind & ESPI_LOCAL)
         return true;
-    if (!(row->kind & ESPI_OWN) || d->mine->comm.inter || d->mine->comm.peers != 1)
+    if (!(row->kind & ESPI_OWN) || d->thread_state->comm.inter || d->thread_state->comm.peers != 1)
         return false;
     other = &row->typed[1 - side];
     type = (MPI_Datatype)d->args[(int)other->type];
@@ -98,10 +99,13 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
     if (count <= 0 || espi_type_is_predefined(type))
         return;
-    espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
-    MPI_Datatype better = espi_types_better(d->thread, type, count, goes_whole(d, side));
-    if (better != type) {
-        d->changed[(int)typed->type] = better;
+    espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
+    enum espi_packable use = side < 2 ? espi_packable(d->row, typed, d->args) : ESPI_PACK_NOT;
+    struct espi_way way = espi_types_way(d->thread, type, count, goes_whole(d, side), use);
+    if (way.packed) {
+        d->plans[side] = way.packed;
+    } else if (way.type != type) {
+        d->changed[(int)typed->type] = way.type;
         d->substituted++;
     }
 }
@@ -117,7 +121,7 @@ static void array_of_types(struct espi_substitution *d, const struct espi_buffer
         int64_t count = count_in(d->row, d->args, typed->count, i);
         if (count <= 0 || espi_type_is_predefined(types[i]))
             continue;
-        espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
+        espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
         MPI_Datatype better = espi_types_better(d->thread, types[i], count, goes_whole(d, side));
         if (better == types[i])
             continue;
@@ -146,10 +150,43 @@ static void array_of_types(struct espi_substitution *d, const struct espi_buffer
     d->substituted += changed;
 }
 
+static void release_plans(struct espi_substitution *d)
+{
+    for (int side = 0; side < 2; side++) {
+        if (d->plans[side])
+            espi_plan_release(d->plans[side]);
+        d->plans[side] = NULL;
+    }
+}
+
 static void forget(struct espi_substitution *d)
 {
     memcpy(d->changed, d->args, d->row->args * sizeof *d->changed);
     d->substituted = 0;
+    release_plans(d);
+}
+
+/* Lets pack programs see to the sides that are theirs. */
+static void pack_sides(struct espi_substitution *d)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct espi_plan *plan = d->plans[side];
+        const struct espi_buffer_args *typed = &d->row->typed[side];
+        if (!plan)
+            continue;
+        bool packed = d->row->kind & ESPI_LOCAL
+                          ? (d->done = espi_packed_local(d->row, d->args, plan->pack, espi_settings.check))
+                          : espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack,
+                                              espi_settings.check);
+        if (packed) {
+            espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);
+            espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed,
+                       (uint64_t)count_at(d->row, d->args, typed->count) * (uint64_t)plan->size);
+        } else {
+            espi_count(d->thread_state->stats, d->row->kind & ESPI_LOCAL ? ESPI_COUNT_left_bad_argument
+                                                                         : ESPI_COUNT_left_no_buffer, 1);
+        }
+    }
 }
 
 /* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a
@@ -274,25 +311,29 @@ void espi_substitute_begin(struct espi_substitution *d)
     struct espi_comm_facts none = {MPI_COMM_NULL, 0, false, 0, 0, 0, 0, 0};
     const struct espi_comm_facts *facts = &none;
     if (d->row->treatment == ESPI_API_COUNT) {
-        espi_count(d->mine->stats, ESPI_COUNT_calls_examined, 1);
-        espi_count(d->mine->stats, ESPI_COUNT_left_passes, 1);
+        espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
+        espi_count(d->thread_state->stats, ESPI_COUNT_left_passes, 1);
         return;
     }
     if (d->row->comm >= 0) {
-        if (!espi_comm_look(&d->mine->comm, (MPI_Comm)d->args[d->row->comm])) {
-            espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, 1);
+        if (!espi_comm_look(&d->thread_state->comm, (MPI_Comm)d->args[d->row->comm])) {
+            espi_count(d->thread_state->stats, ESPI_COUNT_left_bad_argument, 1);
             d->asks = true;
             return;
         }
-        facts = &d->mine->comm;
+        facts = &d->thread_state->comm;
     }
     if (!handles_are_good(d->row, d->args) || !examine(d, facts) ||
-        (d->substituted && (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
-        espi_count(d->mine->stats, ESPI_COUNT_left_bad_argument, d->substituted ? (uint64_t)d->substituted : 1);
+        ((d->substituted || d->plans[0] || d->plans[1]) &&
+         (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
+        espi_count(d->thread_state->stats, ESPI_COUNT_left_bad_argument,
+                   d->substituted ? (uint64_t)d->substituted : 1);
         forget(d);
     }
     if (d->substituted)
-        espi_count(d->mine->stats, ESPI_COUNT_calls_substituted, (uint64_t)d->substituted);
+        espi_count(d->thread_state->stats, ESPI_COUNT_calls_substituted, (uint64_t)d->substituted);
+    if (d->plans[0] || d->plans[1])
+        pack_sides(d);
 }
 
 /* Whether errors of this call are returned to the program: with another handler it has already been called. */
@@ -317,7 +358,8 @@ static bool error_is_returned(const struct espi_substitution *d)
 bool espi_substitute_repeat(struct espi_substitution *d, int error)
 {
     int class = MPI_SUCCESS;
-    if (!d->substituted || espi_pmpi.Error_class(error, &class) != MPI_SUCCESS)
+    const bool packed = d->packed.side[0].pack || d->packed.side[1].pack;
+    if ((!d->substituted && !packed) || espi_pmpi.Error_class(error, &class) != MPI_SUCCESS)
         return false;
     switch (class) {
     case MPI_ERR_BUFFER:
@@ -338,14 +380,18 @@ bool espi_substitute_repeat(struct espi_substitution *d, int error)
     }
     if (!error_is_returned(d))
         return false;
-    espi_count(d->mine->stats, ESPI_COUNT_calls_repeated, 1);
+    espi_count(d->thread_state->stats, ESPI_COUNT_calls_repeated, 1);
     return true;
 }
 
 void espi_substitute_end(struct espi_substitution *d, int result)
 {
     if (d->asks && result == MPI_SUCCESS)
-        espi_comm_look_taken(&d->mine->comm, (MPI_Comm)d->args[d->row->comm]);
+        espi_comm_look_taken(&d->thread_state->comm, (MPI_Comm)d->args[d->row->comm]);
+    if (d->plans[0] || d->plans[1]) {
+        espi_packed_end(&d->packed, d->row, d->args, d->changed, result, espi_settings.check);
+        release_plans(d);
+    }
     for (int side = 0; side < 2; side++)
         free(d->arrays[side]);
 }

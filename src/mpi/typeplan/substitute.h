@@ -7,17 +7,23 @@
 
 #include "mpi/core/api_table.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/packed_call.h"
 
-/* One call under way. begin - the call with `changed` - perhaps repeat - end. */
+struct espi_plan;
+
+/* One call under way. begin - unless it is done then, the call with `changed` - perhaps repeat - end. */
 struct espi_substitution {
     struct espi_thread *thread;
-    struct espi_thread_state *mine;
+    struct espi_thread_state *thread_state;
     const struct espi_api_row *row;
     const espi_word *args; /* as the program gave them */
     espi_word *changed;    /* a copy, in which begin puts better types */
     MPI_Datatype *arrays[2]; /* arrays of types that end frees */
     int substituted; /* uses of types */
     bool asks; /* the communicator is not known, and may be if MPI takes it */
+    bool done; /* the call was carried out */
+    struct espi_plan *plans[2]; /* of sides that pack programs see to */
+    struct espi_packed_call packed;
 };
 
 void espi_substitute_begin(struct espi_substitution *derived);

@@ -27,7 +27,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "job/nodes.h"
 #include "mpi/comm/self_comm.h"
+#include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/element_view.h"
@@ -170,6 +172,8 @@ espi_status espi_types_start(const struct espi_settings *settings)
         espi_handle_table_forget();
     started_before = true;
     espi_type_service.check = settings->check;
+    espi_type_service.packing = (enum espi_mode)settings->pack;
+    espi_type_service.one_node = espi_world.open && espi_job_on_one_node(espi_world.size);
     if (!espi_type_service.attributes && key == MPI_KEYVAL_INVALID &&
         espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
@@ -214,7 +218,7 @@ static uint64_t hint_of(MPI_Datatype type)
 static void begin(MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
-    int how = atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed);
+    int how = espi_types_mode();
     uint64_t hint = how == ESPI_MODE_OFF ? 0 : hint_of(type), look;
 
     if (__builtin_expect(s == NULL, 0))
@@ -303,22 +307,24 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
 }
 
-MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
+struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
+                               enum espi_packable use)
 {
     struct espi_stats_thread *stats = espi_thread_state(thread)->stats;
     struct espi_type_slot *s;
     struct espi_plan *plan;
+    struct espi_way own = {type, NULL};
     MPI_Datatype better;
     uint64_t uses;
 
     if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF) {
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
-        return type;
+        return own;
     }
     s = espi_slot_of(type);
     if (s == NULL) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
-        return type;
+        return own;
     }
     uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
     atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
@@ -330,7 +336,7 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
         espi_count(stats, atomic_load_explicit(&s->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
                                                                                   : ESPI_COUNT_left_not_earned, 1);
         espi_slot_lend(s, type);
-        return type;
+        return own;
     }
     /* A message that fits one part is packed in one go. */
     const enum espi_purpose purpose =
@@ -338,18 +344,31 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
     if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
-    if (better == MPI_DATATYPE_NULL) {
+    const bool packs = espi_plan_packs(plan, use) &&
+                       (use == ESPI_PACK_LOCAL || count <= INT32_MAX / (plan->size > 0 ? plan->size : 1));
+    if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
-        return type;
+        return own;
     }
     if (__builtin_expect(!is_tied(s, type), 0)) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
-        return type;
+        return own;
+    }
+    uint64_t saved = plan->gain_ns[purpose] + (packs ? plan->packed_ns[use] : 0);
+    espi_bump(&plan->record->saved_ps, saved * 1000 / (uint64_t)plan->count * (uint64_t)count);
+    if (packs) {
+        espi_plan_hold(plan);
+        return (struct espi_way){type, plan};
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
-    espi_bump(&plan->record->saved_ps, plan->gain_ns[purpose] * 1000 / (uint64_t)plan->count * (uint64_t)count);
-    return better;
+    return (struct espi_way){better, NULL};
 }
+
+MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
+{
+    return espi_types_way(thread, type, count, whole, ESPI_PACK_NOT).type;
+}
+
 
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
 {

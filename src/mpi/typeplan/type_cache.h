@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "abi.h"
 #include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
 
 static inline bool espi_type_is_predefined(MPI_Datatype type)
@@ -35,6 +36,15 @@ void espi_types_stop(void);
    counts; 1 where it is not known). `whole`: a local pack or unpack, which MPI does in one go; messages go in parts,
    and another type may be best there. Gives back `type` itself when nothing better is known. */
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole);
+
+/* The same where a pack program may do the work. With one that is better than any type `packed` is its plan, of which
+   a reference is taken; else NULL. */
+struct espi_way {
+    MPI_Datatype type;
+    struct espi_plan *packed;
+};
+struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
+                               enum espi_packable use);
 
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);

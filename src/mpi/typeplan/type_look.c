@@ -4,6 +4,7 @@
  */
 #include "mpi/typeplan/type_look.h"
 
+#include "mpi/packed/self_test.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -15,19 +16,28 @@ enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is d
 /* What it takes to tie a plan to a type, and to end it with the type, beside reading it back. */
 enum { TYING_NS = 1500 };
 
+bool espi_plan_packs(const struct espi_plan *plan, enum espi_packable use)
+{
+    if (use == ESPI_PACK_NOT || plan->pack == NULL || espi_type_service.packing == ESPI_MODE_OFF)
+        return false;
+    return espi_type_service.packing == ESPI_MODE_ALWAYS ||
+           (plan->packed_ns[use] > 0 && (use == ESPI_PACK_LOCAL || espi_type_service.one_node));
+}
+
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
    plan over. False: it could not be tied, and will not be at another use. */
 static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took)
 {
     struct espi_type_class *class = espi_slot_class(s);
-    const bool better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
+    const bool message = espi_plan_packs(plan, ESPI_PACK_MESSAGE), local = espi_plan_packs(plan, ESPI_PACK_LOCAL);
+    const bool better = message || local || atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
                         atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
     const int usual = plan->size > ESPI_ENGINE_PART / plan->count ? ESPI_PARTS : ESPI_WHOLE;
 
     espi_types_lock_classes();
     class->state = better ? ESPI_CLASS_BETTER : ESPI_CLASS_PLAIN;
     class->tier = (uint8_t)plan->tier;
-    class->gain_ns = plan->gain_ns[usual];
+    class->gain_ns = plan->gain_ns[usual] + plan->packed_ns[message ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
     class->excess_ns = plan->excess_ns[usual];
     took += TYING_NS;
     class->look_ns = class->look_ns == 0 || took < class->look_ns ? took : class->look_ns;
@@ -63,13 +73,20 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_decoded layout;
-    struct espi_plan_request request = {.type = type, .layout = &layout, .mode = (enum espi_mode)how,
-                                        .check = espi_type_service.check, .count = count, .tier = tier};
+    struct espi_plan_request request = {.type = type,
+                                        .layout = &layout,
+                                        .mode = (enum espi_mode)atomic_load(&espi_type_service.mode),
+                                        .packing = espi_type_service.packing,
+                                        .check = espi_type_service.check,
+                                        .count = count,
+                                        .tier = tier};
     struct espi_plan *plan = NULL;
     uint64_t begun = espi_stats_now(), took;
     bool tied = true;
     espi_status status;
 
+    if (espi_type_service.packing != ESPI_MODE_OFF && !espi_packed_self_test())
+        request.packing = ESPI_MODE_OFF;
     status = espi_decode(&arena, type, NUMBERS_MOST, &layout);
     took = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
@@ -129,7 +146,7 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
 /* The slow path of a use of `count` items. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
 {
-    int how = atomic_load(&espi_type_service.mode), tier;
+    int how = espi_types_mode(), tier;
     struct espi_plan *plan;
     struct espi_type_class *class;
     int64_t usual;
@@ -140,7 +157,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
         return;
     }
     plan = atomic_load(&s->plan);
-    if (atomic_load(&espi_type_service.mode) != how || (class = classify(s, type)) == NULL) {
+    if (espi_types_mode() != how || (class = classify(s, type)) == NULL) {
         atomic_store(&s->look, ESPI_NEVER);
         pthread_mutex_unlock(&espi_type_service.planning);
         return;

@@ -10,15 +10,29 @@
 
 #include "base/settings.h"
 #include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
 
 /* type_cache.c's, set when it starts. */
 extern struct espi_type_service {
     pthread_mutex_t planning; /* held over MPI calls, but only ever tried, and never in a callback */
     atomic_int mode;          /* of types; OFF also before start and after stop */
+    enum espi_mode packing;   /* ESPALIER_PACK, off where MPI packs otherwise than pack programs do */
+    bool one_node;            /* all ranks are known to be on one node */
     bool check;               /* ESPALIER_CHECK */
     bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
 } espi_type_service;
+
+/* Whether the pack program of the plan is what such a call is to be done with. */
+bool espi_plan_packs(const struct espi_plan *plan, enum espi_packable use);
+
+/* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */
+static inline int espi_types_mode(void)
+{
+    int mode = atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed);
+
+    return mode == ESPI_MODE_AUTO && espi_type_service.packing == ESPI_MODE_ALWAYS ? ESPI_MODE_ALWAYS : mode;
+}
 
 /* Guard the classes where calls may overlap; not to be held over an MPI call. */
 void espi_types_lock_classes(void);

@@ -1,0 +1,200 @@
+#include "mpi/packed/packed_call.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer_pool.h"
+#include "mpi/comm/self_comm.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
+#include "stats/stats.h"
+
+static _Atomic int64_t in_use; /* bytes of buffers */
+
+static bool is_function(const struct espi_api_row *row, enum espi_fn fn, enum espi_fn large)
+{
+    return row == &espi_api_rows[fn] || row == &espi_api_rows[large];
+}
+
+static bool is_pack(const struct espi_api_row *row)
+{
+    return is_function(row, ESPI_FN_Pack, ESPI_FN_Pack_c);
+}
+
+static bool receives(const struct espi_buffer_args *typed)
+{
+    return typed->dest < 0;
+}
+
+enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                                 const espi_word *args)
+{
+    if (is_pack(row) || is_function(row, ESPI_FN_Unpack, ESPI_FN_Unpack_c))
+        return ESPI_PACK_LOCAL;
+    if ((row->kind & (ESPI_P2P | ESPI_NONBLOCKING | ESPI_PERSISTENT | ESPI_PARTITIONED)) != ESPI_P2P ||
+        typed->shape != ESPI_SHAPE_ONE || is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c))
+        return ESPI_PACK_NOT;
+    if (typed->dest >= 0 && typed->source >= 0) /* one buffer for both ways */
+        return ESPI_PACK_NOT;
+    if (receives(typed)) /* the status comes last */
+        return args[row->args - 1] != 0 && (typed->source < 0 || (int)args[typed->source] != MPI_PROC_NULL)
+                   ? ESPI_PACK_MESSAGE
+                   : ESPI_PACK_NOT;
+    return (int)args[typed->dest] != MPI_PROC_NULL ? ESPI_PACK_MESSAGE : ESPI_PACK_NOT;
+}
+
+static int64_t count_of(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *typed)
+{
+    return row->large ? (int64_t)args[typed->count] : (int64_t)(int)args[typed->count];
+}
+
+/* Under ESPALIER_CHECK: what MPI packs is what the stream holds; if not, it holds that from then on. */
+static bool packs_as_mpi(const void *data, int64_t count, MPI_Datatype type, void *stream, int64_t bytes)
+{
+    const MPI_Comm comm = espi_self_comm();
+    int at = 0;
+    bool same = true;
+    void *own;
+
+    if (comm == MPI_COMM_NULL || count > INT_MAX || bytes > INT_MAX || data == NULL) /* MPI_BOTTOM is refused */
+        return true;
+    if ((own = malloc((size_t)bytes)) == NULL)
+        return true;
+    if (espi_pmpi.Pack(data, (int)count, type, own, (int)bytes, &at, comm) == MPI_SUCCESS) {
+        same = at == bytes && memcmp(own, stream, (size_t)bytes) == 0;
+        if (!same)
+            memcpy(stream, own, (size_t)bytes);
+        espi_count_anywhere(same ? ESPI_COUNT_checks_passed : ESPI_COUNT_checks_failed, 1);
+    }
+    free(own);
+    return same;
+}
+
+/* The same for what was unpacked: packed again it is the stream. */
+static void unpacks_as_mpi(void *data, int64_t count, MPI_Datatype type, const void *stream, int64_t bytes)
+{
+    void *again = malloc((size_t)bytes);
+    int at = 0;
+
+    if (again == NULL)
+        return;
+    memcpy(again, stream, (size_t)bytes);
+    if (!packs_as_mpi(data, count, type, again, bytes) && bytes <= INT_MAX)
+        espi_pmpi.Unpack(stream, (int)bytes, &at, data, (int)count, type, espi_self_comm());
+    free(again);
+}
+
+/* ---- MPI_Pack, MPI_Unpack ---- */
+
+bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
+                       bool check)
+{
+    const bool packing = is_pack(row);
+    const struct espi_buffer_args *typed = &row->typed[0];
+    const int size_at = packing ? 4 : 1, position_at = packing ? 5 : 2;
+    void *data = (void *)args[typed->buffer], *position = (void *)args[position_at];
+    char *stream = (char *)args[packing ? 3 : 0];
+    const int64_t size = row->large ? (int64_t)args[size_at] : (int64_t)(int)args[size_at];
+    const int64_t count = count_of(row, args, typed);
+    int64_t bytes, at;
+
+    if (data == NULL || stream == NULL || position == NULL ||
+        __builtin_mul_overflow(espi_pack_size(pack), count, &bytes))
+        return false;
+    at = row->large ? (int64_t)*(MPI_Count *)position : *(int *)position;
+    if (at < 0 || bytes > size || at > size - bytes)
+        return false;
+    if (packing)
+        espi_pack_run(pack, data, count, stream + at);
+    else
+        espi_unpack_run(pack, stream + at, data, count);
+    if (check && packing)
+        packs_as_mpi(data, count, (MPI_Datatype)args[typed->type], stream + at, bytes);
+    else if (check)
+        unpacks_as_mpi(data, count, (MPI_Datatype)args[typed->type], stream + at, bytes);
+    if (row->large)
+        *(MPI_Count *)position = at + bytes;
+    else
+        *(int *)position = (int)(at + bytes);
+    return true;
+}
+
+/* ---- messages ---- */
+
+static void *get_buffer(int64_t bytes)
+{
+    const int64_t most = espi_settings.pack_mb << 20;
+    void *stream;
+
+    if (atomic_fetch_add(&in_use, bytes) + bytes <= most && (stream = espi_pool_get((size_t)bytes)) != NULL)
+        return stream;
+    atomic_fetch_sub(&in_use, bytes);
+    return NULL;
+}
+
+static void put_buffer(struct espi_packed_side *side)
+{
+    espi_pool_put(side->stream);
+    atomic_fetch_sub(&in_use, side->bytes);
+    side->pack = NULL;
+}
+
+bool espi_packed_begin(struct espi_packed_call *call, int which, const struct espi_api_row *row,
+                       const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    struct espi_packed_side *side = &call->side[which];
+    const int64_t count = count_of(row, args, typed), bytes = espi_pack_size(pack) * count; /* fits an int */
+    const void *data = (const void *)args[typed->buffer];
+
+    if ((side->stream = get_buffer(bytes)) == NULL)
+        return false;
+    side->pack = pack;
+    side->typed = typed;
+    side->bytes = bytes;
+    if (!receives(typed)) {
+        espi_pack_run(pack, data, count, side->stream);
+        if (check)
+            packs_as_mpi(data, count, (MPI_Datatype)args[typed->type], side->stream, bytes);
+    } else if ((MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE) {
+        changed[row->args - 1] = (espi_word)&call->status;
+    }
+    changed[typed->buffer] = (espi_word)side->stream;
+    changed[typed->count] = (espi_word)bytes;
+    changed[typed->type] = (espi_word)MPI_PACKED;
+    return true;
+}
+
+/* A message may be shorter than the buffer is. */
+static void unpack(const struct espi_packed_side *side, const struct espi_api_row *row, const espi_word *args,
+                   const MPI_Status *status, bool check)
+{
+    const int64_t count = count_of(row, args, side->typed);
+    void *data = (void *)args[side->typed->buffer];
+    MPI_Count bytes = 0;
+
+    if (espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) != MPI_SUCCESS || bytes <= 0)
+        return;
+    if (bytes >= side->bytes) {
+        espi_unpack_run(side->pack, side->stream, data, count);
+        if (check)
+            unpacks_as_mpi(data, count, (MPI_Datatype)args[side->typed->type], side->stream, side->bytes);
+    } else {
+        espi_unpack_range(side->pack, side->stream, data, count, 0, bytes);
+    }
+}
+
+void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
+                     const espi_word *changed, int result, bool check)
+{
+    for (int i = 0; i < 2; i++) {
+        struct espi_packed_side *side = &call->side[i];
+        if (side->pack == NULL)
+            continue;
+        if (receives(side->typed) && result == MPI_SUCCESS)
+            unpack(side, row, args, (const MPI_Status *)changed[row->args - 1], check);
+        put_buffer(side);
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * Calls in which a pack program (src/pack) moves the data: MPI_Pack and MPI_Unpack, which it carries out, and
+ * blocking messages, which it packs into a buffer of ours or unpacks from one. Such a message travels as MPI_PACKED:
+ * the same bytes, which match any signature, so that the other side may or may not do alike.
+ */
+#ifndef ESPI_MPI_PACKED_PACKED_CALL_H
+#define ESPI_MPI_PACKED_PACKED_CALL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "mpi/core/api_table.h"
+#include "pack/pack.h"
+
+/* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. */
+enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_NOT = -1 };
+
+/* What may be done with one side of a call, by its function and its peer. */
+enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                                 const espi_word *args);
+
+/* One side of a call that is under way. */
+struct espi_packed_side {
+    const struct espi_pack *pack; /* NULL: the library sees to this side */
+    const struct espi_buffer_args *typed;
+    void *stream; /* of the buffer pool */
+    int64_t bytes;
+};
+struct espi_packed_call {
+    struct espi_packed_side side[2];
+    MPI_Status status; /* where the program wants none */
+};
+
+/* Carries out MPI_Pack or MPI_Unpack. False: it is not known to be right, and nothing was done. `check`, here and
+   below: what was done is compared with what MPI would have done (ESPALIER_CHECK). */
+bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
+                       bool check);
+
+/* Gets a buffer for this side of a message, packs what is sent, and writes into `changed` what MPI is to do. False:
+   no memory, and nothing was changed. */
+bool espi_packed_begin(struct espi_packed_call *call, int side, const struct espi_api_row *row,
+                       const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check);
+/* After the call, with the arguments that it was made with: unpacks what was received. */
+void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
+                     const espi_word *changed, int result, bool check);
+
+#endif
