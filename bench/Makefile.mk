@@ -94,3 +94,10 @@ noinst_PROGRAMS += %D%/layouts
 %C%_layouts_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_layouts_LDADD = $(MPI_LIBS) -lm
 EXTRA_DIST += %D%/results/layouts.tsv
+
+# Pack programs against loops by hand, on the layouts above and others.
+noinst_PROGRAMS += %D%/packing
+%C%_packing_SOURCES = %D%/packing.c %D%/layouts_rows.c %D%/layouts_lists.c %D%/layouts_joint.c %D%/layouts_copy.c \
+  %D%/bench.c
+%C%_packing_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_packing_LDADD = libespi-pure.la $(MPI_LIBS) -lm

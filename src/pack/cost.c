@@ -1,12 +1,17 @@
 /*
- * What a program is predicted to take: a sum over inner loops, blocks, bytes, and the cache lines that must come from
- * afar. The constants were fitted to bench/packing on one core; see doc/pack-programs.md.
+ * What a program is predicted to take: a sum over inner loops, blocks and bytes, and over the cache lines of both
+ * sides, each of which comes from the nearest cache that all of them fit in. The constants were fitted to
+ * bench/packing on one core of an AMD EPYC (family 26); see doc/pack-programs.md.
  */
 #include "pack/program.h"
 
+/* Nanoseconds; what a second cache, a third one and memory add to a line. */
 static const struct {
-    double start, call, block, byte, far_line, list_byte;
-} ns = {.start = 8, .call = 4, .block = 0.45, .byte = 0.012, .far_line = 2.0, .list_byte = 0.03};
+    double start, call, block, byte, second_line, third_line, far_line, far_start;
+} ns = {.start = 6, .call = 3, .block = 0.27, .byte = 0.0065, .second_line = 0.15,
+        .third_line = 0.55, .far_line = 2.1, .far_start = 150};
+
+enum { FIRST_CACHE = 48 << 10, SECOND_CACHE = 1 << 20, THIRD_CACHE = 24 << 20 };
 
 struct espi_pack_cost espi_pack_cost(const struct espi_pack *pack, int64_t count)
 {
@@ -24,9 +29,14 @@ struct espi_pack_cost espi_pack_cost(const struct espi_pack *pack, int64_t count
     cost.lines = c.lines;
     cost.calls = c.calls;
     cost.lists = c.lists;
-    cost.warm_ns = ns.start + ns.call * (double)cost.calls + ns.block * (double)cost.blocks +
-                   ns.byte * (double)cost.bytes;
-    cost.cold_ns = cost.warm_ns + ns.far_line * ((double)cost.lines + (double)cost.bytes / ESPI_LINE) +
-                   ns.list_byte * (double)cost.lists;
+    const double footprint = (double)cost.lines * ESPI_LINE + (double)cost.bytes + (double)cost.lists,
+                 lines = footprint / ESPI_LINE,
+                 work = ns.start + ns.call * (double)cost.calls + ns.block * (double)cost.blocks +
+                        ns.byte * (double)cost.bytes;
+    cost.warm_ns = work + lines * (footprint <= FIRST_CACHE    ? 0
+                                   : footprint <= SECOND_CACHE ? ns.second_line
+                                   : footprint <= THIRD_CACHE  ? ns.third_line
+                                                               : ns.far_line);
+    cost.cold_ns = work + ns.far_start + lines * ns.far_line;
     return cost;
 }

@@ -10,9 +10,11 @@
 
 #include "pack/program.h"
 
-#define ESPI_BODY static inline __attribute__((always_inline)) void
-
-enum { ESPI_SHORT_LOOP = 8, ESPI_CALL_LEAST = 257 };
+/* A file that compiles these for other instructions says so before. */
+#ifndef ESPI_INSTRUCTIONS
+#define ESPI_INSTRUCTIONS
+#endif
+#define ESPI_BODY static inline __attribute__((always_inline)) ESPI_INSTRUCTIONS void
 
 /* Runs BODY(size) with a constant size where the size is common. */
 #define ESPI_BY_SIZE(bytes, BODY, OTHER)                                                                             \
@@ -32,38 +34,60 @@ enum { ESPI_SHORT_LOOP = 8, ESPI_CALL_LEAST = 257 };
     default: OTHER break;                                                                                            \
     }
 
-/* 1 to 256 bytes without a call; moves may overlap within the block. */
+/* A register of the widest kind. */
+#ifndef ESPI_WIDEST
+#define ESPI_WIDEST 16
+#endif
+typedef char espi_register __attribute__((vector_size(ESPI_WIDEST)));
+
+/* Longer blocks are left to memcpy. */
+enum { ESPI_SHORT_MOST = 4 * ESPI_WIDEST };
+
+/* Up to ESPI_SHORT_MOST bytes without a call; moves may overlap within the block. */
 ESPI_BODY espi_body_copy_short(char *to, const char *from, size_t n)
 {
-#define ESPI_TWO_MOVES(size)                                                                                         \
+/* The first and the last `size` bytes, both read before any is written. */
+#define ENDS(type, size)                                                                                             \
     if (n >= (size)) {                                                                                               \
-        char first[size], last[size];                                                                                \
-        memcpy(first, from, size);                                                                                   \
-        memcpy(last, from + n - (size), size);                                                                       \
-        memcpy(to, first, size);                                                                                     \
-        memcpy(to + n - (size), last, size);                                                                         \
+        type first, last;                                                                                            \
+        memcpy(&first, from, size);                                                                                  \
+        memcpy(&last, from + n - (size), size);                                                                      \
+        memcpy(to, &first, size);                                                                                    \
+        memcpy(to + n - (size), &last, size);                                                                        \
         return;                                                                                                      \
     }
-    if (n > 32) {
-        for (size_t at = 0; at + 32 < n; at += 32)
-            memcpy(to + at, from + at, 32);
-        memcpy(to + n - 32, from + n - 32, 32);
+    if (n > 2 * ESPI_WIDEST) {
+        espi_register a, b, c, d;
+        memcpy(&a, from, ESPI_WIDEST);
+        memcpy(&b, from + ESPI_WIDEST, ESPI_WIDEST);
+        memcpy(&c, from + n - 2 * ESPI_WIDEST, ESPI_WIDEST);
+        memcpy(&d, from + n - ESPI_WIDEST, ESPI_WIDEST);
+        memcpy(to, &a, ESPI_WIDEST);
+        memcpy(to + ESPI_WIDEST, &b, ESPI_WIDEST);
+        memcpy(to + n - 2 * ESPI_WIDEST, &c, ESPI_WIDEST);
+        memcpy(to + n - ESPI_WIDEST, &d, ESPI_WIDEST);
         return;
     }
-    ESPI_TWO_MOVES(16)
-    ESPI_TWO_MOVES(8)
-    ESPI_TWO_MOVES(4)
-    ESPI_TWO_MOVES(2)
+    ENDS(espi_register, ESPI_WIDEST)
+#if ESPI_WIDEST > 16
+    typedef char half __attribute__((vector_size(32)));
+    typedef char quarter __attribute__((vector_size(16)));
+    ENDS(half, 32)
+    ENDS(quarter, 16)
+#endif
+    ENDS(uint64_t, 8)
+    ENDS(uint32_t, 4)
+    ENDS(uint16_t, 2)
     if (n == 1)
         *to = *from;
-#undef ESPI_TWO_MOVES
+#undef ENDS
 }
 
 ESPI_BODY espi_body_block(bool unpack, int64_t bytes, char *layout, char *stream)
 {
     char *const to = unpack ? layout : stream;
     const char *const from = unpack ? stream : layout;
-    if (bytes < ESPI_CALL_LEAST)
+    if (bytes <= ESPI_SHORT_MOST)
         espi_body_copy_short(to, from, (size_t)bytes);
     else
         memcpy(to, from, (size_t)bytes);
@@ -71,64 +95,78 @@ ESPI_BODY espi_body_block(bool unpack, int64_t bytes, char *layout, char *stream
 
 ESPI_BODY espi_body_move(bool unpack, size_t size, char *layout, char *stream)
 {
-    memcpy(unpack ? layout : stream, unpack ? stream : layout, size);
+    char *const to = unpack ? layout : stream;
+    const char *const from = unpack ? stream : layout;
+#ifdef ESPI_MASKS
+    /* One move, of which the processor leaves out what is behind the block. */
+    if (size == 12)
+        _mm_mask_storeu_epi32(to, 0x7, _mm_maskz_loadu_epi32(0x7, from));
+    else if (size == 20)
+        _mm256_mask_storeu_epi32(to, 0x1f, _mm256_maskz_loadu_epi32(0x1f, from));
+    else if (size == 24)
+        _mm256_mask_storeu_epi64(to, 0x7, _mm256_maskz_loadu_epi64(0x7, from));
+    else if (size == 40)
+        _mm512_mask_storeu_epi64(to, 0x1f, _mm512_maskz_loadu_epi64(0x1f, from));
+    else if (size == 48)
+        _mm512_mask_storeu_epi64(to, 0x3f, _mm512_maskz_loadu_epi64(0x3f, from));
+    else
+        memcpy(to, from, size);
+#else
+    memcpy(to, from, size);
+#endif
 }
 
-ESPI_BODY espi_body_strip(bool unpack, int64_t bytes, const struct espi_copy_loop *loop, char *layout, char *stream)
-{
-    const int64_t n = loop->count, from = loop->from, onto = loop->onto;
-    int64_t k = 0;
-
-#define STEPS(size, step)                                                                                            \
+/* n blocks, four at a time. */
+#define ESPI_STEPS(size, step)                                                                                       \
     for (; k + 4 <= n; k += 4) {                                                                                     \
-        espi_body_move(unpack, size, layout, stream);                                                                \
-        espi_body_move(unpack, size, layout + from, stream + (step));                                                \
-        espi_body_move(unpack, size, layout + 2 * from, stream + 2 * (step));                                        \
-        espi_body_move(unpack, size, layout + 3 * from, stream + 3 * (step));                                        \
-        layout += 4 * from;                                                                                          \
-        stream += 4 * (step);                                                                                        \
+        espi_body_move(unpack, size, l, s);                                                                          \
+        espi_body_move(unpack, size, l + from, s + (step));                                                          \
+        espi_body_move(unpack, size, l + 2 * from, s + 2 * (step));                                                  \
+        espi_body_move(unpack, size, l + 3 * from, s + 3 * (step));                                                  \
+        l += 4 * from;                                                                                               \
+        s += 4 * (step);                                                                                             \
     }                                                                                                                \
     for (; k < n; k++) {                                                                                             \
-        espi_body_move(unpack, size, layout, stream);                                                                \
-        layout += from;                                                                                              \
-        stream += (step);                                                                                            \
+        espi_body_move(unpack, size, l, s);                                                                          \
+        l += from;                                                                                                   \
+        s += (step);                                                                                                 \
     }
-#define DENSE(size) STEPS(size, size)
-#define STRIDED(size) STEPS(size, onto)
+
+/* Two loops without a call per turn of the outer one, or one where that has one turn. */
+ESPI_BODY espi_body_grid(bool unpack, int64_t bytes, const struct espi_copy_loop *outer,
+                         const struct espi_copy_loop *inner, char *layout, char *stream)
+{
+    const int64_t turns = outer->count, n = inner->count, from = inner->from, onto = inner->onto;
+
+#define GRID(size, step)                                                                                             \
+    for (int64_t i = 0; i < turns; i++) {                                                                            \
+        char *l = layout + i * outer->from, *s = stream + i * outer->onto;                                           \
+        int64_t k = 0;                                                                                               \
+        ESPI_STEPS(size, step)                                                                                       \
+    }
+#define DENSE(size) GRID(size, size)
+#define STRIDED(size) GRID(size, onto)
+#define EACH(copy)                                                                                                   \
+    for (int64_t i = 0; i < turns; i++) {                                                                            \
+        char *to = unpack ? layout + i * outer->from : stream + i * outer->onto;                                     \
+        const char *source = unpack ? stream + i * outer->onto : layout + i * outer->from;                           \
+        for (int64_t k = 0; k < n; k++, to += unpack ? from : onto, source += unpack ? onto : from)                  \
+            copy(to, source, (size_t)bytes);                                                                         \
+    }
 #define ANY                                                                                                          \
-    for (; k < n; k++)                                                                                               \
-        espi_body_block(unpack, bytes, layout + k * from, stream + k * onto);
+    if (bytes <= ESPI_SHORT_MOST) {                                                                                  \
+        EACH(espi_body_copy_short)                                                                                   \
+    } else {                                                                                                         \
+        EACH(memcpy)                                                                                                 \
+    }
     if (onto == bytes)
         ESPI_BY_SIZE(bytes, DENSE, ANY)
     else
         ESPI_BY_SIZE(bytes, STRIDED, ANY)
 #undef ANY
+#undef EACH
 #undef STRIDED
 #undef DENSE
-#undef STEPS
-}
-
-/* Two loops without a call per turn of the outer one. */
-ESPI_BODY espi_body_grid(bool unpack, int64_t bytes, const struct espi_copy_loop *outer,
-                         const struct espi_copy_loop *inner, char *layout, char *stream)
-{
-    const int64_t n = outer->count, m = inner->count, from = inner->from, onto = inner->onto;
-
-#define GRID(size)                                                                                                   \
-    for (int64_t i = 0; i < n; i++) {                                                                                \
-        char *l = layout + i * outer->from, *s = stream + i * outer->onto;                                           \
-        for (int64_t k = 0; k < m; k++) {                                                                            \
-            espi_body_move(unpack, size, l, s);                                                                      \
-            l += from;                                                                                               \
-            s += onto;                                                                                               \
-        }                                                                                                            \
-    }
-#define ANY                                                                                                          \
-    for (int64_t i = 0; i < n; i++)                                                                                  \
-        for (int64_t k = 0; k < m; k++)                                                                              \
-            espi_body_block(unpack, bytes, layout + i * outer->from + k * from, stream + i * outer->onto + k * onto);
-    ESPI_BY_SIZE(bytes, GRID, ANY)
-#undef ANY
 #undef GRID
 }
 
@@ -174,9 +212,68 @@ ESPI_BODY espi_body_pairs(bool unpack, int64_t bytes, int64_t n, const int64_t *
 ESPI_BODY espi_body_runs(bool unpack, int64_t n, const struct espi_copy_run *run, char *layout, char *stream)
 {
     for (int64_t k = 0; k < n; k++) {
-        espi_body_block(unpack, run[k].bytes, layout + run[k].at, stream);
+        char *const at = layout + run[k].at;
+#ifdef ESPI_MASKS
+        /* Lengths that differ from run to run cost a wrong guess each, unless all take the same way. */
+        if (run[k].bytes <= 64) {
+            const __mmask64 bytes = ~UINT64_C(0) >> (64 - run[k].bytes);
+            const __m512i data = _mm512_maskz_loadu_epi8(bytes, unpack ? stream : at);
+            _mm512_mask_storeu_epi8(unpack ? at : stream, bytes, data);
+        } else
+#endif
+            espi_body_block(unpack, run[k].bytes, at, stream);
         stream += run[k].bytes;
     }
 }
+
+/* Seen from the side where the data lie. */
+static inline bool espi_tiles(enum espi_vectors vectors, bool unpack, int64_t bytes,
+                              const struct espi_copy_loop *outer, const struct espi_copy_loop *inner, char *layout,
+                              char *stream)
+{
+    if (!unpack)
+        return espi_copy_tiles(vectors, bytes, outer, inner, layout, stream);
+    const struct espi_copy_loop o = {outer->count, outer->onto, outer->from},
+                                i = {inner->count, inner->onto, inner->from};
+    return espi_copy_tiles(vectors, bytes, &o, &i, stream, layout);
+}
+
+/* One set of them: for a direction, with instructions that the attribute `target` grants. */
+#define ESPI_KERNELS(level, unpack, vectors, target)                                                                 \
+    target static void block_##level(int64_t bytes, char *layout, char *stream)                                      \
+    {                                                                                                                \
+        espi_body_block(unpack, bytes, layout, stream);                                                              \
+    }                                                                                                                \
+    target static void strip_##level(int64_t bytes, const struct espi_copy_loop *loop, char *layout, char *stream)   \
+    {                                                                                                                \
+        const struct espi_copy_loop once = {1, 0, 0};                                                                \
+        espi_body_grid(unpack, bytes, &once, loop, layout, stream);                                                  \
+    }                                                                                                                \
+    target static void grid_##level(int64_t bytes, const struct espi_copy_loop *outer,                               \
+                                    const struct espi_copy_loop *inner, char *layout, char *stream)                  \
+    {                                                                                                                \
+        if (espi_tiles(vectors, unpack, bytes, outer, inner, layout, stream))                                        \
+            return;                                                                                                  \
+        espi_body_grid(unpack, bytes, outer, inner, layout, stream);                                                 \
+    }                                                                                                                \
+    target static void near_##level(int64_t bytes, int64_t n, const int32_t *at, char *layout, char *stream)         \
+    {                                                                                                                \
+        espi_body_near(unpack, bytes, n, at, layout, stream);                                                        \
+    }                                                                                                                \
+    target static void far_##level(int64_t bytes, int64_t n, const int64_t *at, char *layout, char *stream)          \
+    {                                                                                                                \
+        espi_body_far(unpack, bytes, n, at, layout, stream);                                                         \
+    }                                                                                                                \
+    target static void runs_##level(int64_t n, const struct espi_copy_run *run, char *layout, char *stream)          \
+    {                                                                                                                \
+        espi_body_runs(unpack, n, run, layout, stream);                                                              \
+    }                                                                                                                \
+    target static void pairs_##level(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto,             \
+                                     char *layout, char *stream)                                                     \
+    {                                                                                                                \
+        espi_body_pairs(unpack, bytes, n, from, onto, layout, stream);                                               \
+    }
+#define ESPI_KERNELS_ROW(level)                                                                                      \
+    {block_##level, strip_##level, grid_##level, near_##level, far_##level, runs_##level, pairs_##level}
 
 #endif

@@ -49,7 +49,7 @@ struct espi_pack_cost {
     int64_t lines;  /* cache lines of 64 bytes that the layout's side touches; the stream touches bytes / 64 */
     int64_t calls;  /* of inner loops */
     int64_t lists;  /* bytes of the program's own lists that are read on the way */
-    double warm_ns; /* predicted, data and lists being in the first caches ... */
+    double warm_ns; /* predicted, data and lists being in the nearest caches that hold them all ... */
     double cold_ns; /* ... and in main memory */
 };
 /* Of `count` items. The model and what it was fitted to are in doc/pack-programs.md. */

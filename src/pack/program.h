@@ -123,6 +123,7 @@ struct espi_kernels {
 
 /* Those of a level, which the machine must have. */
 const struct espi_kernels *espi_kernels_of(enum espi_vectors level, bool unpack);
+extern const struct espi_kernels espi_kernels_avx512[2]; /* to pack, and to unpack */
 
 /* run.c */
 void espi_copy_run_with(const struct espi_kernels *k, const struct espi_copy *c, char *layout, char *stream);
@@ -136,9 +137,9 @@ void espi_copy_some_with(const struct espi_kernels *k, const struct espi_copy *c
 void espi_copy_nest_with(const struct espi_kernels *k, const struct espi_copy *c, int level, int64_t count,
                          char *layout, char *stream);
 
-/* kernels.c: blocks in two loops that run across each other, in tiles; false (and nothing is done) for others. */
-bool espi_copy_tiles(int64_t bytes, const struct espi_copy_loop *outer, const struct espi_copy_loop *inner,
-                     const char *source, char *target);
+/* tiles.c: blocks in two loops that run across each other; false (and nothing is done) for others. */
+bool espi_copy_tiles(enum espi_vectors level, int64_t bytes, const struct espi_copy_loop *outer,
+                     const struct espi_copy_loop *inner, const char *source, char *target);
 
 /* pack.c: `count` items, made from the pattern. */
 struct espi_copy espi_pack_many(const struct espi_pack *pack, int64_t count);

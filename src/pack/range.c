@@ -45,12 +45,30 @@ static int64_t start_of(const struct espi_copy *c, int64_t j)
     return c->start != NULL ? c->start[j] : j * c->child->bytes;
 }
 
-/* The last child that does not begin behind byte `at`; `count` when that is the end of all. */
+/*
+ * The last child that does not begin behind byte `at`; `count` when that is the end of all. Where children are of
+ * about one length it stands near its share of the bytes: from there bounds are sought in steps that double, so that
+ * few lines of the array are read, and then the place between them by bisection.
+ */
 static int64_t child_at(const struct espi_copy *c, int64_t at)
 {
-    int64_t low = 0, high = c->count;
+    int64_t low, high, step = 4;
     if (c->start == NULL)
         return at / c->child->bytes;
+    low = high = (int64_t)((double)at / (double)c->bytes * (double)c->count);
+    low = high = low < c->count ? low : c->count;
+    while (c->start[low] > at) {
+        high = low - 1;
+        low = low > step ? low - step : 0;
+        step *= 2;
+    }
+    while (high < c->count && c->start[high] <= at) {
+        low = high;
+        high = high < c->count - step ? high + step : c->count;
+        step *= 2;
+    }
+    if (c->start[high] <= at)
+        return high;
     while (low < high) {
         const int64_t middle = low + (high - low + 1) / 2;
         if (c->start[middle] <= at)

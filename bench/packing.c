@@ -1,0 +1,385 @@
+/*
+ * Pack programs (src/pack) on the layouts of bench/layouts and a few more: loops as an application programmer writes
+ * them (layouts_copy.c), memcpy of as many bytes as a floor, the program, and the program in ranges. All take turns
+ * in one process; only packing and unpacking are timed, nothing is sent. Best run with real-time priority and pinned:
+ *
+ *   chrt -f 1 taskset -c 1 scripts/bench/bench --native --ranks 1 packing [--millis MS] [--row NAME]
+ *                                                       [--level 0|1|2] [--cold MB] [--range KB]
+ *
+ * --row: rows whose names begin so. --level: the instructions that may be used at most (plain, AVX2, AVX-512).
+ * --cold: so much other memory is written before each single use. Prints a line per row and size: medians in
+ * microseconds, and ratios of the program to the loops (below 1 the program is faster), of the ranges of 16 kB (or
+ * --range) to the program, and of the predicted time to the one measured; at the end geometric means.
+ */
+#include "bench/layouts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack/program.h"
+
+enum { FLOOR, HAND_PACK, PACK, PACK_PARTS, HAND_UNPACK, UNPACK, UNPACK_PARTS, WAYS };
+enum { SAMPLES = 3000, ROUNDS_LEAST = 15 };
+
+static int64_t range_bytes = 16384;
+
+struct task {
+    struct layout layout;
+    struct espi_arena arena;
+    const struct espi_pack *pack[LAYOUT_PIECES];
+    size_t at[LAYOUT_PIECES], bytes; /* of the pieces in the stream */
+    char *data, *other, *stream, *stream2;
+    enum espi_vectors level;
+};
+
+/* ---- layouts of this program alone ---- */
+
+static void describe_transpose(struct layout *l)
+{
+    size_t n = (size_t)l->n[0], width = (size_t)l->n[1];
+    struct layout_part *part = layout_add_part(l, LAYOUT_FROM, 0, width);
+
+    layout_loop(part, 1, l->n[0], width);
+    layout_loop(part, 2, l->n[0], n * width);
+    l->span[LAYOUT_FROM] = n * n * width;
+}
+
+/* Blocks in any order, anywhere in `n[2]` times as much memory. */
+static void describe_scattered(struct layout *l)
+{
+    int n = l->n[0], i;
+    size_t width = (size_t)l->n[1];
+    unsigned long long random = 42;
+    struct layout_part *part = layout_add_part(l, LAYOUT_FROM, 0, width);
+
+    l->list = malloc((size_t)n * sizeof *l->list);
+    if (l->list == NULL)
+        bench_die("packing: no memory");
+    for (i = 0; i < n; i++)
+        l->list[i] = i * l->n[2];
+    for (i = n - 1; i > 0; i--) {
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        int k = (int)((random >> 33) % (unsigned)(i + 1)), swap = l->list[i];
+        l->list[i] = l->list[k];
+        l->list[k] = swap;
+    }
+    part->list = l->list;
+    part->entries = n;
+    part->unit = width;
+    l->span[LAYOUT_FROM] = (size_t)n * (size_t)l->n[2] * width;
+}
+
+/* Rows of an upper triangle: as many blocks as rows, of all lengths; one part each, of as many as there is room. */
+static void describe_triangle(struct layout *l)
+{
+    size_t n = (size_t)l->n[0];
+
+    for (int i = 0; i < LAYOUT_PARTS; i++)
+        layout_add_part(l, LAYOUT_FROM, ((size_t)i * n + (size_t)i) * 8, (n - (size_t)i) * 8);
+    l->span[LAYOUT_FROM] = n * LAYOUT_PARTS * 8;
+}
+
+/* Runs of 1 to n[1] doubles, as MPI_Type_indexed says them: places in `list`, lengths in `list2`. No part says so:
+   what follows looks for the lengths. */
+static void describe_runs(struct layout *l)
+{
+    int n = l->n[0], at = 0;
+    unsigned long long random = 7;
+
+    l->pieces = 1;
+    l->list = malloc((size_t)n * sizeof *l->list);
+    l->list2 = malloc((size_t)n * sizeof *l->list2);
+    if (l->list == NULL || l->list2 == NULL)
+        bench_die("packing: no memory");
+    for (int i = 0; i < n; i++) {
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        l->list[i] = at;
+        l->list2[i] = 1 + (int)((random >> 33) % (unsigned)l->n[1]);
+        at += l->list2[i] + 1 + (int)((random >> 50) % 4);
+    }
+    l->span[LAYOUT_FROM] = (size_t)at * 8;
+}
+
+static int has_runs(const struct layout *l)
+{
+    return l->row->describe == describe_runs;
+}
+
+static void pack_runs(const struct layout *l, const char *data, char *stream)
+{
+    for (int i = 0; i < l->n[0]; i++) {
+        memcpy(stream, data + (size_t)l->list[i] * 8, (size_t)l->list2[i] * 8);
+        stream += (size_t)l->list2[i] * 8;
+    }
+}
+
+static void unpack_runs(const struct layout *l, const char *stream, char *data)
+{
+    for (int i = 0; i < l->n[0]; i++) {
+        memcpy(data + (size_t)l->list[i] * 8, stream, (size_t)l->list2[i] * 8);
+        stream += (size_t)l->list2[i] * 8;
+    }
+}
+
+static const struct layout_row own_rows[] = {
+    {"transpose_4", LAYOUT_MESSAGE, {{32, 4}, {300, 4}, {2000, 4}}, describe_transpose, NULL},
+    {"transpose_8", LAYOUT_MESSAGE, {{16, 8}, {128, 8}, {1000, 8}}, describe_transpose, NULL},
+    {"transpose_8_large", LAYOUT_MESSAGE, {{1024, 8}, {1500, 8}, {2500, 8}}, describe_transpose, NULL},
+    {"transpose_16", LAYOUT_MESSAGE, {{16, 16}, {128, 16}, {1000, 16}}, describe_transpose, NULL},
+    {"scattered_8", LAYOUT_MESSAGE, {{500, 8, 3}, {10000, 8, 3}, {1000000, 8, 9}}, describe_scattered, NULL},
+    {"scattered_24", LAYOUT_MESSAGE, {{500, 24, 3}, {10000, 24, 3}, {1000000, 24, 3}}, describe_scattered, NULL},
+    {"scattered_60", LAYOUT_MESSAGE, {{500, 60, 3}, {10000, 60, 3}, {400000, 60, 3}}, describe_scattered, NULL},
+    {"runs_short", LAYOUT_MESSAGE, {{100, 6}, {2000, 6}, {20000, 6}}, describe_runs, NULL},
+    {"runs_long", LAYOUT_MESSAGE, {{100, 60}, {2000, 60}, {20000, 60}}, describe_runs, NULL},
+    {"triangle", LAYOUT_MESSAGE, {{12}, {40}, {400}}, describe_triangle, NULL},
+};
+
+/* ---- trees ---- */
+
+static const struct espi_node *node(espi_status status, const struct espi_node *const *made)
+{
+    if (status != ESPI_OK)
+        bench_die("packing: %s", espi_status_text(status));
+    return *made;
+}
+
+static const struct espi_node *tree_of_runs(struct espi_arena *arena, const struct layout *l)
+{
+    int64_t *at = espi_arena_calloc(arena, (size_t)l->n[0], sizeof *at);
+    int64_t *length = espi_arena_calloc(arena, (size_t)l->n[0], sizeof *length);
+    const struct espi_node *t = NULL, *b = NULL;
+
+    for (int i = 0; i < l->n[0]; i++) {
+        at[i] = l->list[i] * INT64_C(8);
+        length[i] = l->list2[i];
+    }
+    b = node(espi_node_leaf(arena, espi_base_find("MPI_DOUBLE", 10), &b), &b);
+    return node(espi_node_idxbuc(arena, l->n[0], 8, at, length, b, &t), &t);
+}
+
+static const struct espi_node *tree_of(struct espi_arena *arena, const struct layout_piece *piece)
+{
+    int64_t *at = espi_arena_calloc(arena, LAYOUT_PARTS, sizeof *at);
+    const struct espi_node **sub = espi_arena_calloc(arena, LAYOUT_PARTS, sizeof *sub), *t = NULL, *b = NULL;
+
+    for (int p = 0; p < piece->parts; p++) {
+        const struct layout_part *part = &piece->part[p];
+        b = node(espi_node_leaf(arena, espi_base_find("MPI_BYTE", 8), &b), &b);
+        t = node(espi_node_vec(arena, (int64_t)part->block, 1, b, &t), &t);
+        if (part->list != NULL) {
+            int64_t *list = espi_arena_calloc(arena, (size_t)part->entries, sizeof *list);
+            for (int i = 0; i < part->entries; i++)
+                list[i] = part->list[i] * (int64_t)part->unit;
+            b = node(espi_node_idx(arena, part->entries, list, t, &b), &b);
+        } else {
+            for (int d = LAYOUT_LOOPS - 1; d >= 0; d--)
+                t = node(espi_node_vec(arena, part->loop[d].count, (int64_t)part->loop[d].stride, t, &b), &b);
+        }
+        sub[p] = b;
+        at[p] = (int64_t)part->at;
+    }
+    return node(espi_node_struc(arena, piece->parts, at, sub, &t), &t);
+}
+
+/* ---- one use in each way ---- */
+
+static void use(struct task *t, int way)
+{
+    for (int p = 0; p < t->layout.pieces; p++) {
+        const struct layout_piece *piece = &t->layout.piece[LAYOUT_FROM][p];
+        const struct espi_pack *pack = t->pack[p];
+        const int64_t bytes = espi_pack_size(pack);
+        char *data = t->data + piece->at, *stream = t->stream + t->at[p], *source = t->stream2 + t->at[p];
+
+        switch (way) {
+        case FLOOR: memcpy(stream, t->other + t->at[p], (size_t)bytes); break;
+        case HAND_PACK:
+            if (has_runs(&t->layout))
+                pack_runs(&t->layout, data, stream);
+            else
+                layout_pack(piece, data, stream);
+            break;
+        case PACK: espi_pack_run_at(t->level, pack, data, 1, stream); break;
+        case HAND_UNPACK:
+            if (has_runs(&t->layout))
+                unpack_runs(&t->layout, source, data);
+            else
+                layout_unpack(piece, source, data);
+            break;
+        case UNPACK: espi_unpack_run_at(t->level, pack, source, data, 1); break;
+        default:
+            for (int64_t first = 0, part; first < bytes; first += part) {
+                part = bytes - first < range_bytes ? bytes - first : range_bytes;
+                if (way == PACK_PARTS)
+                    espi_pack_range_at(t->level, pack, data, 1, first, part, stream + first);
+                else
+                    espi_unpack_range_at(t->level, pack, source + first, data, 1, first, part);
+            }
+        }
+    }
+}
+
+static void check(struct task *t)
+{
+    char *wanted = malloc(t->bytes + 1);
+    if (wanted == NULL)
+        bench_die("packing: no memory");
+    for (size_t i = 0; i < t->layout.span[LAYOUT_FROM]; i++)
+        t->data[i] = (char)((i * 2654435761u) >> 11);
+    use(t, HAND_PACK);
+    memcpy(wanted, t->stream, t->bytes);
+    for (int way = PACK; way <= PACK_PARTS; way++) {
+        memset(t->stream, 0, t->bytes);
+        use(t, way);
+        if (memcmp(wanted, t->stream, t->bytes) != 0)
+            bench_die("packing: %s: way %d packs other bytes", t->layout.row->name, way);
+    }
+    for (int way = UNPACK; way <= UNPACK_PARTS; way++) {
+        memset(t->data, 0x5a, t->layout.span[LAYOUT_FROM]);
+        memcpy(t->stream2, wanted, t->bytes);
+        use(t, way);
+        use(t, HAND_PACK);
+        if (memcmp(wanted, t->stream, t->bytes) != 0)
+            bench_die("packing: %s: way %d unpacks other bytes", t->layout.row->name, way);
+    }
+    free(wanted);
+}
+
+static char *memory(size_t bytes)
+{
+    char *p = aligned_alloc(64, (bytes + 128) / 64 * 64);
+    if (p == NULL)
+        bench_die("packing: no memory");
+    memset(p, 1, bytes);
+    return p;
+}
+
+static void open_task(struct task *t, const struct layout_row *row, int size, enum espi_vectors level)
+{
+    struct layout *l = &t->layout;
+
+    memset(t, 0, sizeof *t);
+    t->level = level;
+    l->row = row;
+    l->n = row->lengths[size];
+    l->comm = MPI_COMM_WORLD;
+    l->ranks = row->use == LAYOUT_NEIGHBORS ? 1 : 2; /* faces do not depend on it, but their communicator does */
+    row->describe(l);
+    for (int p = 0; p < l->pieces; p++) {
+        const struct espi_node *tree = has_runs(l) ? tree_of_runs(&t->arena, l)
+                                                   : tree_of(&t->arena, &l->piece[LAYOUT_FROM][p]);
+        if (espi_pack_compile(&t->arena, tree, 0, &t->pack[p]) != ESPI_OK)
+            bench_die("packing: %s does not compile", row->name);
+        t->at[p] = t->bytes;
+        t->bytes += (size_t)espi_pack_size(t->pack[p]);
+    }
+    t->data = memory(l->span[LAYOUT_FROM]);
+    t->other = memory(t->bytes);
+    t->stream = memory(t->bytes);
+    t->stream2 = memory(t->bytes);
+}
+
+static void close_task(struct task *t)
+{
+    if (t->layout.comm != MPI_COMM_WORLD)
+        MPI_Comm_free(&t->layout.comm);
+    free(t->data);
+    free(t->other);
+    free(t->stream);
+    free(t->stream2);
+    free(t->layout.list);
+    free(t->layout.list2);
+    espi_arena_release(&t->arena);
+}
+
+static double log_sum[2];
+static int rows_done;
+
+static void bench(const struct layout_row *row, int size, enum espi_vectors level, double millis, size_t cold)
+{
+    static double sample[WAYS][SAMPLES];
+    static char *flush;
+    struct task t;
+    double once[WAYS], end, predicted = 0;
+    int n = 0, repeat[WAYS];
+
+    if (cold > 0 && flush == NULL)
+        flush = memory(cold);
+    open_task(&t, row, size, level);
+    check(&t);
+    for (int p = 0; p < t.layout.pieces; p++) {
+        const struct espi_pack_cost cost = espi_pack_cost(t.pack[p], 1);
+        predicted += (cold > 0 ? cost.cold_ns : cost.warm_ns) / 1000;
+    }
+    for (int way = 0; way < WAYS; way++) {
+        for (int k = 0; k < 3; k++)
+            use(&t, way);
+        once[way] = bench_now();
+        use(&t, way);
+        once[way] = bench_now() - once[way];
+        repeat[way] = cold > 0 ? 1 : (int)(10e-6 / (once[way] + 1e-9)) + 1;
+    }
+    end = bench_now() + millis / 1000;
+    while (n < SAMPLES && (bench_now() < end || n < ROUNDS_LEAST)) {
+        for (int way = 0; way < WAYS; way++) {
+            if (cold > 0)
+                memset(flush, n, cold);
+            else
+                use(&t, way);
+            double begun = bench_now();
+            for (int k = 0; k < repeat[way]; k++)
+                use(&t, way);
+            sample[way][n] = (bench_now() - begun) / repeat[way];
+        }
+        n++;
+    }
+    printf("%s\t%d\t%zu", row->name, size, t.bytes);
+    for (int way = 0; way < WAYS; way++) {
+        once[way] = 1e6 * bench_quantile(sample[way], (size_t)n, 0.5);
+        printf("\t%.3f", once[way]);
+    }
+    printf("\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", once[PACK] / once[HAND_PACK], once[UNPACK] / once[HAND_UNPACK],
+           once[PACK_PARTS] / once[PACK], once[UNPACK_PARTS] / once[UNPACK], predicted / once[PACK]);
+    fflush(stdout);
+    log_sum[0] += log(once[PACK] / once[HAND_PACK]);
+    log_sum[1] += log(once[UNPACK] / once[HAND_UNPACK]);
+    rows_done++;
+    close_task(&t);
+}
+
+int main(int argc, char **argv)
+{
+    double millis = 100;
+    const char *only = "";
+    enum espi_vectors level = espi_cpu_vectors();
+    size_t cold = 0;
+
+    MPI_Init(&argc, &argv);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--millis") == 0)
+            millis = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--row") == 0)
+            only = argv[i + 1];
+        else if (strcmp(argv[i], "--level") == 0 && atoi(argv[i + 1]) < (int)level)
+            level = (enum espi_vectors)atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--cold") == 0)
+            cold = (size_t)atoi(argv[i + 1]) << 20;
+        else if (strcmp(argv[i], "--range") == 0)
+            range_bytes = atoi(argv[i + 1]) * INT64_C(1024);
+    }
+    printf("row\tsize\tbytes\tmemcpy_us\thand_pack_us\tpack_us\tpack_range_us\thand_unpack_us\tunpack_us"
+           "\tunpack_range_us\tpack/hand\tunpack/hand\tpack_range/pack\tunpack_range/unpack\tpredicted/pack\n");
+    for (int row = 0; row < layout_row_count + (int)(sizeof own_rows / sizeof *own_rows); row++) {
+        const struct layout_row *r = row < layout_row_count ? &layout_rows[row] : &own_rows[row - layout_row_count];
+        for (int size = 0; size < 3; size++)
+            if (*only == '\0' || strncmp(only, r->name, strlen(only)) == 0)
+                bench(r, size, level, millis, cold);
+    }
+    if (rows_done > 0)
+        printf("#geometric mean of program/hand: pack %.3f, unpack %.3f\n", exp(log_sum[0] / rows_done),
+               exp(log_sum[1] / rows_done));
+    MPI_Finalize();
+    return 0;
+}
