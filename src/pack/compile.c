@@ -386,12 +386,19 @@ static espi_status grow_known(struct espi_compiler *p)
     return ESPI_OK;
 }
 
+/* A base type, or some next to each other: a block, made as quickly as found. */
+static bool is_plain(const struct espi_node *node)
+{
+    if (node->kind == ESPI_VEC && node->stride == node->child->size)
+        node = node->child;
+    return node->kind == ESPI_LEAF && node->size == node->true_ub;
+}
+
 espi_status espi_copy_tree(struct espi_compiler *p, const struct espi_node *from, const struct espi_node *onto,
                            struct espi_piece *out)
 {
     espi_status status;
-    /* A block is made as quickly as found. */
-    const bool plain = from->kind == ESPI_LEAF && from->size == from->true_ub;
+    const bool plain = is_plain(from);
 
     if (onto != NULL && !same_shape(from, onto))
         return ESPI_ERR_ARGUMENT;
