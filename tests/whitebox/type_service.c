@@ -49,6 +49,7 @@ void start(enum espi_mode mode)
     espi_settings_defaults(&settings);
     settings.datatypes = mode;
     settings.check = 1;
+    settings.pack = ESPI_MODE_OFF; /* the tests of pack programs set it themselves */
     settings.budget_ms = 200;
     espi_handle_table_share(&hot, NULL);
     ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);

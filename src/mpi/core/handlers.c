@@ -14,6 +14,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/selfcopy/self_sends.h"
+#include "mpi/packed/packed_requests.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/core/api_table.h"
 #include "mpi/core/buffer_args.h"
@@ -132,6 +133,14 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 #include "api.def"
 #undef ESPI_API
 
+/* Requests may be reductions', or packed messages'. */
+static espi_word handle_completion(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    if (atomic_load_explicit(&espi_packed_requests, memory_order_acquire) > 0)
+        return espi_packed_complete(thread, fn, args, next, espi_reduce_complete);
+    return espi_reduce_complete(thread, fn, args, next);
+}
+
 /* The functions treated as LIFE, by name. */
 #define ESPI_LIFE_Comm_free handle_comm_end
 #define ESPI_LIFE_Comm_disconnect handle_comm_end
@@ -146,16 +155,16 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 #define ESPI_LIFE_Session_finalize espi_handle_session_finalize
 #define ESPI_LIFE_Start espi_reduce_start
 #define ESPI_LIFE_Startall espi_reduce_start
-#define ESPI_LIFE_Wait espi_reduce_complete
-#define ESPI_LIFE_Waitall espi_reduce_complete
-#define ESPI_LIFE_Waitany espi_reduce_complete
-#define ESPI_LIFE_Waitsome espi_reduce_complete
-#define ESPI_LIFE_Test espi_reduce_complete
-#define ESPI_LIFE_Testall espi_reduce_complete
-#define ESPI_LIFE_Testany espi_reduce_complete
-#define ESPI_LIFE_Testsome espi_reduce_complete
-#define ESPI_LIFE_Request_get_status espi_reduce_complete
-#define ESPI_LIFE_Request_free espi_reduce_complete
+#define ESPI_LIFE_Wait handle_completion
+#define ESPI_LIFE_Waitall handle_completion
+#define ESPI_LIFE_Waitany handle_completion
+#define ESPI_LIFE_Waitsome handle_completion
+#define ESPI_LIFE_Test handle_completion
+#define ESPI_LIFE_Testall handle_completion
+#define ESPI_LIFE_Testany handle_completion
+#define ESPI_LIFE_Testsome handle_completion
+#define ESPI_LIFE_Request_get_status handle_completion
+#define ESPI_LIFE_Request_free handle_completion
 
 #define ESPI_HANDLER_SUBSTITUTE(name, n, kind) short_##name
 #define ESPI_HANDLER_COUNT(name, n, kind) short_##name

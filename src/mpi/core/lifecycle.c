@@ -16,6 +16,7 @@
 #include "mpi/core/array_pool.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/packed/packed_requests.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/handle_table.h"
@@ -62,7 +63,7 @@ static void set_plain(bool running)
         flags |= serial ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
     if (serial && espi_types_on_credit())
         flags |= ESPI_PLAIN_TYPES;
-    if (atomic_load(&espi_reduce_requests) == 0)
+    if (atomic_load(&espi_reduce_requests) == 0 && atomic_load(&espi_packed_requests) == 0)
         flags |= ESPI_PLAIN_REQUESTS;
     atomic_store_explicit(&espi_hot->reduce_most, reduce_most(), memory_order_relaxed);
     atomic_store_explicit(&espi_hot->committed, type_was_committed, memory_order_relaxed);
@@ -110,6 +111,7 @@ static void stop_services(void)
     set_plain(false);
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_selfcopy_stop();
+    espi_packed_requests_stop();
     espi_types_stop();
     espi_gather_comms_stop();
     espi_tree_sweep(true);

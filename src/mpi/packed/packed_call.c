@@ -33,12 +33,12 @@ enum espi_packable espi_packable(const struct espi_api_row *row, const struct es
 {
     if (is_pack(row) || is_function(row, ESPI_FN_Unpack, ESPI_FN_Unpack_c))
         return ESPI_PACK_LOCAL;
-    if ((row->kind & (ESPI_P2P | ESPI_NONBLOCKING | ESPI_PERSISTENT | ESPI_PARTITIONED)) != ESPI_P2P ||
-        typed->shape != ESPI_SHAPE_ONE || is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c))
+    if ((row->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) != ESPI_P2P || typed->shape != ESPI_SHAPE_ONE ||
+        is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c) || is_function(row, ESPI_FN_Ibsend, ESPI_FN_Ibsend_c))
         return ESPI_PACK_NOT;
     if (typed->dest >= 0 && typed->source >= 0) /* one buffer for both ways */
         return ESPI_PACK_NOT;
-    if (receives(typed)) /* the status comes last */
+    if (receives(typed)) /* the status comes last, or the request */
         return args[row->args - 1] != 0 && (typed->source < 0 || (int)args[typed->source] != MPI_PROC_NULL)
                    ? ESPI_PACK_MESSAGE
                    : ESPI_PACK_NOT;
@@ -134,7 +134,7 @@ static void *get_buffer(int64_t bytes)
     return NULL;
 }
 
-static void put_buffer(struct espi_packed_side *side)
+void espi_packed_close(struct espi_packed_side *side)
 {
     espi_pool_put(side->stream);
     atomic_fetch_sub(&in_use, side->bytes);
@@ -152,13 +152,13 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     if ((side->stream = get_buffer(bytes)) == NULL)
         return false;
     side->pack = pack;
-    side->typed = typed;
     side->bytes = bytes;
+    side->receives = receives(typed);
     if (!receives(typed)) {
         espi_pack_run(pack, data, count, side->stream);
         if (check)
             packs_as_mpi(data, count, (MPI_Datatype)args[typed->type], side->stream, bytes);
-    } else if ((MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE) {
+    } else if (!(row->kind & ESPI_NONBLOCKING) && (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE) {
         changed[row->args - 1] = (espi_word)&call->status;
     }
     changed[typed->buffer] = (espi_word)side->stream;
@@ -167,23 +167,16 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     return true;
 }
 
-/* A message may be shorter than the buffer is. */
-static void unpack(const struct espi_packed_side *side, const struct espi_api_row *row, const espi_word *args,
-                   const MPI_Status *status, bool check)
+void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, const MPI_Status *status)
 {
-    const int64_t count = count_of(row, args, side->typed);
-    void *data = (void *)args[side->typed->buffer];
     MPI_Count bytes = 0;
 
     if (espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) != MPI_SUCCESS || bytes <= 0)
         return;
-    if (bytes >= side->bytes) {
+    if (bytes >= side->bytes)
         espi_unpack_run(side->pack, side->stream, data, count);
-        if (check)
-            unpacks_as_mpi(data, count, (MPI_Datatype)args[side->typed->type], side->stream, side->bytes);
-    } else {
+    else
         espi_unpack_range(side->pack, side->stream, data, count, 0, bytes);
-    }
 }
 
 void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
@@ -191,10 +184,18 @@ void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *r
 {
     for (int i = 0; i < 2; i++) {
         struct espi_packed_side *side = &call->side[i];
+        const struct espi_buffer_args *typed = &row->typed[i];
+        const MPI_Status *status = (const MPI_Status *)changed[row->args - 1];
+        MPI_Count bytes = 0;
         if (side->pack == NULL)
             continue;
-        if (receives(side->typed) && result == MPI_SUCCESS)
-            unpack(side, row, args, (const MPI_Status *)changed[row->args - 1], check);
-        put_buffer(side);
+        if (side->receives && result == MPI_SUCCESS) {
+            void *data = (void *)args[typed->buffer];
+            const int64_t count = count_of(row, args, typed);
+            espi_packed_unpack(side, data, count, status);
+            if (check && espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) == MPI_SUCCESS && bytes == side->bytes)
+                unpacks_as_mpi(data, count, (MPI_Datatype)args[typed->type], side->stream, bytes);
+        }
+        espi_packed_close(side);
     }
 }

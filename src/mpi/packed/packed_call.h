@@ -1,7 +1,7 @@
 /*
  * Calls in which a pack program (src/pack) moves the data: MPI_Pack and MPI_Unpack, which it carries out, and
- * blocking messages, which it packs into a buffer of ours or unpacks from one. Such a message travels as MPI_PACKED:
- * the same bytes, which match any signature, so that the other side may or may not do alike.
+ * messages, which it packs into a buffer of ours or unpacks from one. Such a message travels as MPI_PACKED: the same
+ * bytes, which match any signature, so that the other side may or may not do alike.
  */
 #ifndef ESPI_MPI_PACKED_PACKED_CALL_H
 #define ESPI_MPI_PACKED_PACKED_CALL_H
@@ -22,10 +22,19 @@ enum espi_packable espi_packable(const struct espi_api_row *row, const struct es
 /* One side of a call that is under way. */
 struct espi_packed_side {
     const struct espi_pack *pack; /* NULL: the library sees to this side */
-    const struct espi_buffer_args *typed;
     void *stream; /* of the buffer pool */
     int64_t bytes;
+    bool receives;
 };
+static inline bool espi_packed_receives(const struct espi_packed_side *side)
+{
+    return side->receives;
+}
+/* After a message was received with this status, which may be a shorter one. */
+void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, const MPI_Status *status);
+/* Gives the buffer back. */
+void espi_packed_close(struct espi_packed_side *side);
+
 struct espi_packed_call {
     struct espi_packed_side side[2];
     MPI_Status status; /* where the program wants none */
@@ -40,7 +49,7 @@ bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, co
    no memory, and nothing was changed. */
 bool espi_packed_begin(struct espi_packed_call *call, int side, const struct espi_api_row *row,
                        const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check);
-/* After the call, with the arguments that it was made with: unpacks what was received. */
+/* After a blocking call, with the arguments that it was made with: unpacks what was received. */
 void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
                      const espi_word *changed, int result, bool check);
 

@@ -2,18 +2,16 @@
 #ifndef ESPI_MPI_TYPEPLAN_PACK_GAIN_H
 #define ESPI_MPI_TYPEPLAN_PACK_GAIN_H
 
-#include "mpi/typeplan/engine_cost.h"
+#include <stdbool.h>
+
 #include "pack/pack.h"
 
-/* Nanoseconds of a message of `count` items that is packed on one side, and unpacked on the other, by this program;
-   `in_parts`: of one that the library, packing it, would cut into parts. */
-double espi_pack_message_cost(const struct espi_engine *engine, const struct espi_pack *pack, int64_t count,
-                              bool in_parts);
-
-/* What the program saves where the engine takes `engine_ns`: for packing alone; for a message of one part; of several
-   parts. 0: not clearly anything. */
+/* Nanoseconds that packing (or unpacking) `count` items by the program saves where the library's engine takes
+   `engine_ns`. 0: not clearly anything. */
 double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine_ns);
-double espi_pack_message_gain(const struct espi_engine *engine, const struct espi_pack *pack, int64_t count,
-                              bool in_parts, double engine_ns);
+
+/* The same of a message between two ranks of one node, packed on one side and unpacked on the other by such programs;
+   `engine_ns` is what packing takes on one side. `in_parts`: the library, packing it, cuts it into parts. */
+double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, double engine_ns);
 
 #endif

@@ -229,8 +229,7 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     if (r->pack == NULL)
         return;
     saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE]));
-    saved[ESPI_PACK_MESSAGE] =
-        rounded(espi_pack_message_gain(&g->engine, r->pack, r->count, in_parts, now[ESPI_PARTS]));
+    saved[ESPI_PACK_MESSAGE] = rounded(espi_pack_message_gain(r->pack, r->count, in_parts, now[ESPI_PARTS]));
     if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0)
         return;
     g->packed = true;

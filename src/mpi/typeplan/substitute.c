@@ -14,6 +14,7 @@
 #include "mpi/core/array_pool.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
+#include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/type_cache.h"
 
 static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag,
@@ -174,6 +175,10 @@ static void pack_sides(struct espi_substitution *d)
         const struct espi_buffer_args *typed = &d->row->typed[side];
         if (!plan)
             continue;
+        if (d->row->kind & ESPI_NONBLOCKING && !(d->request = espi_packed_request_new())) {
+            espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
+            continue;
+        }
         bool packed = d->row->kind & ESPI_LOCAL
                           ? (d->done = espi_packed_local(d->row, d->args, plan->pack, espi_settings.check))
                           : espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack,
@@ -384,8 +389,30 @@ bool espi_substitute_repeat(struct espi_substitution *d, int error)
     return true;
 }
 
+static void release_plan(void *plan)
+{
+    espi_plan_release(plan);
+}
+
+/* A nonblocking call has one side. */
+static void enter_request(struct espi_substitution *d, int result)
+{
+    struct espi_packed_side *side = &d->packed.side[0];
+    const struct espi_buffer_args *typed = &d->row->typed[0];
+    if (!side->pack || result != MPI_SUCCESS) {
+        espi_packed_request_drop(d->request);
+        return;
+    }
+    espi_packed_request_enter(d->request, *(const MPI_Request *)d->args[d->row->args - 1], side,
+                              (void *)d->args[typed->buffer], count_at(d->row, d->args, typed->count), d->plans[0],
+                              release_plan);
+    d->plans[0] = NULL;
+}
+
 void espi_substitute_end(struct espi_substitution *d, int result)
 {
+    if (d->request)
+        enter_request(d, result);
     if (d->asks && result == MPI_SUCCESS)
         espi_comm_look_taken(&d->thread_state->comm, (MPI_Comm)d->args[d->row->comm]);
     if (d->plans[0] || d->plans[1]) {

@@ -10,6 +10,7 @@
 #include "mpi/packed/packed_call.h"
 
 struct espi_plan;
+struct espi_packed_request;
 
 /* One call under way. begin - unless it is done then, the call with `changed` - perhaps repeat - end. */
 struct espi_substitution {
@@ -24,6 +25,7 @@ struct espi_substitution {
     bool done; /* the call was carried out */
     struct espi_plan *plans[2]; /* of sides that pack programs see to */
     struct espi_packed_call packed;
+    struct espi_packed_request *request; /* of a nonblocking call of which a side is packed */
 };
 
 void espi_substitute_begin(struct espi_substitution *derived);

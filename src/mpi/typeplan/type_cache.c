@@ -307,6 +307,20 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
 }
 
+/* A use of a type for which nothing but a pack program is better. */
+static void note_packable(struct espi_type_slot *s, bool packs)
+{
+    struct espi_type_class *class = espi_slot_class(s);
+
+    if (class == NULL || class->packs)
+        return;
+    espi_types_lock_classes();
+    class->packs = packs;
+    if (!packs && class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
+        atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next use looks */
+    espi_types_unlock_classes();
+}
+
 struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                enum espi_packable use)
 {
@@ -346,6 +360,8 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs = espi_plan_packs(plan, use) &&
                        (use == ESPI_PACK_LOCAL || count <= INT32_MAX / (plan->size > 0 ? plan->size : 1));
+    if (better == MPI_DATATYPE_NULL)
+        note_packable(s, packs);
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return own;

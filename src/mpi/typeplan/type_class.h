@@ -45,6 +45,8 @@ struct espi_type_class {
     bool dense;                 /* no gaps, nor any between items (or some overlap) */
     bool own;                   /* a rank gives itself blocks of such types: each use is to be seen */
     bool parts;                 /* planned for uses of more than one part of a message */
+    bool packs;                 /* a pack program has done a use of its types */
+    uint8_t passed;             /* uses in calls that no pack program does, before the first that one does */
     uint8_t tier;               /* of the plan */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
     uint64_t numbers;           /* counts and displacements of the outermost constructor */
@@ -68,6 +70,10 @@ void espi_class_leave(struct espi_type_class *class);
 bool espi_class_ask(struct espi_type_class *class, MPI_Datatype type);
 /* For a type whose making was not seen: a hint from what MPI tells cheaply (envelope, size, extents). 0: nothing. */
 uint64_t espi_class_hint_asked(MPI_Datatype type);
+
+/* Plans that are better for nothing but a pack program: after so many uses that none can do, the types of the class
+   are left alone. */
+enum { ESPI_CLASS_PASSED_MOST = 16 };
 
 /* Forgets all. No slot refers to a class. */
 void espi_classes_reset(void);

@@ -143,6 +143,14 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
     return class;
 }
 
+/* Whether the uses of the class are in calls that no pack program does, and nothing else is better. */
+static bool is_of_no_use(const struct espi_type_class *class, const struct espi_plan *plan)
+{
+    return class->passed >= ESPI_CLASS_PASSED_MOST && !class->packs && class->tier == plan->tier &&
+           atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
+           atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL;
+}
+
 /* The slow path of a use of `count` items. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
 {
@@ -166,10 +174,22 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
     const struct espi_untold fresh = espi_types_tell(s);
     tier = espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
     const bool denied = tier == ESPI_TIERS_DENIED;
+    const bool of_no_use = plan != NULL && how == ESPI_MODE_AUTO && tier <= 0 && is_of_no_use(class, plan);
+    if (of_no_use) {
+        class->state = ESPI_CLASS_PLAIN;
+        class->excess_ns = 0;
+        class->parts = true; /* and not looked at again */
+    }
     usual = class->uses > 0 && class->items > class->uses ? (int64_t)(class->items / class->uses) : 1;
     espi_types_unlock_classes();
     if (denied)
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+    if (of_no_use) {
+        atomic_store(&s->plan, NULL);
+        atomic_store(&s->settled, true);
+        espi_plan_release(plan);
+        plan = NULL;
+    }
     if (plan != NULL && how == ESPI_MODE_AUTO && espi_plan_is_outgrown(plan, count)) {
         usual = count;
         tier = tier > plan->tier ? tier : plan->tier;
