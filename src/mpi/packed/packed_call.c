@@ -86,6 +86,14 @@ static void unpacks_as_mpi(void *data, int64_t count, MPI_Datatype type, const v
     free(again);
 }
 
+void espi_packed_check(bool received, void *data, int64_t count, MPI_Datatype type, void *stream, int64_t bytes)
+{
+    if (received)
+        unpacks_as_mpi(data, count, type, stream, bytes);
+    else
+        packs_as_mpi(data, count, type, stream, bytes);
+}
+
 /* ---- MPI_Pack, MPI_Unpack ---- */
 
 bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
@@ -110,10 +118,8 @@ bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, co
         espi_pack_run(pack, data, count, stream + at);
     else
         espi_unpack_run(pack, stream + at, data, count);
-    if (check && packing)
-        packs_as_mpi(data, count, (MPI_Datatype)args[typed->type], stream + at, bytes);
-    else if (check)
-        unpacks_as_mpi(data, count, (MPI_Datatype)args[typed->type], stream + at, bytes);
+    if (check)
+        espi_packed_check(!packing, data, count, (MPI_Datatype)args[typed->type], stream + at, bytes);
     if (row->large)
         *(MPI_Count *)position = at + bytes;
     else
@@ -123,7 +129,7 @@ bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, co
 
 /* ---- messages ---- */
 
-static void *get_buffer(int64_t bytes)
+void *espi_packed_buffer(int64_t bytes)
 {
     const int64_t most = espi_settings.pack_mb << 20;
     void *stream;
@@ -134,10 +140,15 @@ static void *get_buffer(int64_t bytes)
     return NULL;
 }
 
+void espi_packed_buffer_back(void *stream, int64_t bytes)
+{
+    espi_pool_put(stream);
+    atomic_fetch_sub(&in_use, bytes);
+}
+
 void espi_packed_close(struct espi_packed_side *side)
 {
-    espi_pool_put(side->stream);
-    atomic_fetch_sub(&in_use, side->bytes);
+    espi_packed_buffer_back(side->stream, side->bytes);
     side->pack = NULL;
 }
 
@@ -149,7 +160,7 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     const int64_t count = count_of(row, args, typed), bytes = espi_pack_size(pack) * count; /* fits an int */
     const void *data = (const void *)args[typed->buffer];
 
-    if ((side->stream = get_buffer(bytes)) == NULL)
+    if ((side->stream = espi_packed_buffer(bytes)) == NULL)
         return false;
     side->pack = pack;
     side->bytes = bytes;

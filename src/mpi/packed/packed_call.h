@@ -35,6 +35,12 @@ void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t
 /* Gives the buffer back. */
 void espi_packed_close(struct espi_packed_side *side);
 
+/* A buffer of so many bytes, for data on their way; NULL: no memory, or too much is in use (ESPALIER_PACK_MB). */
+void *espi_packed_buffer(int64_t bytes);
+void espi_packed_buffer_back(void *stream, int64_t bytes);
+/* Under ESPALIER_CHECK, after packing, or unpacking: compares with what MPI does; where it differs, MPI's holds. */
+void espi_packed_check(bool received, void *data, int64_t count, MPI_Datatype type, void *stream, int64_t bytes);
+
 struct espi_packed_call {
     struct espi_packed_side side[2];
     MPI_Status status; /* where the program wants none */

@@ -1,4 +1,5 @@
 # Lists of src/mpi/typeplan/: which type is handed to MPI in the place of the program's, and what earns that.
+espi_mpi_services += %D%/substitute_array.c %D%/substitute_array.h
 espi_mpi_services += %D%/substitute.c %D%/substitute.h %D%/handle_table.c %D%/handle_table.h
 espi_mpi_types += %D%/type_cache.c %D%/type_cache.h %D%/type_class.c %D%/type_class.h %D%/admission.c
 espi_mpi_types += %D%/admission.h %D%/plan_cache.c %D%/plan_cache.h %D%/select.c %D%/select.h %D%/variants.c

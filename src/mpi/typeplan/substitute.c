@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "mpi/comm/comm_cache.h"
-#include "mpi/core/array_pool.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
 
 static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag,
@@ -53,20 +53,12 @@ static int64_t count_at(const struct espi_api_row *row, const espi_word *args, i
     return row->large ? (int64_t)args[position] : (int64_t)(int)args[position];
 }
 
-/* Element i of an array of counts. */
-static int64_t count_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
-{
-    if (row->large)
-        return ((const MPI_Count *)args[position])[i];
-    return ((const int *)args[position])[i];
-}
-
 /* Sum of an array of counts; -1 when one is negative. */
 static int64_t count_sum(const struct espi_api_row *row, const espi_word *args, int position, int n)
 {
     int64_t sum = 0;
     for (int i = 0; i < n; i++) {
-        int64_t count = count_in(row, args, position, i);
+        int64_t count = espi_count_in(row, args, position, i);
         if (count < 0 || __builtin_add_overflow(sum, count, &sum))
             return -1;
     }
@@ -111,46 +103,6 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     }
 }
 
-static void array_of_types(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int n)
-{
-    const MPI_Datatype *types = (const MPI_Datatype *)d->args[(int)typed->type];
-    if (!types || !d->args[(int)typed->count])
-        return;
-    MPI_Datatype *copy = NULL;
-    int changed = 0;
-    for (int i = 0; i < n; i++) {
-        int64_t count = count_in(d->row, d->args, typed->count, i);
-        if (count <= 0 || espi_type_is_predefined(types[i]))
-            continue;
-        espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
-        MPI_Datatype better = espi_types_better(d->thread, types[i], count, goes_whole(d, side));
-        if (better == types[i])
-            continue;
-        if (!copy) {
-            copy = malloc((size_t)n * sizeof *copy);
-            if (!copy)
-                return;
-            memcpy(copy, types, (size_t)n * sizeof *copy);
-        }
-        copy[i] = better;
-        changed++;
-    }
-    if (!copy)
-        return;
-    const MPI_Datatype *use = copy;
-    if (d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) {
-        /* MPI may read the array until the operation is complete. */
-        use = espi_pooled_array(copy, (size_t)n * sizeof *copy);
-        free(copy);
-        if (!use)
-            return;
-    } else {
-        d->arrays[side] = copy;
-    }
-    d->changed[(int)typed->type] = (espi_word)use;
-    d->substituted += changed;
-}
-
 static void release_plans(struct espi_substitution *d)
 {
     for (int side = 0; side < 2; side++) {
@@ -165,6 +117,7 @@ static void forget(struct espi_substitution *d)
     memcpy(d->changed, d->args, d->row->args * sizeof *d->changed);
     d->substituted = 0;
     release_plans(d);
+    espi_substitute_array_end(d, MPI_ERR_OTHER);
 }
 
 /* Lets pack programs see to the sides that are theirs. */
@@ -304,7 +257,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
             one_type(d, typed, side, count);
             break;
         case ESPI_SHAPE_W:
-            array_of_types(d, typed, side, array_length(row, facts, side));
+            espi_substitute_array(d, typed, side, goes_whole(d, side), array_length(row, facts, side));
             break;
         }
     }
@@ -363,7 +316,7 @@ static bool error_is_returned(const struct espi_substitution *d)
 bool espi_substitute_repeat(struct espi_substitution *d, int error)
 {
     int class = MPI_SUCCESS;
-    const bool packed = d->packed.side[0].pack || d->packed.side[1].pack;
+    const bool packed = d->packed.side[0].pack || d->packed.side[1].pack || d->blocks[0] || d->blocks[1];
     if ((!d->substituted && !packed) || espi_pmpi.Error_class(error, &class) != MPI_SUCCESS)
         return false;
     switch (class) {
@@ -415,6 +368,7 @@ void espi_substitute_end(struct espi_substitution *d, int result)
         enter_request(d, result);
     if (d->asks && result == MPI_SUCCESS)
         espi_comm_look_taken(&d->thread_state->comm, (MPI_Comm)d->args[d->row->comm]);
+    espi_substitute_array_end(d, result);
     if (d->plans[0] || d->plans[1]) {
         espi_packed_end(&d->packed, d->row, d->args, d->changed, result, espi_settings.check);
         release_plans(d);

@@ -11,6 +11,7 @@
 
 struct espi_plan;
 struct espi_packed_request;
+struct espi_packed_blocks;
 
 /* One call under way. begin - unless it is done then, the call with `changed` - perhaps repeat - end. */
 struct espi_substitution {
@@ -25,6 +26,7 @@ struct espi_substitution {
     bool done; /* the call was carried out */
     struct espi_plan *plans[2]; /* of sides that pack programs see to */
     struct espi_packed_call packed;
+    struct espi_packed_blocks *blocks[2]; /* of sides with a type for each peer */
     struct espi_packed_request *request; /* of a nonblocking call of which a side is packed */
 };
 

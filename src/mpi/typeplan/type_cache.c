@@ -374,7 +374,7 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
     espi_bump(&plan->record->saved_ps, saved * 1000 / (uint64_t)plan->count * (uint64_t)count);
     if (packs) {
         espi_plan_hold(plan);
-        return (struct espi_way){type, plan};
+        return (struct espi_way){better != MPI_DATATYPE_NULL ? better : type, plan};
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
     return (struct espi_way){better, NULL};

@@ -37,8 +37,8 @@ void espi_types_stop(void);
    and another type may be best there. Gives back `type` itself when nothing better is known. */
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole);
 
-/* The same where a pack program may do the work. With one that is better than any type `packed` is its plan, of which
-   a reference is taken; else NULL. */
+/* The same where a pack program may do the work. Where that is better than any type, `packed` is its plan, of which a
+   reference is taken; else NULL. */
 struct espi_way {
     MPI_Datatype type;
     struct espi_plan *packed;

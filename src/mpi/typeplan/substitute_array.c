@@ -1,0 +1,139 @@
+#include "mpi/typeplan/substitute_array.h"
+
+#include <stdlib.h>
+
+#include "mpi/core/array_pool.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
+#include "mpi/packed/packed_blocks.h"
+#include "mpi/typeplan/type_cache.h"
+
+int64_t espi_count_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
+{
+    if (row->large)
+        return ((const MPI_Count *)args[position])[i];
+    return ((const int *)args[position])[i];
+}
+
+static void release_plan(void *plan)
+{
+    espi_plan_release(plan);
+}
+
+/* The ways of an array of types, one block each; NULL: no memory. `packed`: pack programs are to see to all. */
+static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_buffer_args *typed, int side,
+                                bool whole, int n, bool *packed)
+{
+    const MPI_Datatype *types = (const MPI_Datatype *)d->args[(int)typed->type];
+    const bool possible = side < 2 && espi_packed_blocks_possible(d->row, typed, d->args);
+    struct espi_way *ways = malloc((size_t)n * sizeof *ways);
+    int programs = 0, others = 0;
+    for (int i = 0; ways && i < n; i++) {
+        int64_t count = espi_count_in(d->row, d->args, typed->count, i);
+        ways[i] = (struct espi_way){types[i], NULL};
+        if (count <= 0)
+            continue;
+        if (espi_type_is_predefined(types[i])) {
+            others += types[i] == MPI_DATATYPE_NULL || !espi_is_no_object((uint32_t)types[i]); /* pairs have gaps */
+            continue;
+        }
+        espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
+        ways[i] = espi_types_way(d->thread, types[i], count, whole,
+                                 possible ? ESPI_PACK_MESSAGE : ESPI_PACK_NOT);
+        programs += ways[i].packed != NULL;
+        others += ways[i].packed == NULL;
+    }
+    *packed = programs > 0 && others == 0;
+    return ways;
+}
+
+/* False: some block is not as it should be, or there is no memory. */
+static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int n,
+                        const struct espi_way *ways)
+{
+    struct espi_packed_block *blocks = malloc((size_t)n * sizeof *blocks);
+    int64_t bytes = 0;
+    int programs = 0;
+    for (int i = 0; blocks && i < n; i++) {
+        int64_t count = espi_count_in(d->row, d->args, typed->count, i);
+        MPI_Count size = 0;
+        blocks[i] = (struct espi_packed_block){NULL, count, 0, ways[i].packed};
+        if (count < 0) {
+            free(blocks);
+            return false;
+        }
+        if (ways[i].packed) {
+            blocks[i].pack = ways[i].packed->pack;
+            blocks[i].size = ways[i].packed->size;
+            programs++;
+            bytes += count * blocks[i].size;
+        } else if (count > 0 && espi_pmpi.Type_size_x(ways[i].type, &size) == MPI_SUCCESS) {
+            blocks[i].size = size;
+        }
+    }
+    if (blocks)
+        d->blocks[side] = espi_packed_blocks_begin(d->row, typed, side == 1, d->args, d->changed, blocks, n,
+                                                   espi_settings.check);
+    if (!d->blocks[side]) {
+        free(blocks);
+        return false;
+    }
+    espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, (uint64_t)programs);
+    espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
+    return true;
+}
+
+/* Types that are better than the program's, in an array of their own. */
+static void better_types(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int n,
+                         const struct espi_way *ways)
+{
+    const MPI_Datatype *types = (const MPI_Datatype *)d->args[(int)typed->type];
+    MPI_Datatype *copy;
+    int changed = 0;
+    for (int i = 0; i < n; i++)
+        changed += ways[i].type != types[i];
+    if (changed == 0 || !(copy = malloc((size_t)n * sizeof *copy)))
+        return;
+    for (int i = 0; i < n; i++)
+        copy[i] = ways[i].type;
+    const MPI_Datatype *use = copy;
+    if (d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) {
+        /* MPI may read the array until the operation is complete. */
+        use = espi_pooled_array(copy, (size_t)n * sizeof *copy);
+        free(copy);
+        if (!use)
+            return;
+    } else {
+        d->arrays[side] = copy;
+    }
+    d->changed[(int)typed->type] = (espi_word)use;
+    d->substituted += changed;
+}
+
+void espi_substitute_array(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, bool whole,
+                           int n)
+{
+    bool packed = false;
+    struct espi_way *ways;
+    if (!d->args[(int)typed->type] || !d->args[(int)typed->count] || n <= 0 ||
+        !(ways = ways_of(d, typed, side, whole, n, &packed)))
+        return;
+    if (!packed || !pack_blocks(d, typed, side, n, ways)) {
+        for (int i = 0; i < n; i++)
+            if (ways[i].packed)
+                espi_plan_release(ways[i].packed);
+        if (packed)
+            espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
+        better_types(d, typed, side, n, ways);
+    }
+    free(ways);
+}
+
+void espi_substitute_array_end(struct espi_substitution *d, int result)
+{
+    for (int side = 0; side < 2; side++) {
+        if (d->blocks[side])
+            espi_packed_blocks_end(d->blocks[side], result, espi_settings.check, release_plan);
+        d->blocks[side] = NULL;
+    }
+}
