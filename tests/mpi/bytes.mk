@@ -11,7 +11,8 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_one_type_SOURCES = %D%/one_type.c $(ESPI_BYTES_SOURCES)
 %C%_own_blocks_SOURCES = %D%/own_blocks.c $(ESPI_BYTES_SOURCES)
 %C%_own_messages_SOURCES = %D%/own_messages.c $(ESPI_BYTES_SOURCES)
-%C%_packed_SOURCES = %D%/packed.c %D%/packed.h %D%/packed_layouts.c %D%/packed_parts.c $(ESPI_BYTES_SOURCES)
+%C%_packed_SOURCES = %D%/packed.c %D%/packed.h %D%/packed_completions.c %D%/packed_layouts.c \
+	%D%/packed_parts.c $(ESPI_BYTES_SOURCES)
 TESTS += %D%/run-packed %D%/run-own %D%/run-lives %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll %D%/run-local \
 	%D%/run-bad
 endif

@@ -39,5 +39,6 @@ void area_end(struct area *area, const char *call, const char *what);
 void part_wrong(void);
 void part_local(void);
 void part_self(void);
+void part_requests(void);
 
 #endif

@@ -219,8 +219,9 @@ static void end_found(enum espi_fn fn, const espi_word *args, const struct compl
             put_back(found);
             continue;
         }
-        const MPI_Status *status = status_of(fn, args, c, found->at);
-        if (result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_SUCCESS))
+        const MPI_Status *status = status_of(fn, args, c, found->at); /* there is none where nothing is received */
+        if (espi_packed_receives(&found->side) &&
+            (result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_SUCCESS)))
             finish(found, status);
         let_go(found);
     }
