@@ -84,6 +84,9 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     espi_buffer_format(out, "espalier:   calls: %" PRIu64 " uses of derived types, %" PRIu64 " with a better type (%"
                        PRIu64 " bytes)\n", c[ESPI_COUNT_calls_examined].sum, c[ESPI_COUNT_calls_substituted].sum,
                        c[ESPI_COUNT_bytes_substituted].sum);
+    if (c[ESPI_COUNT_calls_packed].sum > 0)
+        espi_buffer_format(out, "espalier:   packed: %" PRIu64 " of them by pack programs (%" PRIu64 " bytes)\n",
+                           c[ESPI_COUNT_calls_packed].sum, c[ESPI_COUNT_bytes_packed].sum);
     if (c[ESPI_COUNT_reduce_dense].sum + c[ESPI_COUNT_reduce_packed].sum > 0)
         espi_buffer_format(out, "espalier:   reductions: %" PRIu64 " calls with a predefined operation on a derived"
                            " type (errors without Espalier)\n",

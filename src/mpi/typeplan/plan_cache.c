@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 
+#include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/select.h"
 #include "mpi/core/pmpi.h"
 
@@ -139,12 +140,14 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
 static const struct espi_pack *compile(struct espi_plan_entry *e, const struct espi_plan_request *request)
 {
     const struct espi_pack *pack = NULL;
-    uint64_t begun = espi_stats_now();
+    uint64_t begun = espi_stats_now(), took;
 
     if (request->packing == ESPI_MODE_OFF || e->layout.tree->entries == 0)
         return NULL;
     espi_pack_compile(&e->arena, e->layout.tree, e->layout.extent, &pack);
-    espi_count_anywhere(ESPI_COUNT_time_compile, espi_stats_now() - begun);
+    took = espi_stats_now() - begun;
+    espi_count_anywhere(ESPI_COUNT_time_compile, took);
+    espi_admission_book(took);
     return pack;
 }
 
