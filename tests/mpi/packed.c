@@ -350,6 +350,30 @@ static void large_messages(void)
     free(back);
 }
 
+/* A type for each peer: derived ones alone, with integers, with pairs (which have gaps), and nothing for some. */
+static void to_each(const struct layout *l)
+{
+    enum { MOST = 8 };
+    for (int mix_of = 0; mix_of < 4; mix_of++) {
+        int count[MOST], at[MOST];
+        MPI_Datatype type[MOST];
+        MPI_Aint lb, extent;
+        /* A block that two ranks exchange has one type and count on both. */
+        struct area a = area_new(l->type, mix(21, (uint64_t)prog.me)), b = area_new(l->type, 22);
+        snprintf(now, sizeof now, "%s: Alltoallw, %d", l->name, mix_of);
+        MPI_Type_get_extent(l->type, &lb, &extent);
+        for (int r = 0; r < prog.ranks; r++) {
+            const bool other = (r + prog.me) % 2 && mix_of > 0;
+            type[r] = !other ? l->type : mix_of == 1 ? MPI_INT : mix_of == 2 ? MPI_SHORT_INT : l->twin;
+            count[r] = mix_of == 3 && other ? 0 : 1;
+            at[r] = (int)(other ? (ITEMS + 1) * extent + r * 8 : r * extent); /* apart from each other */
+        }
+        CK(MPI_Alltoallw(a.origin, count, at, type, b.origin, count, at, type, prog.comm));
+        area_end(&a, now, "sent");
+        area_end(&b, now, "received");
+    }
+}
+
 static void messages(void)
 {
     for (int i = 0; i < LAYOUTS; i++)
@@ -365,6 +389,7 @@ static void messages(void)
             }
             replace(l);
             nobody(l);
+            to_each(l);
         }
     large = 0;
     addresses();

@@ -8,7 +8,8 @@ ESPI_UNIT_TESTS = \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
 	%D%/test-buffer-pool %D%/test-dense %D%/test-presence %D%/test-hydra \
-	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file
+	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file \
+	%D%/test-nodes
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
@@ -44,6 +45,7 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_hydra_SOURCES = %D%/test_hydra.c
 %C%_test_pmi_SOURCES = %D%/test_pmi.c
 %C%_test_all_present_SOURCES = %D%/test_all_present.c
+%C%_test_nodes_SOURCES = %D%/test_nodes.c
 %C%_test_log_SOURCES = %D%/test_log.c
 %C%_test_settings_SOURCES = %D%/test_settings.c
 %C%_test_file_SOURCES = %D%/test_file.c

@@ -339,6 +339,11 @@ bool espi_substitute_repeat(struct espi_substitution *d, int error)
     if (!error_is_returned(d))
         return false;
     espi_count(d->thread_state->stats, ESPI_COUNT_calls_repeated, 1);
+    /* What comes now is packed and unpacked by the library. */
+    for (int side = 0; side < 2; side++)
+        if (d->packed.side[side].pack)
+            espi_packed_close(&d->packed.side[side]);
+    espi_substitute_array_end(d, error);
     return true;
 }
 

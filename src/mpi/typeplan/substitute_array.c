@@ -110,6 +110,20 @@ static void better_types(struct espi_substitution *d, const struct espi_buffer_a
     d->substituted += changed;
 }
 
+/* Block i goes by a better type, if there is one; if not it was left alone. */
+static void not_packed(struct espi_substitution *d, const struct espi_buffer_args *typed, int i,
+                       struct espi_way *way, enum espi_counter why)
+{
+    const MPI_Datatype own = ((const MPI_Datatype *)d->args[(int)typed->type])[i];
+    const uint64_t count = (uint64_t)espi_count_in(d->row, d->args, typed->count, i);
+    if (way->type == own)
+        espi_count(d->thread_state->stats, why, 1);
+    else
+        espi_count(d->thread_state->stats, ESPI_COUNT_bytes_substituted, count * (uint64_t)way->packed->size);
+    espi_plan_release(way->packed);
+    way->packed = NULL;
+}
+
 void espi_substitute_array(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, bool whole,
                            int n)
 {
@@ -121,9 +135,7 @@ void espi_substitute_array(struct espi_substitution *d, const struct espi_buffer
     if (!packed || !pack_blocks(d, typed, side, n, ways)) {
         for (int i = 0; i < n; i++)
             if (ways[i].packed)
-                espi_plan_release(ways[i].packed);
-        if (packed)
-            espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
+                not_packed(d, typed, i, &ways[i], packed ? ESPI_COUNT_left_no_buffer : ESPI_COUNT_left_not_better);
         better_types(d, typed, side, n, ways);
     }
     free(ways);
