@@ -34,8 +34,8 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
                       : espi_pack_message_gain(pack, count, which == 2, engine_ns);
 }
 
-/* The more the engine takes the more is saved; nothing of that is more than the engine takes (and what a message costs
-   beside); what is saved is never a little. */
+/* The more the engine takes the more is saved; nothing of that is more than the engine takes (and what a message
+   costs beside); what is saved is never a little. */
 START_TEST(monotone)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)

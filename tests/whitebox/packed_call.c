@@ -111,7 +111,7 @@ static void refuse_position(enum espi_fn fn, const espi_word *args, int at, int6
     ck_assert_int_eq(large ? *(MPI_Count *)args[at] : *(int *)args[at], wrong);
 }
 
-/* Each bad argument alone; with the same arguments otherwise, and the last place there is, the call is carried out. */
+/* Each bad argument alone; with the same ones otherwise, and the last place there is, the call is carried out. */
 START_TEST(refused)
 {
     static const enum espi_fn fns[] = {ESPI_FN_Pack, ESPI_FN_Pack_c, ESPI_FN_Unpack, ESPI_FN_Unpack_c};
