@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 10
+#define ESPI_ABI_VERSION 11
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -99,8 +99,13 @@ struct espi_core {
  *   128 + 1 + g         freed, and the core has not seen it; also while another type of this handle is not committed
  * The core writes it when a type is committed, and again whenever it sees a use. The stub counts it down, and adds
  * the 128 when the type is freed.
+ *
+ * Where types are made again and again, and none of the last ones was worth a look, the core lets a number of them
+ * pass unseen (`unseen` of struct espi_hot): such a type has ESPI_HINT_UNSEEN for a hint, and from its commit on all
+ * credit there is. The core begins to know it with the first use that it sees.
  */
 enum {
+    ESPI_HINT_UNSEEN = 2, /* other hints are odd, or 0 */
     ESPI_CREDIT_ENDED = 128,
     ESPI_CREDIT_LEFT = 127, /* mask: 1 + uses that are left */
     ESPI_CREDIT_MOST = 126,
@@ -175,7 +180,9 @@ struct espi_hot {
                                 core does not see it */
     _Atomic uint64_t reduce_most; /* elements */
     _Atomic uint64_t on_credit;   /* uses */
-    _Atomic uint64_t frees;       /* of types that the core knows, where it did not see the call */
+    _Atomic uint64_t frees;       /* of types that the core knows or lets pass, where it did not see the call */
+    _Atomic uint64_t commits;     /* of types that it lets pass */
+    atomic_int unseen;            /* types that may still be made unseen */
     _Atomic uint64_t passed;      /* COUNT with derived types */
     /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);

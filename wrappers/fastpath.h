@@ -264,8 +264,8 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_SHORT_FREE(name, n, kind) (a0 != 0 && espi_ends(a0) && espi_counted(entry))
 #define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)entry, false)
 
-/* After a call of MPI_Type_commit: tells the core, unless it failed or was of no object. What MPI calls meanwhile is
-   inside of a call. Returns the call's result. */
+/* After a call of MPI_Type_commit: tells the core, unless it failed, was of no object, or of a type that is let pass.
+   What MPI calls meanwhile is inside of a call. Returns the call's result. */
 static __attribute__((noinline, unused)) espi_word espi_commits(espi_word result, espi_word type)
 {
     struct espi_thread *here = &espi_here;
@@ -273,6 +273,13 @@ static __attribute__((noinline, unused)) espi_word espi_commits(espi_word result
     char mark;
     if ((int)result != 0 || espi_is_no_object(*(const uint32_t *)type))
         return result;
+    uint32_t at = espi_credit_at(*(const uint32_t *)type);
+    if (at < ESPI_CREDITS && *espi_credit_alone(at) == 0 &&
+        atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) == ESPI_HINT_UNSEEN) {
+        *espi_credit_alone(at) = 1 + ESPI_CREDIT_MOST;
+        espi_add_alone(&espi_hot.commits);
+        return result;
+    }
     here->frame = (uintptr_t)&mark;
     atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, *(const uint32_t *)type);
     here->frame = outer;
@@ -287,9 +294,10 @@ ESPI_INLINE bool espi_ends(espi_word type)
     uint32_t at = espi_credit_at(*(const uint32_t *)type);
     if (at == ESPI_CREDITS)
         return false;
+    bool unseen = atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) == ESPI_HINT_UNSEEN;
     atomic_store_explicit(&espi_hot.hint[at], 0, memory_order_relaxed);
     if ((unsigned char)(*espi_credit_alone(at) - 1) < ESPI_CREDIT_ENDED - 1) { /* neither freed nor uncommitted */
-        *espi_credit_alone(at) += ESPI_CREDIT_ENDED;
+        *espi_credit_alone(at) = unseen ? 0 : (unsigned char)(*espi_credit_alone(at) + ESPI_CREDIT_ENDED);
         espi_add_alone(&espi_hot.frees);
     }
     return true;

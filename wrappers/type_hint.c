@@ -46,7 +46,8 @@ static inline uint64_t of_type(uint32_t type, const _Atomic uint64_t *hints)
     if (espi_is_predefined(type))
         return type;
     at = espi_credit_at(type);
-    return at < ESPI_CREDITS ? atomic_load_explicit(&hints[at], memory_order_relaxed) : 0;
+    uint64_t hint = at < ESPI_CREDITS ? atomic_load_explicit(&hints[at], memory_order_relaxed) : 0;
+    return hint != ESPI_HINT_UNSEEN ? hint : 0;
 }
 
 /* Elements are multiplied in one by one; what comes after the array mixes them. `element`: of index `at`. */

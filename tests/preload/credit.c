@@ -98,6 +98,29 @@ static void commit(void)
     expect(espi_commits(0, (espi_word)&far) == 0 && told == 2, "with credit or without");
 }
 
+/* A type that is let pass: known to the stub alone from its commit to its end. */
+static void unseen(void)
+{
+    uint32_t type = 0x8c000005u, at = espi_credit_at(type);
+    uint64_t frees = atomic_load(&espi_hot.frees);
+    int before = told;
+
+    atomic_store(&espi_hot.credit[at], 0);
+    atomic_store(&espi_hot.hint[at], ESPI_HINT_UNSEEN);
+    expect(espi_commits(0, (espi_word)&type) == 0 && told == before, "the core does not hear of its commit");
+    expect(atomic_load(&espi_hot.commits) == 1, "which is counted");
+    expect(espi_has_credit((espi_word)type, 1, 1) && atomic_load(&espi_hot.credit[at]) == 1 + ESPI_CREDIT_MOST,
+           "it has all credit there is");
+    expect(espi_commits(0, (espi_word)&type) == 0 && told == before + 1, "a second commit is the core's");
+    expect(espi_ends((espi_word)&type) && atomic_load(&espi_hot.credit[at]) == 0, "nothing is left of it");
+    expect(atomic_load(&espi_hot.frees) == frees + 1 && atomic_load(&espi_hot.hint[at]) == 0, "its end is counted");
+    atomic_store(&espi_hot.credit[at], ESPI_CREDIT_ENDED + 5);
+    atomic_store(&espi_hot.hint[at], ESPI_HINT_UNSEEN);
+    expect(espi_commits(0, (espi_word)&type) == 0 && told == before + 2,
+           "the core hears of it where it knows another of this handle");
+    atomic_store(&espi_hot.credit[at], 0);
+}
+
 /* A type that is freed: no use goes on by the stub; what was left of the credit stays for the core to count. */
 static void end(void)
 {
@@ -131,5 +154,6 @@ int main(void)
     sides();
     end();
     commit();
+    unseen();
     return failed;
 }

@@ -194,6 +194,56 @@ START_TEST(freed_unseen)
 }
 END_TEST
 
+/* After so many types that were not worth a look, types pass unseen; with the first use that the core sees of one it
+   is known, and planned like others. */
+START_TEST(unseen)
+{
+    MPI_Datatype type;
+
+    start(ESPI_MODE_AUTO);
+    for (int i = 0; i < 128; i++) {
+        ck_assert_int_eq(atomic_load(&espi_hot->unseen), 0);
+        type = regular_ints(20000 + i);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+    }
+    ck_assert_int_eq(atomic_load(&espi_hot->unseen), 1024);
+    atomic_store(&espi_hot->unseen, 0);
+
+    uint64_t registered = counted(ESPI_COUNT_types_registered), ended = counted(ESPI_COUNT_types_ended);
+    for (int wakes = 0; wakes < 2; wakes++) {
+        type = irregular(20000, 5);
+        atomic_store(&espi_hot->hint[espi_credit_at((uint32_t)type)], ESPI_HINT_UNSEEN);
+        espi_types_committed(espi_thread_state(&own_thread), type); /* where the stub can not do it */
+        ck_assert_ptr_null(espi_slot_of_any(type));
+        ck_assert(espi_types_known(&own_thread, type));
+        ck_assert_int_eq(on_credit(type, 1000), ESPI_CREDIT_MOST);
+        MPI_Datatype better = type;
+        for (int i = 0; wakes && i < 10 && better == type; i++)
+            better = espi_types_better(&own_thread, type, 1, false);
+        ck_assert_int_eq(better != type, wakes);
+        ck_assert_int_eq(espi_slot_of(type) != NULL, wakes);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        ck_assert(!espi_types_known(&own_thread, type) && on_credit(type, 1) == 0);
+        MPI_Type_free(&type);
+    }
+    ck_assert_uint_eq(counted(ESPI_COUNT_types_registered) - registered, 2);
+    ck_assert_uint_eq(counted(ESPI_COUNT_types_ended) - ended, 2);
+
+    for (int i = 0; i < 300; i++) { /* one in a hundred is worth it: no type passes */
+        type = i % 100 == 0 ? irregular(20000, 5) : regular_ints(30000 + i);
+        if (i % 100 == 0)
+            espi_types_committed(espi_thread_state(&own_thread), type);
+        for (int k = 0; k < 10 && i % 100 == 0; k++)
+            espi_types_better(&own_thread, type, 1, false);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+        ck_assert_int_eq(atomic_load(&espi_hot->unseen), 0);
+    }
+    espi_types_stop();
+}
+END_TEST
+
 /* Each handle that a datatype of MPICH's may have, up to the 65,536th, has credit of its own; others have none, and
    pair types are never given any. */
 START_TEST(handles)
@@ -299,6 +349,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
-    return TYPES_RUN(argc, argv, "credit", credit, no_credit, made, freed_by_stub, freed_unseen, handles, off,
+    return TYPES_RUN(argc, argv, "credit", credit, no_credit, made, freed_by_stub, freed_unseen, unseen, handles, off,
                      forgotten_at_start, settled);
 }

@@ -76,6 +76,7 @@ void espi_stub_counts(uint64_t *counter, uint64_t *calls)
     uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
     uint64_t settled = atomic_load_explicit(&espi_handle_table_settled, memory_order_relaxed);
 
+    counter[ESPI_COUNT_types_registered] += atomic_load_explicit(&espi_hot->commits, memory_order_relaxed);
     counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->frees, memory_order_relaxed);
     counter[ESPI_COUNT_calls_examined] += on_credit + passed;
     counter[espi_settings.datatypes == ESPI_MODE_OFF ? ESPI_COUNT_left_switched_off : ESPI_COUNT_left_not_earned] +=

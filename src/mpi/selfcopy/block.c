@@ -2,6 +2,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/unseen.h"
 #include "pack/copy.h"
 
 /* As MPI sees a buffer: MPI_BOTTOM, a null pointer, is fine where the data do not begin at it. */
@@ -36,5 +37,6 @@ void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfc
     if (block->plan->copy != NULL)
         espi_copy_run(block->plan->copy, block->from, block->onto);
     espi_count(stats, ESPI_COUNT_blocks_copied, 1);
+    espi_types_pay();
     espi_count(stats, ESPI_COUNT_bytes_copied, (uint64_t)block->plan->bytes);
 }

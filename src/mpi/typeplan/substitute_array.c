@@ -37,6 +37,10 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
             others += types[i] == MPI_DATATYPE_NULL || !espi_is_no_object((uint32_t)types[i]); /* pairs have gaps */
             continue;
         }
+        if (espi_types_goes_on(d->thread_state->stats, types[i], count)) {
+            others++;
+            continue;
+        }
         espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
         ways[i] = espi_types_way(d->thread, types[i], count, whole,
                                  possible ? ESPI_PACK_MESSAGE : ESPI_PACK_NOT);

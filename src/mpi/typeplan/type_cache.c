@@ -40,7 +40,7 @@
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/type_class.h"
-
+#include "mpi/typeplan/unseen.h"
 
 struct espi_type_service espi_type_service = {.planning = PTHREAD_MUTEX_INITIALIZER, .mode = ESPI_MODE_OFF};
 
@@ -177,6 +177,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     if (!espi_type_service.attributes && key == MPI_KEYVAL_INVALID &&
         espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
+    espi_unseen_reset();
     espi_admission_start(settings->budget_ms);
     espi_classes_reset();
     espi_pair_classes_reset();
@@ -207,19 +208,11 @@ void espi_types_stop(void)
 
 /* ---- generations ---- */
 
-/* How the type was made; 0: not known. */
-static uint64_t hint_of(MPI_Datatype type)
-{
-    const uint32_t at = espi_credit_at((uint32_t)type);
-
-    return at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed) : 0;
-}
-
 static void begin(MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
     int how = espi_types_mode();
-    uint64_t hint = how == ESPI_MODE_OFF ? 0 : hint_of(type), look;
+    uint64_t hint = how == ESPI_MODE_OFF ? 0 : espi_hint_of(type), look;
 
     if (__builtin_expect(s == NULL, 0))
         return;
@@ -232,7 +225,30 @@ static void begin(MPI_Datatype type)
     const bool settled = how == ESPI_MODE_AUTO && class != NULL && class->state == ESPI_CLASS_PLAIN;
     const bool own = class != NULL && class->own;
     espi_types_unlock_classes();
+    espi_unseen_watch(class, look, espi_type_service.attributes && espi_types_mode() != ESPI_MODE_ALWAYS);
     espi_slot_begin(s, type, (struct espi_slot_start){look, settled, own ? ESPI_PAIRED_SEEN : 0});
+}
+
+/* A type that is to pass unseen has the handle of one that the stub has seen freed, and the core not. */
+static void begin_unseen(MPI_Datatype type)
+{
+    struct espi_type_slot *s = espi_slot_of_any(type);
+
+    if (s != NULL)
+        forget(s, type);
+    atomic_store_explicit(espi_slot_credit(type), 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
+}
+
+/* The slot of a type that is committed and not freed, also if it had passed unseen until now; NULL otherwise. */
+static struct espi_type_slot *slot_awake(MPI_Datatype type)
+{
+    struct espi_type_slot *s = espi_slot_of(type);
+
+    if (s != NULL || !espi_is_unseen(type) || !atomic_load_explicit(&registering, memory_order_relaxed))
+        return s;
+    atomic_store_explicit(&espi_hot->hint[espi_credit_at((uint32_t)type)], 0, memory_order_relaxed);
+    begin(type);
+    return espi_slot_of(type);
 }
 
 void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
@@ -243,7 +259,10 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
     if (!atomic_load_explicit(&registering, memory_order_relaxed) ||
         (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
         return;
-    begin(type);
+    if (espi_hint_of(type) == ESPI_HINT_UNSEEN)
+        begin_unseen(type);
+    else
+        begin(type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
 
@@ -251,10 +270,10 @@ void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_t
 {
     const uint32_t at = espi_credit_at((uint32_t)new_type);
 
-    if (at < ESPI_CREDITS)
-        atomic_store_explicit(&espi_hot->hint[at], hint_of(old_type), memory_order_relaxed);
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) || espi_slot_of(old_type) == NULL)
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || slot_awake(old_type) == NULL)
         return;
+    if (at < ESPI_CREDITS)
+        atomic_store_explicit(&espi_hot->hint[at], espi_hint_of(old_type), memory_order_relaxed);
     begin(new_type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
@@ -263,17 +282,22 @@ void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
     struct espi_type_slot *s = espi_slot_of_any(type);
-    bool unseen; /* the stub has counted it */
+    bool counted; /* by the stub */
 
+    if (espi_is_unseen(type)) {
+        atomic_store_explicit(&espi_hot->credit[at], 0, memory_order_relaxed);
+        if (thread_state != NULL)
+            espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
+    }
     if (at < ESPI_CREDITS)
         atomic_store_explicit(&espi_hot->hint[at], 0, memory_order_relaxed);
     if (s == NULL)
         return;
-    unseen = atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_ENDED;
+    counted = atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_ENDED;
     if (!espi_slot_end(s, type))
         return;
     end(s);
-    if (thread_state != NULL && !unseen)
+    if (thread_state != NULL && !counted)
         espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
 }
 
@@ -281,7 +305,7 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
 {
     struct espi_type_slot *s;
     struct espi_elements *view, *other = NULL;
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = espi_slot_of(type)) == NULL)
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = slot_awake(type)) == NULL)
         return NULL;
     view = atomic_load_explicit(&s->elements, memory_order_acquire);
     if (view != NULL && !is_tied(s, type))
@@ -321,6 +345,22 @@ static void note_packable(struct espi_type_slot *s, bool packs)
     espi_types_unlock_classes();
 }
 
+bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
+{
+    struct espi_type_slot *slot = espi_types_quiet(type);
+
+    if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
+        (slot == NULL && !espi_unseen_passes(type)))
+        return false;
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    if (slot != NULL) {
+        espi_bump(&slot->uses, 1);
+        espi_bump(&slot->items, (uint64_t)count);
+    }
+    espi_count(stats, slot != NULL && slot->settled ? ESPI_COUNT_left_not_better : ESPI_COUNT_left_not_earned, 1);
+    return true;
+}
+
 struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                enum espi_packable use)
 {
@@ -335,7 +375,11 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
         return own;
     }
-    s = espi_slot_of(type);
+    if (espi_unseen_passes(type)) {
+        espi_count(stats, ESPI_COUNT_left_not_earned, 1);
+        return own;
+    }
+    s = slot_awake(type);
     if (s == NULL) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
         return own;
@@ -371,6 +415,7 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
         return own;
     }
     uint64_t saved = plan->gain_ns[purpose] + (packs ? plan->packed_ns[use] : 0);
+    espi_types_pay();
     espi_bump(&plan->record->saved_ps, saved * 1000 / (uint64_t)plan->count * (uint64_t)count);
     if (packs) {
         espi_plan_hold(plan);
@@ -389,7 +434,7 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
 {
     (void)thread;
-    return espi_slot_of(type) != NULL;
+    return espi_slot_of(type) != NULL || espi_is_unseen(type);
 }
 
 bool espi_types_tie(MPI_Datatype type)
