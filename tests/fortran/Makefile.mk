@@ -11,3 +11,6 @@ EXTRA_DIST += %D%/reduce_body.inc %D%/reduce_mpif.f90 %D%/reduce_mpi.f90 %D%/red
 # For tests/mpi/run-harmless.
 EXTRA_DIST += %D%/harmless_body.inc %D%/harmless_variables.inc %D%/harmless_mpif.f90 %D%/harmless_mpi.f90 \
 	%D%/harmless_f08.f90
+dist_check_SCRIPTS += %D%/run-requests
+TESTS += %D%/run-requests
+EXTRA_DIST += %D%/requests_body.inc %D%/requests_mpif.f90 %D%/requests_f08.f90
