@@ -35,7 +35,7 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
 }
 
 /* The more the engine takes the more is saved; nothing of that is more than the engine takes (and what a message
-   costs beside); what is saved is never a little. */
+   costs beside); what is saved is never a little, but that messages of one part promise less than they save. */
 START_TEST(monotone)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -46,7 +46,7 @@ START_TEST(monotone)
             for (double ns = 1; ns < 1e9; ns *= 1.1) {
                 double now = gain(which, pack, shapes[s].count, ns);
                 ck_assert(now >= last && now <= ns + 1000);
-                ck_assert(now == 0 || now >= (which == 0 ? ns / 16 : ns / 8));
+                ck_assert(now == 0 || now >= (which == 0 ? ns / 16 : which == 1 ? 1 : ns / 8));
                 last = now;
             }
             ck_assert(last > 0);
