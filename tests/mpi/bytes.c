@@ -9,7 +9,7 @@
 #define MARGIN 64
 #define MOST_SPAN (8 << 20)
 
-struct program prog = {.passes = 1, .budget = 160, .only_kind = -1, .seed = 1};
+struct program prog = {.passes = 1, .budget = 160, .only_kind = -1, .only_base = -1, .seed = 1};
 
 static FILE *digests;
 
@@ -159,6 +159,8 @@ void family_make(struct family *f, uint64_t seed, int kind, size_t budget, int c
     w.depth = 1 + (int)tg_below(&rng, 4);
     if (tg_below(&rng, 100) < 60)
         w.base = (int)tg_below(&rng, (uint64_t)tg_bases());
+    if (prog.only_base >= 0)
+        w.base = prog.only_base;
     w.disjoint = tg_below(&rng, 100) < 50;
     f->count[0] = 1 + (int)tg_below(&rng, 3);
     for (int attempt = 0;; attempt++) { /* keep buffers of a reasonable size */

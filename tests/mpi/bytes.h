@@ -39,6 +39,7 @@ struct program {
     int passes;
     size_t budget;
     int only_kind;              /* or -1 */
+    int only_base;              /* of all types, where family_make chooses one; or -1 */
     const char *only_call;      /* or NULL */
     int checks, failures;
 };
