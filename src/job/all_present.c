@@ -32,12 +32,13 @@ enum {
     PIECES = (ESPI_ALL_PRESENT_TEXT + PIECE - 1) / PIECE
 };
 
-static enum { ABSENT, ON_BOARD, IN_STORE } place;
-static uint64_t own_settings; /* hash of this rank's settings */
+static enum { ABSENT, ON_BOARD, IN_STORE } place = ABSENT;
+static uint64_t own_settings = 0; /* hash of this rank's settings */
+static int own_rank = 0;
 
 static const char *note_of_rank(int rank)
 {
-    static char note[24];
+    static char note[24] = "";
     snprintf(note, sizeof note, "%d", rank);
     return note;
 }
@@ -77,6 +78,7 @@ void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
         length > ESPI_ALL_PRESENT_TEXT)
         return; /* one rank has nobody to ask */
     own_settings = hash;
+    own_rank = hydra.rank;
     int count = hydra.rank == 0 ? cut_pairs(text, length, pairs) : 0;
     /* A proxy may serve spawned ranks, too, whose numbers begin with 0 again. */
     if (hydra.one_node && !hydra.spawned && espi_presence_find(hydra.proxy) &&
@@ -152,10 +154,7 @@ bool espi_all_present(int size)
         return false;
     if (place == IN_STORE)
         return espi_pmi_all(KEY, size, VALUE);
-    for (int rank = 1; rank < size; rank++)
-        if (!espi_presence_has(note_of_rank(rank)))
-            return false;
-    return first_is_on_board();
+    return espi_presence_has_all(note_of_rank, 1, size, own_rank) && (own_rank == 0 || first_is_on_board());
 }
 
 bool espi_all_present_is_local(void)

@@ -26,7 +26,7 @@
 
 enum { NOTES = 2 };
 
-static char job[88]; /* common beginning of the names */
+static char job[88] = ""; /* common beginning of the names */
 static int posted[NOTES] = {-1, -1};
 
 /* What tells one process from all others. */
@@ -111,18 +111,39 @@ bool espi_presence_post(const char *note)
 
 /* By a socket that is there already, as descriptors may have run out. A name whose socket is connected to somebody
    else at that moment is found, too: it refuses. */
-bool espi_presence_has(const char *note)
+static bool look_for(const char *note)
 {
-    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct sockaddr_un name;
     socklen_t size;
-    if (posted[0] < 0 || !name_of(note, &name, &size))
-        return false;
-    bool has = connect(posted[0], (struct sockaddr *)&name, size) == 0;
-    if (!has)
-        return errno == EPERM;
-    connect(posted[0], &nobody, sizeof nobody);
-    return true;
+    return posted[0] >= 0 && name_of(note, &name, &size) &&
+           (connect(posted[0], (struct sockaddr *)&name, size) == 0 || errno == EPERM);
+}
+
+/* After having looked. */
+static void look_away(void)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    if (posted[0] >= 0)
+        connect(posted[0], &nobody, sizeof nobody);
+}
+
+bool espi_presence_has(const char *note)
+{
+    bool has = look_for(note);
+    if (has)
+        look_away();
+    return has;
+}
+
+bool espi_presence_has_all(const char *(*note)(int number), int first, int end, int but)
+{
+    bool all = true, looked = false;
+    for (int i = first; i < end && all; i++)
+        if (i != but)
+            looked = (all = look_for(note(i))) || looked;
+    if (looked)
+        look_away();
+    return all;
 }
 
 void espi_presence_clear(void)

@@ -17,6 +17,9 @@ bool espi_presence_post(const char *note);
 /* Whether the note stands there. False for one that has posted none itself. */
 bool espi_presence_has(const char *note);
 
+/* Whether all of the notes `note(first)` to `note(end - 1)` stand there; `note(but)` is not looked for. */
+bool espi_presence_has_all(const char *(*note)(int number), int first, int end, int but);
+
 /* Takes this process's notes down. */
 void espi_presence_clear(void);
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -118,6 +119,42 @@ START_TEST(notes)
     ck_assert(!espi_presence_has("0") && espi_presence_has("1"));
     ck_assert(!espi_presence_post("a note that is longer than any name of a socket can be, which has 108 characters "
                                   "with the first one"));
+}
+END_TEST
+
+static const char *numbered(int number)
+{
+    static const char *const texts[] = {"0", "1", "2", "3"};
+    return texts[number];
+}
+
+/* Several notes at once: none of them may be missing, but for that which is not looked for. */
+START_TEST(all_of_them)
+{
+    char name[128];
+    struct sockaddr_un peer;
+    socklen_t size = sizeof peer;
+    begin();
+    ck_assert(!espi_presence_has_all(numbered, 0, 1, -1)); /* nothing posted: nothing seen */
+    ck_assert(espi_presence_post("0"));
+    int fd = find_note(name, sizeof name);
+    pid_t one = neighbour("1", "0", 1), three = neighbour("3", "0", 1);
+    wait_for(2);
+    for (int i = 0; i < 2000; i++)
+        ck_assert(espi_presence_has_all(numbered, 0, 4, 2) && !espi_presence_has_all(numbered, 0, 4, -1));
+    ck_assert(espi_presence_has_all(numbered, 0, 2, -1) && espi_presence_has_all(numbered, 3, 4, 0));
+    ck_assert(!espi_presence_has_all(numbered, 2, 4, 3) && !espi_presence_has_all(numbered, 1, 3, 1));
+    ck_assert(espi_presence_has_all(numbered, 2, 2, 0) && espi_presence_has_all(numbered, 2, 3, 2));
+    ck_assert(espi_presence_has_all(numbered, 0, 2, -1));
+    ck_assert(getpeername(fd, (struct sockaddr *)&peer, &size) != 0 && errno == ENOTCONN);
+    ck_assert(!espi_presence_has_all(numbered, 1, 4, -1));
+    size = sizeof peer;
+    ck_assert(getpeername(fd, (struct sockaddr *)&peer, &size) != 0 && errno == ENOTCONN);
+    ck_assert(kill(one, SIGKILL) == 0 && kill(three, SIGKILL) == 0); /* two would take each other's leave */
+    ck_assert(left_with(one) == -1 && left_with(three) == -1);
+    ck_assert(!espi_presence_has_all(numbered, 0, 2, -1) && espi_presence_has_all(numbered, 0, 2, 1));
+    espi_presence_clear();
+    ck_assert(!espi_presence_has_all(numbered, 0, 1, -1));
 }
 END_TEST
 
@@ -287,6 +324,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-presence", 120, NULL, NULL, notes, descriptors, no_descriptors, untouched, long_notes,
-                     name_of_a_note, at_once, another_job, nobody);
+    return RUN_SUITE("test-presence", 120, NULL, NULL, notes, all_of_them, descriptors, no_descriptors, untouched,
+                     long_notes, name_of_a_note, at_once, another_job, nobody);
 }
