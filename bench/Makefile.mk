@@ -45,6 +45,12 @@ noinst_PROGRAMS += %D%/onto
 %C%_onto_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_onto_LDADD = $(MPI_LIBS)
 
+# Collectives of derived types, natively and as Espalier makes them, in turns.
+noinst_PROGRAMS += %D%/collectives
+%C%_collectives_SOURCES = %D%/collectives.c %D%/bench.c
+%C%_collectives_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_collectives_LDADD = $(MPI_LIBS)
+
 # Many items of a short type against one of a long type.
 noinst_PROGRAMS += %D%/items
 %C%_items_SOURCES = %D%/items.c %D%/bench.c

@@ -15,7 +15,11 @@
     X(send, Send) X(recv, Recv) X(irecv, Irecv) X(wait, Wait) X(sendrecv, Sendrecv)                                  \
     X(pack, Pack) X(unpack, Unpack) X(pack_size, Pack_size)                                                          \
     X(type_size, Type_size) X(commit, Type_commit) X(type_free, Type_free)                                           \
-    X(barrier, Barrier) X(bcast, Bcast) X(gather, Gather) X(alltoallw, Alltoallw)
+    X(barrier, Barrier) X(bcast, Bcast) X(gather, Gather) X(gatherv, Gatherv) X(scatter, Scatter)                    \
+    X(scatterv, Scatterv) X(allgather, Allgather) X(allgatherv, Allgatherv) X(alltoall, Alltoall)                    \
+    X(alltoallv, Alltoallv) X(alltoallw, Alltoallw) X(neighbor_allgather, Neighbor_allgather)                        \
+    X(neighbor_alltoall, Neighbor_alltoall) X(neighbor_alltoallw, Neighbor_alltoallw) X(ibcast, Ibcast)              \
+    X(iallgather, Iallgather) X(ialltoall, Ialltoall) X(ialltoallw, Ialltoallw)
 struct bench_calls {
 #define BENCH_MEMBER(member, name) __typeof__(&MPI_##name) member;
     BENCH_CALLS(BENCH_MEMBER)

@@ -10,6 +10,8 @@
  *         kept       one item of a type that stays, sent like that
  *         sendrecv   MPI_Sendrecv of one item of that type
  *         allreduce  MPI_Allreduce of 4 doubles
+ *         packed     an irregular list of 200 doubles, sent and received as such: what a pack program does
+ *         anew       MPI_Type_create_indexed_block, MPI_Type_commit, ten times such a message, MPI_Type_free
  *         bcast      MPI_Bcast of one item of the type that stays
  *         comm       MPI_Comm_dup, MPI_Comm_free
  *
@@ -22,16 +24,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOUBLES = 100, FEW = 4, STRIDE = 20, MOST = 7 };
+enum { DOUBLES = 100, FEW = 4, STRIDE = 20, MOST = 7, LISTED = 200 };
 
 static double from[STRIDE * MOST], to[STRIDE * MOST];
-static MPI_Datatype stays;
+static double listed[2][3 * LISTED];
+static MPI_Datatype stays, list;
 
 static MPI_Datatype fresh(int i)
 {
     MPI_Datatype type;
 
     MPI_Type_vector(MOST - 4 + i % 5, 2, STRIDE, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static MPI_Datatype irregular(void)
+{
+    static int at[LISTED];
+    MPI_Datatype type;
+
+    for (int i = 1; i < LISTED; i++)
+        at[i] = at[i - 1] + 2 + i * i % 7 / 4;
+    MPI_Type_create_indexed_block(LISTED, 1, at, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
     return type;
 }
@@ -87,6 +102,31 @@ static void sendrecv(int i)
     MPI_Sendrecv(from, 1, stays, 0, 1, to, 1, stays, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
+static void exchange(MPI_Datatype type)
+{
+    MPI_Request request;
+
+    MPI_Irecv(listed[1], 1, type, 0, 1, MPI_COMM_SELF, &request);
+    MPI_Send(listed[0], 1, type, 0, 1, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void packed(int i)
+{
+    (void)i;
+    exchange(list);
+}
+
+static void anew(int i)
+{
+    MPI_Datatype made = irregular();
+
+    (void)i;
+    for (int k = 0; k < 10; k++)
+        exchange(made);
+    MPI_Type_free(&made);
+}
+
 static void allreduce(int i)
 {
     (void)i;
@@ -113,7 +153,7 @@ static const struct {
     void (*step)(int);
 } loops[] = {{"plain", plain}, {"type", type},         {"pack", pack},           {"send", send},
              {"kept", kept},   {"sendrecv", sendrecv}, {"allreduce", allreduce}, {"bcast", bcast},
-             {"comm", comm}};
+             {"comm", comm},   {"packed", packed},       {"anew", anew}};
 
 /* Under this name for callgrind. */
 void cycle_counted(void (*step)(int), int count);
@@ -144,10 +184,12 @@ int main(int argc, char **argv)
         if (argc > 4 || step == NULL || count < 1 || warm < 0 || size != 1)
             bench_die("usage, with 1 rank: cycle LOOP [COUNT [WARM]]");
         stays = fresh(MOST);
+        list = irregular();
         for (i = 0; i < warm; i++)
             step(i);
         cycle_counted(step, count);
         MPI_Type_free(&stays);
+        MPI_Type_free(&list);
     }
     MPI_Finalize();
     return 0;

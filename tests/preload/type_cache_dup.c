@@ -74,6 +74,13 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
     return (struct espi_way){espi_types_better(thread, type, count, whole), NULL};
 }
 
+struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
+                                      enum espi_packable use, int64_t each)
+{
+    (void)each;
+    return espi_types_way(thread, type, count, whole, use);
+}
+
 void espi_plan_release(struct espi_plan *plan)
 {
     (void)plan; /* there is none */

@@ -27,8 +27,8 @@ START_TEST(rule)
     ck_assert_uint_eq(espi_admission_rules(25000), 2500 + 40 * 25000);
     ck_assert_uint_eq(espi_admission_spent(10, 8000, false), 300 + 4000);
     ck_assert_uint_eq(espi_admission_spent(10, 8000, true), 300 + 500);
-    ck_assert_uint_eq(espi_admission_walked(10, 163840, 1000), 0);
-    ck_assert_uint_eq(espi_admission_walked(10, 163850, 1000), 8 * 1000 * 10);
+    ck_assert_uint_eq(espi_admission_walked(10, 80000, 1000), 0);
+    ck_assert_uint_eq(espi_admission_walked(10, 80010, 1000), 8 * 1000 * 10);
     ck_assert_uint_eq(espi_admission_walked(0, 1000000, 1000), 0);
     ck_assert(!espi_admission_earned(3, UINT64_MAX, estimate));
     ck_assert(espi_admission_earned(4, UINT64_MAX, estimate));

@@ -201,14 +201,17 @@ START_TEST(unseen)
     MPI_Datatype type;
 
     start(ESPI_MODE_AUTO);
-    for (int i = 0; i < 128; i++) {
-        ck_assert_int_eq(atomic_load(&espi_hot->unseen), 0);
-        type = regular_ints(20000 + i);
-        espi_types_ending(espi_thread_state(&own_thread), type);
-        MPI_Type_free(&type);
+    for (int passes = 1024, again = 0; again < 6; again++) {
+        for (int i = 0; i < 128; i++) {
+            ck_assert_int_eq(atomic_load(&espi_hot->unseen), 0);
+            type = regular_ints(20000 + 200 * again + i);
+            espi_types_ending(espi_thread_state(&own_thread), type);
+            MPI_Type_free(&type);
+        }
+        ck_assert_int_eq(atomic_load(&espi_hot->unseen), passes);
+        atomic_store(&espi_hot->unseen, 0);
+        passes = passes < 8192 ? 2 * passes : passes;
     }
-    ck_assert_int_eq(atomic_load(&espi_hot->unseen), 1024);
-    atomic_store(&espi_hot->unseen, 0);
 
     uint64_t registered = counted(ESPI_COUNT_types_registered), ended = counted(ESPI_COUNT_types_ended);
     for (int wakes = 0; wakes < 2; wakes++) {

@@ -27,11 +27,17 @@ static const struct {
     int64_t count;
 } shapes[] = {{10, 1, 2, 1}, {100, 2, 3, 1}, {100, 2, 3, 20}, {2000, 1, 5, 1}, {16, 64, 100, 1}, {16, 64, 100, 3}};
 
-/* Which of the three. */
+/* Which of the eight. */
 static double gain(int which, const struct espi_pack *pack, int64_t count, double engine_ns)
 {
+    if (which >= 4)
+        return espi_pack_collective_gain(pack, count,
+                                         which < 6    ? ESPI_PACK_BLOCKS
+                                         : which == 6 ? ESPI_PACK_STAGED
+                                                      : ESPI_PACK_COPIED,
+                                         which == 5, engine_ns);
     return which == 0 ? espi_pack_gain(pack, count, engine_ns)
-                      : espi_pack_message_gain(pack, count, which == 2, engine_ns);
+                      : espi_pack_message_gain(pack, count, which == 2, which < 3, engine_ns);
 }
 
 /* The more the engine takes the more is saved; nothing of that is more than the engine takes (and what a message
@@ -39,14 +45,17 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
 START_TEST(monotone)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        for (int which = 0; which < 3; which++) {
+        for (int which = 0; which < 8; which++) {
             const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
             double last = 0;
             ck_assert(gain(which, pack, shapes[s].count, 0) >= 0);
             for (double ns = 1; ns < 1e9; ns *= 1.1) {
                 double now = gain(which, pack, shapes[s].count, ns);
                 ck_assert(now >= last && now <= ns + 1000);
-                ck_assert(now == 0 || now >= (which == 0 ? ns / 16 : which == 1 ? 1 : ns / 8));
+                ck_assert(now == 0 || now >= (which == 0   ? ns / 16
+                                              : which == 1 ? 1
+                                              : which == 3 ? ns / 17 - 100
+                                                           : ns / 8));
                 last = now;
             }
             ck_assert(last > 0);
@@ -65,8 +74,8 @@ START_TEST(not_clear)
         ck_assert(espi_pack_gain(pack, shapes[s].count, own + 20) == 0);
         ck_assert(espi_pack_gain(pack, shapes[s].count, own * 1.05) == 0);
         ck_assert(espi_pack_gain(pack, shapes[s].count, 2 * own + 100) > 0);
-        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, own) == 0);
-        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, 2 * own) == 0);
+        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, true, own) == 0);
+        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, true, 2 * own) == 0);
     }
     espi_arena_release(&arena);
 }
@@ -78,7 +87,9 @@ START_TEST(parts)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
         for (double ns = 1; ns < 1e9; ns *= 1.1)
-            ck_assert(gain(2, pack, shapes[s].count, ns) <= gain(1, pack, shapes[s].count, ns));
+            ck_assert(gain(2, pack, shapes[s].count, ns) <= gain(1, pack, shapes[s].count, ns) &&
+                      gain(3, pack, shapes[s].count, ns) <= gain(0, pack, shapes[s].count, ns) &&
+                      espi_pack_message_gain(pack, shapes[s].count, true, false, ns) == 0);
     }
     espi_arena_release(&arena);
 }
@@ -89,7 +100,7 @@ START_TEST(dense)
 {
     const struct espi_pack *pack = program(1, 5000, 5000);
 
-    for (int which = 1; which < 3; which++) {
+    for (int which = 1; which < 8; which++) {
         ck_assert(gain(which, pack, 1, 1e6) == 0);
         ck_assert(gain(which, pack, 7, 1e6) == 0);
     }

@@ -10,6 +10,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 #include "select_setup.h"
 #include "suite.h"
 #include "type_service.h"
@@ -164,9 +165,78 @@ START_TEST(outgrown)
 }
 END_TEST
 
+/* A long list that its pack program is far better for has no other form at first, and has one when it is asked for.
+   One without a program has it at once, and so has tier 2; a short one is best as it is. */
+START_TEST(packing_alone)
+{
+    struct espi_decoded layout;
+
+    for (int what = 0; what < 4; what++) {
+        MPI_Datatype type = irregular_list(what == 1 ? 60 : 10000, 1, MPI_FLOAT);
+        struct espi_plan_request request = ask(type, &layout, what == 1 ? 100 : 1, what == 2 ? 2 : 1);
+        request.packing = what == 3 ? ESPI_MODE_OFF : ESPI_MODE_AUTO;
+        request.one_node = true;
+        struct espi_plan *plan = espi_plan_make(&request);
+        ck_assert_int_eq(plan->forms_pending, what == 0);
+        ck_assert_int_eq(better(plan, ESPI_PARTS) == MPI_DATATYPE_NULL, what < 2);
+        ck_assert(what == 0 ? plan->packed_ns[ESPI_PACK_MESSAGE] > 0 : what < 3 || plan->pack == NULL);
+        if (what == 0) {
+            const uint64_t packed = plan->packed_ns[ESPI_PACK_MESSAGE];
+            ck_assert_int_eq(alive_types(), 0);
+            request = ask(type, &layout, 1, 1);
+            request.packing = ESPI_MODE_AUTO;
+            request.one_node = request.forms = true;
+            espi_plan_improve(plan, &request);
+            ck_assert(!plan->forms_pending && better(plan, ESPI_PARTS) != MPI_DATATYPE_NULL);
+            ck_assert(plan->gain_ns[ESPI_PARTS] > 0 && plan->packed_ns[ESPI_PACK_MESSAGE] < packed);
+            same_places(type, better(plan, ESPI_PARTS));
+        }
+        espi_plan_release(plan);
+        espi_plans_stop();
+        ck_assert_int_eq(alive_types(), 0);
+        real.Type_free(&type);
+    }
+}
+END_TEST
+
+/* In the service: uses that no program serves get a better type after some, whether there are others or not. */
+START_TEST(forms_when_used)
+{
+    for (int others = 0; others < 2; others++) {
+        MPI_Datatype type = irregular_list(10000, 1, MPI_FLOAT), now = type;
+        int until = 0;
+
+        start(ESPI_MODE_AUTO);
+        espi_type_service.packing = ESPI_MODE_AUTO;
+        espi_type_service.one_node = true;
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        for (int i = 0; i < 100; i++) {
+            struct espi_way way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+            ck_assert_int_eq(way.type, type);
+            if (way.packed != NULL)
+                espi_plan_release(way.packed);
+            ck_assert(i < 50 || way.packed != NULL);
+        }
+        for (; until < 100 && now == type; until++) {
+            now = espi_types_better(&own_thread, type, 1, false);
+            if (others) {
+                struct espi_way way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+                if (way.packed != NULL)
+                    espi_plan_release(way.packed);
+            }
+        }
+        ck_assert(until > 10 && until < 30);
+        same_places(type, now);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        real.Type_free(&type);
+        espi_types_stop();
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown};
+    const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown, packing_alone, forms_when_used};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

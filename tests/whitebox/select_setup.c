@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "mpi/datatype/emit.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/variants.h"
@@ -141,7 +142,7 @@ void let_go(struct decided *d)
         d->s.better[ESPI_WHOLE] = MPI_DATATYPE_NULL;
     for (int p = 0; p < ESPI_PURPOSES; p++)
         if (d->s.better[p] != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&d->s.better[p]);
+            espi_own_types_free(&d->s.better[p], 1, d->s.long_types > 0);
 }
 
 struct decided of_auto(MPI_Datatype type, int64_t items, int tier)
@@ -155,12 +156,15 @@ struct decided of_auto(MPI_Datatype type, int64_t items, int tier)
 bool is_built_of(MPI_Datatype type, const struct espi_node *tree, const struct espi_decoded *layout)
 {
     struct espi_decoded is, like;
+    struct espi_low_handles low;
     struct espi_emitted e;
 
+    espi_low_handles_reserve(&low);
     ck_assert_int_eq(espi_emit(tree, layout->lb, layout->extent, 100000, &e), ESPI_OK);
+    espi_low_handles_release(&low);
     ck_assert_int_eq(espi_decode(&arena, type, 0, &is), ESPI_OK);
     ck_assert_int_eq(espi_decode(&arena, e.type, 0, &like), ESPI_OK);
-    espi_pmpi.Type_free(&e.type);
+    espi_own_types_free(&e.type, 1, true);
     return espi_node_equal(is.tree, like.tree) && is.lb == like.lb && is.extent == like.extent;
 }
 

@@ -139,12 +139,12 @@ static void calls(const char *what, const int64_t *planned, const int *n, int sl
         at += counts[r];
     }
     struct espi_subtree_plan plan = plan_of(size, slack);
-    struct espi_blocks blocks = {.buf = (char *)all, .type = dense ? MPI_INT : spread, .dense = dense,
+    struct espi_blocks blocks = {.buf = (char *)all, .type = {dense ? MPI_INT : spread, dense, NULL},
                                  .counts = counts, .displs = displs,
                                  .extent = dense ? (int)sizeof(int) : 4 * (int)sizeof(int),
                                  .size = dense ? (int)sizeof(int) : 2 * (int)sizeof(int)};
-    struct espi_block block = {.buf = own, .count = n[rank], .bytes = n[rank] * (int64_t)sizeof(int), .type = MPI_INT,
-                              .dense = true};
+    struct espi_block block = {.buf = own, .count = n[rank], .bytes = n[rank] * (int64_t)sizeof(int),
+                              .type = {MPI_INT, true, NULL}};
     int scale = dense ? 1 : 2;
     for (int x = 0; x < 2; x++) {
         int wanted = x ? want.scatter : want.gather, most = x ? want.gets_of_scatter : want.gets_of_gather;
@@ -237,12 +237,13 @@ static void no_memory(void)
 /* Fewer bytes than the block has room for, and they end inside an element. */
 static void parts_of_elements(void)
 {
+    const struct espi_tree_type type = {spread, false, NULL};
+
     for (int n = 0; n <= 9; n++) {
         int good = 1, rc;
         for (int i = 0; i < 40; i++)
             all[i] = GAP, own[i] = value(7, i);
-        rc = espi_tree_fill(own, n * (int64_t)sizeof(int), all, 4, spread, false, 8 * (int64_t)sizeof(int), rank,
-                            comm);
+        rc = espi_tree_fill(own, n * (int64_t)sizeof(int), all, 4, &type, 8 * (int64_t)sizeof(int), rank, comm);
         for (int i = 0; i < 40; i++)
             good = good && all[i] == (n <= 8 && i % 2 == 0 && i / 2 < n ? value(7, i / 2) : GAP);
         check("a block filled in part", good && rc == (n <= 8 ? MPI_SUCCESS : MPI_ERR_TRUNCATE));

@@ -219,6 +219,37 @@ START_TEST(types_of_better)
 }
 END_TEST
 
+/* What the last types were used for decides, as soon as one has ended, and not the mean. */
+START_TEST(what_the_last_were_used_for)
+{
+    struct espi_type_class c = counted(1000000, 8000, 3);
+
+    open_budget();
+    c.ended = 10;
+    espi_tiers_ended(&c, 1000); /* not known to have a better form */
+    c.state = ESPI_CLASS_BETTER;
+    c.gain_ns = 100;
+    c.look_ns = 1000;
+    ck_assert_uint_eq(next(&c, 0, false), 1);
+    espi_tiers_ended(&c, 9);
+    ck_assert_uint_eq(next(&c, 0, false), 10);
+    for (int i = 0; i < 1000; i++)
+        espi_tiers_ended(&c, 10);
+    ck_assert_uint_eq(next(&c, 0, false), 1);
+    ck_assert_uint_eq(c.ended, 1012);
+    for (int i = 0; i < 4; i++, espi_tiers_ended(&c, 1))
+        ck_assert_uint_eq(next(&c, 0, false), 1);
+    c.uses = 0; /* nor the mean, where as many were as were not */
+    ck_assert_uint_eq(next(&c, 0, false), 10);
+    for (int i = 0; i < 1000; i++)
+        espi_tiers_ended(&c, 1);
+    for (int i = 0; i < 4; i++, espi_tiers_ended(&c, 10))
+        ck_assert_uint_eq(next(&c, 0, false), 10);
+    espi_tiers_ended(&c, 10);
+    ck_assert_uint_eq(next(&c, 0, false), 1);
+}
+END_TEST
+
 /* The second tier is due when what the best form would have saved has paid for it, once, and never where nothing can
    be better than what is in use. */
 START_TEST(second_tier)
@@ -338,8 +369,8 @@ static struct played play(const struct program *p, const uint64_t *uses, int liv
             }
             out.loss += p->lost[planned ? c.tier : 0];
         }
-        c.uses += untold, c.items += untold;
-        c.ended++;
+        c.uses += untold, c.items += untold, made += untold;
+        espi_tiers_ended(&c, made);
         c.alive = 0;
     }
     out.tier = c.tier;
@@ -454,6 +485,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "tiers", second_use, other_settings, refused, first_tier, long_list, budget_used_up,
-                     dear, types_of_better, second_tier, outgrown, rent_or_buy, never_slower_by_more, changing_lives,
-                     few_looks);
+                     dear, types_of_better, what_the_last_were_used_for, second_tier, outgrown, rent_or_buy,
+                     never_slower_by_more, changing_lives, few_looks);
 }

@@ -32,6 +32,7 @@ struct call {
     int64_t total; /* bytes of all blocks; at the root */
     struct espi_block own;
     struct espi_blocks blocks;
+    struct espi_plan *plans[2]; /* of the two types, where a pack program is used */
 };
 
 static bool look_at_type(MPI_Datatype type, int64_t *size, int64_t *extent, bool *dense)
@@ -69,12 +70,12 @@ static bool read_block(struct call *c, void *buf, int64_t count, MPI_Datatype ty
 {
     struct espi_block *block = &c->own;
     int64_t size, extent;
-    if (is_refused(c, buf, count, type) || !look_at_type(type, &size, &extent, &block->dense) ||
+    if (is_refused(c, buf, count, type) || !look_at_type(type, &size, &extent, &block->type.dense) ||
         __builtin_mul_overflow(count, size, &block->bytes))
         return false;
     block->buf = buf;
     block->count = count;
-    block->type = type;
+    block->type.handle = type;
     return true;
 }
 
@@ -89,7 +90,7 @@ static bool read_counts(struct call *c)
         bool first = !b->displs || espi_blocks_displ(b, i) == 0;
         if (n < 0 || __builtin_mul_overflow(n, b->size, &bytes) || __builtin_add_overflow(total, bytes, &total) ||
             (n > 0 && (void *)b->buf == MPI_IN_PLACE) ||
-            (n > 0 && !b->buf && first && is_refused(c, NULL, n, b->type)))
+            (n > 0 && !b->buf && first && is_refused(c, NULL, n, b->type.handle)))
             return false;
     }
     c->total = total;
@@ -100,8 +101,8 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
 {
     struct espi_blocks *b = &c->blocks;
     MPI_Datatype given = (MPI_Datatype)c->args[type];
-    *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = given, .large = c->row->large};
-    if (is_refused(c, NULL, 0, given) || !look_at_type(given, &b->size, &b->extent, &b->dense))
+    *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = {given, false, NULL}, .large = c->row->large};
+    if (is_refused(c, NULL, 0, given) || !look_at_type(given, &b->size, &b->extent, &b->type.dense))
         return false;
     if (displs >= 0) {
         b->counts = (const void *)c->args[count];
@@ -114,13 +115,27 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
     return read_counts(c);
 }
 
-/* Better datatypes for a call that goes along a tree; the library's call looks for its own. */
+/* The better type for `count` items in a call that goes along a tree, and the pack program; its plan is ours until
+   the end of the call. The library's call looks for its own. */
+static struct espi_plan *improve_type(struct espi_thread *thread, struct espi_tree_type *type, int64_t count)
+{
+    struct espi_way way = espi_types_way(thread, type->handle, count, false, ESPI_PACK_LOCAL);
+    type->handle = way.type;
+    if (way.packed) {
+        type->pack = way.packed->pack;
+        espi_count(espi_thread_state(thread)->stats, ESPI_COUNT_calls_packed, 1);
+        espi_count(espi_thread_state(thread)->stats, ESPI_COUNT_bytes_packed,
+                   (uint64_t)count * (uint64_t)way.packed->size);
+    }
+    return way.packed;
+}
+
 static void improve_types(struct espi_thread *thread, struct call *c)
 {
-    if (!c->own.in_place && c->own.bytes > 0 && !espi_type_is_predefined(c->own.type))
-        c->own.type = espi_types_better(thread, c->own.type, c->own.count, false);
-    if (c->rank == c->root && c->total > 0 && !espi_type_is_predefined(c->blocks.type))
-        c->blocks.type = espi_types_better(thread, c->blocks.type, c->total / c->blocks.size, false);
+    if (!c->own.in_place && c->own.bytes > 0 && !espi_type_is_predefined(c->own.type.handle))
+        c->plans[0] = improve_type(thread, &c->own.type, c->own.count);
+    if (c->rank == c->root && c->total > 0 && !espi_type_is_predefined(c->blocks.type.handle))
+        c->plans[1] = improve_type(thread, &c->blocks.type, c->total / c->blocks.size);
 }
 
 static int64_t count_arg(const struct call *c, int position)
@@ -135,7 +150,7 @@ static bool given_twice(const struct call *c)
     int64_t count = espi_blocks_count(&c->blocks, c->root), from = c->blocks.each * c->root;
     if (!c->own.buf)
         return false;
-    if (c->own.type != c->blocks.type || c->own.count == 0 || count == 0)
+    if (c->own.type.handle != c->blocks.type.handle || c->own.count == 0 || count == 0)
         return false;
     if (!c->blocks.counts && c->own.count != count)
         return false;
@@ -193,10 +208,10 @@ static enum espi_lease_family family_of(enum espi_fn fn)
 static bool own_apart(struct espi_thread *thread, struct call *c, struct espi_selfcopy_block *block)
 {
     bool gather = espi_family_gathers(c->family);
-    struct espi_selfcopy_side own = {c->own.type, c->own.count}, of_all;
+    struct espi_selfcopy_side own = {c->own.type.handle, c->own.count}, of_all;
     if (espi_settings.datatypes == ESPI_MODE_OFF || c->rank != c->root || c->own.in_place || c->own.bytes == 0)
         return false;
-    of_all = (struct espi_selfcopy_side){c->blocks.type, espi_blocks_count(&c->blocks, c->root)};
+    of_all = (struct espi_selfcopy_side){c->blocks.type.handle, espi_blocks_count(&c->blocks, c->root)};
     char *place = espi_blocks_at(&c->blocks, c->root);
     *block = gather ? (struct espi_selfcopy_block){.from = c->own.buf, .onto = place, .send = own, .receive = of_all}
                     : (struct espi_selfcopy_block){.from = place, .onto = c->own.buf, .send = of_all, .receive = own};
@@ -214,7 +229,7 @@ static int run_tree(const struct call *c, struct espi_lease *lease)
 static void refuse_call(struct call *c, struct espi_lease *lease)
 {
     lease->irregular = true;
-    c->own = (struct espi_block){.type = MPI_BYTE, .dense = true, .refused = true};
+    c->own = (struct espi_block){.type = {MPI_BYTE, true, NULL}, .refused = true};
     run_tree(c, lease);
 }
 
@@ -245,6 +260,9 @@ static espi_word call_along_tree(struct espi_thread *thread, struct call *c, str
         espi_selfcopy_carry_out(thread, &own);
     improve_types(thread, c);
     int rc = run_tree(c, &entry->lease);
+    for (int i = 0; i < 2; i++)
+        if (c->plans[i])
+            espi_plan_release(c->plans[i]);
     espi_lease_took(&entry->lease, (double)(espi_stats_now() - begun) * 1e-9);
     if (rc != MPI_SUCCESS)
         espi_pmpi.Comm_call_errhandler(c->comm, rc);

@@ -20,8 +20,8 @@ static int start_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, co
     const int *ranks = plan->ranks + sub->first;
     int64_t room = espi_subtree_plan_room(plan, plan->rank, sub->n, sub->bytes);
     if (sub->n == 1 && espi_blocks_bytes(blocks, sub->rank) >= room)
-        return espi_tree_irecv(espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
-                               sub->rank, MPI_ANY_TAG, comm, request);
+        return espi_tree_irecv(espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank),
+                               blocks->type.handle, sub->rank, MPI_ANY_TAG, comm, request);
     bool straight = sub->n > 1;
     for (int i = 0; i < sub->n && straight; i++)
         straight = espi_blocks_bytes(blocks, ranks[i]) == plan->size[sub->first + i];
@@ -36,8 +36,8 @@ static int start_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, co
 static int fill_block(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks, int rank,
                       const char *from, int64_t bytes)
 {
-    return espi_tree_fill(from, bytes, espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type,
-                          blocks->dense, espi_blocks_bytes(blocks, rank), plan->rank, comm);
+    return espi_tree_fill(from, bytes, espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), &blocks->type,
+                          espi_blocks_bytes(blocks, rank), plan->rank, comm);
 }
 
 /* One block straight from its owner, of any length. */
@@ -50,8 +50,8 @@ static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank,
         espi_tree_drop(rank, comm);
         return MPI_ERR_TRUNCATE;
     }
-    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type, rank, tag,
-                          comm, MPI_STATUS_IGNORE);
+    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type.handle, rank,
+                          tag, comm, MPI_STATUS_IGNORE);
 }
 
 /* Natively the root waits for the next call of a rank that was refused if it expects data of it, else not. */
@@ -238,9 +238,10 @@ int espi_tree_gather_root(struct espi_subtree_plan *plan, MPI_Comm comm, const s
         started += !rc;
     }
     if (!rc && !own->in_place)
-        rc = espi_tree_copy(own->buf, own->count, own->type, espi_blocks_at(blocks, plan->rank),
-                            espi_blocks_count(blocks, plan->rank), blocks->type,
-                            own->dense && blocks->dense && own->bytes <= espi_blocks_bytes(blocks, plan->rank),
+        rc = espi_tree_copy(own->buf, own->count, own->type.handle, espi_blocks_at(blocks, plan->rank),
+                            espi_blocks_count(blocks, plan->rank), blocks->type.handle,
+                            own->type.dense && blocks->type.dense &&
+                                own->bytes <= espi_blocks_bytes(blocks, plan->rank),
                             own->bytes, plan->rank, comm);
     /* All messages of this call are taken, whatever failed: they must not meet the next. */
     if (started > 0)

@@ -26,7 +26,7 @@ enum { SENT_AT_ONCE = 1024 };
 
 /* Sends `bytes` to the parent, announced where they may not fit. `away`: without waiting for it. */
 static int send_up(const struct espi_subtree_plan *plan, MPI_Comm comm, const void *buf, int64_t count,
-                   MPI_Datatype type, bool dense, int64_t bytes, int tag, bool away)
+                   const struct espi_tree_type *type, int64_t bytes, int tag, bool away)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int rc = MPI_SUCCESS, last;
@@ -34,9 +34,9 @@ static int send_up(const struct espi_subtree_plan *plan, MPI_Comm comm, const vo
         (tag == ESPI_TAG_SIZED && plan->parent == plan->root))
         rc = espi_tree_isend(NULL, 0, MPI_BYTE, plan->parent, ESPI_TAG_ANNOUNCE, comm, &request[0]);
     if (!rc && away && bytes > SENT_AT_ONCE)
-        rc = espi_tree_send_away(buf, count, type, dense, bytes, plan->parent, tag, comm);
+        rc = espi_tree_send_away(buf, count, type, bytes, plan->parent, tag, comm);
     else if (!rc)
-        rc = espi_tree_isend(buf, count, type, plan->parent, tag, comm, &request[1]);
+        rc = espi_tree_isend(buf, count, type->handle, plan->parent, tag, comm, &request[1]);
     for (int i = 0; i < 2; i++)
         if (request[i] != MPI_REQUEST_NULL && (last = espi_pmpi.Wait(&request[i], MPI_STATUS_IGNORE)) && !rc)
             rc = last;
@@ -183,6 +183,7 @@ static void inner_release(const struct espi_subtree_plan *plan, struct inner *in
 
 static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own)
 {
+    const struct espi_tree_type packed = {MPI_PACKED, true, NULL};
     struct inner in;
     void *joined = NULL;
     int64_t bytes, table = (int64_t)plan->n * (int64_t)sizeof(int64_t);
@@ -201,7 +202,7 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
                                  plan->child[k].rank, MPI_ANY_TAG, comm, &in.requests[k]);
     struct piece *own_piece = &in.pieces[in.own_place];
     if (!rc)
-        rc = espi_tree_pack(own->buf, own->count, own->type, own->dense, own_piece->at, own->bytes, comm);
+        rc = espi_tree_pack(own->buf, own->count, &own->type, own_piece->at, own->bytes, comm);
     /* Whatever failed: nothing may arrive in memory that is no longer ours, or in the next call. */
     last = espi_pmpi.Waitall(plan->children, in.requests, in.statuses);
     rc = rc ? rc : last;
@@ -220,7 +221,7 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
                                     &joined);
         rc = MPI_ERR_NO_MEM;
         if (message)
-            rc = send_up(plan, comm, message, bytes, MPI_PACKED, true, bytes,
+            rc = send_up(plan, comm, message, bytes, &packed, bytes,
                          planned ? ESPI_TAG_DATA : ESPI_TAG_SIZED, own->refused);
         else
             espi_tree_signal(plan->parent, ESPI_TAG_FAILED, comm);
@@ -236,7 +237,7 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
 static int send_to_root(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own, int tag)
 {
     MPI_Request request;
-    int rc = espi_tree_isend(own->buf, own->count, own->type, plan->root, tag, comm, &request);
+    int rc = espi_tree_isend(own->buf, own->count, own->type.handle, plan->root, tag, comm, &request);
     return rc ? rc : espi_pmpi.Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -245,7 +246,7 @@ static int send_to_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
 /* The children's pieces of one call, without an own one. */
 static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)
 {
-    const struct espi_block none = {.type = MPI_BYTE, .dense = true, .refused = true};
+    const struct espi_block none = {.type = {MPI_BYTE, true, NULL}, .refused = true};
     plan->ahead++;
     return gather_inner(plan, comm, &none);
 }
@@ -276,8 +277,7 @@ static int gather_directly(struct espi_subtree_plan *plan, MPI_Comm comm, const 
     last = espi_tree_gather_spare(plan, comm);
     /* The root may still wait for a set that is not there yet. */
     if (!rc && own->bytes > 0)
-        rc = espi_tree_send_away(own->buf, own->count, own->type, own->dense, own->bytes, plan->root,
-                                 ESPI_TAG_DIRECT, comm);
+        rc = espi_tree_send_away(own->buf, own->count, &own->type, own->bytes, plan->root, ESPI_TAG_DIRECT, comm);
     return rc ? rc : last;
 }
 
@@ -302,7 +302,7 @@ int espi_tree_gather(struct espi_subtree_plan *plan, MPI_Comm comm, const struct
         return rc || own->refused || own->bytes == 0 ? rc : send_to_root(plan, comm, own, ESPI_TAG_DIRECT);
     }
     if (plan->member)
-        return send_up(plan, comm, own->buf, own->count, own->type, own->dense, own->bytes, ESPI_TAG_DATA,
+        return send_up(plan, comm, own->buf, own->count, &own->type, own->bytes, ESPI_TAG_DATA,
                        plan->parent != plan->root);
     return own->bytes == 0 ? MPI_SUCCESS : send_to_root(plan, comm, own, ESPI_TAG_DATA);
 }

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
 #include "mpi/gather/subtree_plan.h"
+#include "mpi/packed/packed_call.h"
 #include "stats/stats.h"
 
 int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
@@ -90,17 +92,17 @@ static bool has_room_away(int64_t bytes)
     return room;
 }
 
-int espi_tree_send_away(const void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t bytes, int peer,
+int espi_tree_send_away(const void *buf, int64_t count, const struct espi_tree_type *type, int64_t bytes, int peer,
                         int tag, MPI_Comm comm)
 {
     MPI_Request request;
     espi_tree_sweep(false);
     struct away *away = has_room_away(bytes) ? malloc(sizeof *away + (size_t)bytes) : NULL;
     if (!away) {
-        int rc = espi_tree_isend(buf, count, type, peer, tag, comm, &request);
+        int rc = espi_tree_isend(buf, count, type->handle, peer, tag, comm, &request);
         return rc ? rc : espi_pmpi.Wait(&request, MPI_STATUS_IGNORE);
     }
-    int rc = espi_tree_pack(buf, count, type, dense, away->data, bytes, comm);
+    int rc = espi_tree_pack(buf, count, type, away->data, bytes, comm);
     if (!rc)
         rc = espi_tree_isend(away->data, bytes, MPI_PACKED, peer, tag, comm, &away->request);
     away->bytes = bytes;
@@ -149,32 +151,31 @@ int64_t espi_tree_received(const MPI_Status *status)
     return espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) == MPI_SUCCESS ? (int64_t)bytes : 0;
 }
 
-int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes,
+int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *type, void *to, int64_t bytes,
                    MPI_Comm comm)
 {
     if (bytes == 0)
         return MPI_SUCCESS;
-    if (dense) {
+    if (type->dense) {
         memcpy(to, buf, (size_t)bytes);
+        return MPI_SUCCESS;
+    }
+    if (type->pack) {
+        espi_pack_run(type->pack, buf, count, to);
+        if (espi_settings.check)
+            espi_packed_check(false, (void *)buf, count, type->handle, to, bytes);
         return MPI_SUCCESS;
     }
     if (count <= INT_MAX && bytes <= INT_MAX) {
         int at = 0;
-        return espi_pmpi.Pack(buf, (int)count, type, to, (int)bytes, &at, comm);
+        return espi_pmpi.Pack(buf, (int)count, type->handle, to, (int)bytes, &at, comm);
     }
     MPI_Count at = 0;
-    return espi_pmpi.Pack_c(buf, count, type, to, bytes, &at, comm);
+    return espi_pmpi.Pack_c(buf, count, type->handle, to, bytes, &at, comm);
 }
 
-int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
-                     MPI_Comm comm)
+static int unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, MPI_Comm comm)
 {
-    if (bytes == 0)
-        return MPI_SUCCESS;
-    if (dense) {
-        memcpy(buf, from, (size_t)bytes);
-        return MPI_SUCCESS;
-    }
     if (count <= INT_MAX && bytes <= INT_MAX) {
         int at = 0;
         return espi_pmpi.Unpack(from, (int)bytes, &at, buf, (int)count, type, comm);
@@ -183,15 +184,27 @@ int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, 
     return espi_pmpi.Unpack_c(from, bytes, &at, buf, count, type, comm);
 }
 
-int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
+int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, const struct espi_tree_type *type,
                    int64_t room, int rank, MPI_Comm comm)
 {
     if (bytes > room)
         return MPI_ERR_TRUNCATE;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (type->dense) {
+        memcpy(buf, from, (size_t)bytes);
+        return MPI_SUCCESS;
+    }
+    if (type->pack) {
+        espi_unpack_range(type->pack, from, buf, count, 0, bytes);
+        if (espi_settings.check && bytes == room)
+            espi_packed_check(true, buf, count, type->handle, (void *)from, bytes);
+        return MPI_SUCCESS;
+    }
     /* MPI_Unpack is promised to work for whole elements only (MPICH's stops where the bytes end, so it would do). */
-    if (dense || bytes == room)
-        return espi_tree_unpack(from, bytes, buf, count, type, dense, comm);
-    return espi_tree_copy(from, bytes, MPI_PACKED, buf, count, type, false, bytes, rank, comm);
+    if (bytes == room)
+        return unpack(from, bytes, buf, count, type->handle, comm);
+    return espi_tree_copy(from, bytes, MPI_PACKED, buf, count, type->handle, false, bytes, rank, comm);
 }
 
 int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,

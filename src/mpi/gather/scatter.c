@@ -75,8 +75,8 @@ static int send_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, con
     if (!is_sent_to(sub, sizes))
         return MPI_SUCCESS;
     if (sub->n == 1)
-        return send_message(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank), blocks->type,
-                            sub->rank, ESPI_TAG_DATA, comm);
+        return send_message(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank),
+                            blocks->type.handle, sub->rank, ESPI_TAG_DATA, comm);
     for (int i = 0; i < sub->n; i++)
         bytes += sizes[i];
     if (!as_planned(plan, sub, sizes) &&
@@ -93,8 +93,8 @@ static int send_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, con
     if (!memory)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < sub->n && !rc; at += sizes[i++])
-        rc = espi_tree_pack(espi_blocks_at(blocks, ranks[i]), espi_blocks_count(blocks, ranks[i]), blocks->type,
-                            blocks->dense, memory + at, sizes[i], comm);
+        rc = espi_tree_pack(espi_blocks_at(blocks, ranks[i]), espi_blocks_count(blocks, ranks[i]), &blocks->type,
+                            memory + at, sizes[i], comm);
     s->memory[s->n] = memory; /* at most one per message */
     if (!rc)
         rc = send_message(s, memory, bytes, MPI_PACKED, sub->rank, ESPI_TAG_DATA, comm);
@@ -112,9 +112,10 @@ static bool is_other(const struct espi_subtree_plan *plan, const struct espi_blo
 static int copy_own(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own,
                     const struct espi_blocks *blocks)
 {
-    return espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank), blocks->type,
-                          own->buf, own->count, own->type,
-                          own->dense && blocks->dense && espi_blocks_bytes(blocks, plan->rank) <= own->bytes,
+    return espi_tree_copy(espi_blocks_at(blocks, plan->rank), espi_blocks_count(blocks, plan->rank),
+                          blocks->type.handle, own->buf, own->count, own->type.handle,
+                          own->type.dense && blocks->type.dense &&
+                              espi_blocks_bytes(blocks, plan->rank) <= own->bytes,
                           espi_blocks_bytes(blocks, plan->rank), plan->rank, comm);
 }
 
@@ -142,7 +143,7 @@ static int scatter_directly(const struct espi_subtree_plan *plan, MPI_Comm comm,
         rc = MPI_ERR_NO_MEM;
     for (int r = 0; r < plan->p && !rc; r++)
         if (r != plan->rank && espi_blocks_bytes(blocks, r) > 0)
-            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r,
+            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type.handle, r,
                               ESPI_TAG_DIRECT,
                               comm);
     if (!rc && !own->in_place)
@@ -166,7 +167,7 @@ static int scatter_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
         rc = send_subtree(plan, comm, blocks, &plan->child[k], sizes + plan->child[k].first, &s);
     for (; r < plan->p && !rc; r += !rc)
         if (is_other(plan, blocks, r, &at))
-            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type, r,
+            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type.handle, r,
                               ESPI_TAG_DATA,
                               comm);
     if (!rc && !own->in_place)
@@ -243,8 +244,7 @@ static int take_kept_part(struct espi_subtree_plan *plan, MPI_Comm comm, const s
 {
     struct espi_kept_part *part = plan->kept;
     plan->kept = part->next;
-    int rc = espi_tree_fill(part->data, part->bytes, own->buf, own->count, own->type, own->dense, own->bytes,
-                            plan->rank, comm);
+    int rc = espi_tree_fill(part->data, part->bytes, own->buf, own->count, &own->type, own->bytes, plan->rank, comm);
     free(part);
     return rc;
 }
@@ -253,14 +253,16 @@ static int receive_directly(const struct espi_subtree_plan *plan, MPI_Comm comm,
 {
     if (own->refused || own->bytes == 0)
         return MPI_SUCCESS;
-    return espi_tree_recv(own->buf, own->count, own->type, plan->root, ESPI_TAG_DIRECT, comm, MPI_STATUS_IGNORE);
+    return espi_tree_recv(own->buf, own->count, own->type.handle, plan->root, ESPI_TAG_DIRECT, comm,
+                          MPI_STATUS_IGNORE);
 }
 
 /* A refused call waits for nobody. */
 static int pass_on(struct sending *s, const struct espi_block *own, const void *buf, int64_t bytes, int peer, int tag,
                    MPI_Comm comm)
 {
-    return own->refused ? espi_tree_send_away(buf, bytes, MPI_BYTE, true, bytes, peer, tag, comm)
+    const struct espi_tree_type packed = {MPI_PACKED, true, NULL};
+    return own->refused ? espi_tree_send_away(buf, bytes, &packed, bytes, peer, tag, comm)
                         : send_message(s, buf, bytes, MPI_PACKED, peer, tag, comm);
 }
 
@@ -305,8 +307,8 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
     for (int i = 0; i < plan->n && !rc; i++)
         if (plan->ranks[plan->first + i] == plan->rank)
             rc = own->refused ? keep_part(plan, memory + offsets[i], sizes[i])
-                              : espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, own->type,
-                                               own->dense, own->bytes, plan->rank, comm);
+                              : espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, &own->type,
+                                               own->bytes, plan->rank, comm);
     for (; k >= 0; k--)
         espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
     last = sending_finish(&s, MPI_SUCCESS);
@@ -320,7 +322,7 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
 /* What is the children's of one call; the own part is kept. */
 static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)
 {
-    const struct espi_block none = {.type = MPI_BYTE, .dense = true, .refused = true};
+    const struct espi_block none = {.type = {MPI_BYTE, true, NULL}, .refused = true};
     plan->ahead++;
     return scatter_inner(plan, comm, &none);
 }
@@ -370,8 +372,8 @@ int espi_tree_scatter(struct espi_subtree_plan *plan, MPI_Comm comm, const struc
         return scatter_inner(plan, comm, own);
     if (own->refused || own->bytes == 0)
         return MPI_SUCCESS;
-    int rc = espi_tree_recv(own->buf, own->count, own->type, plan->member ? plan->parent : plan->root, MPI_ANY_TAG,
-                            comm, &status);
+    int rc = espi_tree_recv(own->buf, own->count, own->type.handle, plan->member ? plan->parent : plan->root,
+                            MPI_ANY_TAG, comm, &status);
     if (!rc && status.MPI_TAG == ESPI_TAG_RELEASE) {
         plan->released = true;
         return receive_directly(plan, comm, own);

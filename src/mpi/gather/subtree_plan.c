@@ -134,7 +134,7 @@ char *espi_blocks_at(const struct espi_blocks *blocks, int rank)
 bool espi_blocks_joined(const struct espi_blocks *blocks, const int *ranks, int n)
 {
     char *next = NULL;
-    if (!blocks->dense)
+    if (!blocks->type.dense)
         return false;
     for (int i = 0; i < n; i++) {
         int64_t bytes = espi_blocks_bytes(blocks, ranks[i]);

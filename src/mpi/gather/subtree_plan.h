@@ -43,6 +43,7 @@
 
 #include "base/status.h"
 #include "commtree/commtree.h"
+#include "pack/pack.h"
 
 enum espi_tag {
     ESPI_TAG_DATA = 1,
@@ -104,12 +105,18 @@ int64_t espi_subtree_plan_room(const struct espi_subtree_plan *plan, int parent,
 
 /* ---- a call ---- */
 
+/* A type of the program's, and how its data become contiguous bytes. */
+struct espi_tree_type {
+    MPI_Datatype handle;          /* or that of a better one */
+    bool dense;                   /* packed bytes equal the bytes in memory */
+    const struct espi_pack *pack; /* the program that packs it; NULL: MPI does */
+};
+
 /* The p blocks at the root: what a gather fills and a scatter reads. */
 struct espi_blocks {
     char *buf;
-    MPI_Datatype type;
+    struct espi_tree_type type;
     int64_t extent, size; /* of the type in bytes */
-    bool dense;           /* packed bytes equal the bytes in memory */
     bool large;           /* arrays of MPI_Count and MPI_Aint, not of int */
     const void *counts, *displs; /* NULL: `each` for every rank, one block behind the other */
     int64_t each;
@@ -126,8 +133,8 @@ char *espi_blocks_at(const struct espi_blocks *blocks, int rank);
 struct espi_block {
     void *buf;
     int64_t count, bytes;
-    MPI_Datatype type;
-    bool dense, in_place; /* in place: at the root, nothing is to be copied */
+    struct espi_tree_type type;
+    bool in_place;        /* at the root: nothing is to be copied */
     bool refused;         /* there is none, nor at the root any blocks: MPI refuses the arguments */
 };
 
@@ -160,7 +167,7 @@ int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int t
 int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status);
 /* The same and its completion, without waiting for the receiver: of a copy, which is given back later. Waits where
    too much is under way already. */
-int espi_tree_send_away(const void *buf, int64_t count, MPI_Datatype type, bool dense, int64_t bytes, int peer,
+int espi_tree_send_away(const void *buf, int64_t count, const struct espi_tree_type *type, int64_t bytes, int peer,
                         int tag, MPI_Comm comm);
 /* Gives back what has arrived; `end`: and forgets the rest, as MPI ends. */
 void espi_tree_sweep(bool end);
@@ -175,14 +182,12 @@ int espi_tree_drop(int peer, MPI_Comm comm);
 int64_t espi_tree_probe(int peer, int tag, MPI_Comm comm);
 /* Bytes of a message received as MPI_PACKED. */
 int64_t espi_tree_received(const MPI_Status *status);
-/* `count` x `type` at `buf` to or from `bytes` contiguous bytes. */
-int espi_tree_pack(const void *buf, int64_t count, MPI_Datatype type, bool dense, void *to, int64_t bytes,
+/* `count` x `type` at `buf` to `bytes` contiguous bytes. */
+int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *type, void *to, int64_t bytes,
                    MPI_Comm comm);
-int espi_tree_unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
-                     MPI_Comm comm);
 /* `bytes` contiguous bytes into a block of `room` bytes as a message would be received: MPI_ERR_TRUNCATE, and nothing
    written, where it is longer; a shorter one fills what it fills. `rank` is the caller's in `comm`. */
-int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, bool dense,
+int espi_tree_fill(const void *from, int64_t bytes, void *buf, int64_t count, const struct espi_tree_type *type,
                    int64_t room, int rank, MPI_Comm comm);
 /* The root's own block, from `from` to `to`. */
 int espi_tree_copy(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,

@@ -1,132 +1,197 @@
 #include "mpi/packed/packed_blocks.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/hash.h"
+#include "mpi/core/pmpi.h"
 #include "mpi/packed/packed_call.h"
+#include "stats/stats.h"
 
 struct espi_packed_blocks {
     struct espi_packed_block *blocks;
-    const MPI_Datatype *types; /* of the program */
-    char *data;                /* of the program */
     int n;
-    bool receives, wide; /* wide: the program's displacements have eight bytes */
-    const void *places;  /* the program's displacements */
+    bool check;
+    bool exact; /* a block holds what it had, but for the one mark at its end */
     char *stream;
     int64_t bytes;
-    void *arrays; /* counts, displacements and types that MPI sees */
+    void *arrays;
+    MPI_Datatype *kept; /* of the program; NULL: nothing is compared */
 };
 
-bool espi_packed_blocks_possible(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                                 const espi_word *args)
+/* ---- how much has arrived ---- */
+
+/* A word that data do not hold: as likely as any other one, and known to nobody. */
+static uint64_t pattern(void)
 {
-    for (const struct espi_buffer_args *any = row->typed; any->shape != ESPI_SHAPE_NONE; any++)
-        if ((void *)args[any->buffer] == MPI_IN_PLACE) /* then what is received is sent, too */
-            return false;
-    return typed->shape == ESPI_SHAPE_W && row->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) &&
-           !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) && args[typed->buffer] != 0 &&
-           args[typed->count + 1] != 0;
+    static _Atomic uint64_t word;
+    uint64_t w = atomic_load_explicit(&word, memory_order_relaxed);
+
+    if (w == 0) {
+        w = espi_mix(espi_mix((uint64_t)getpid(), espi_stats_now()), (uint64_t)(uintptr_t)&w) | 1;
+        atomic_store_explicit(&word, w, memory_order_relaxed);
+    }
+    return w;
 }
 
-static char *place(const struct espi_packed_blocks *side, int i)
+enum { MARK = (int)sizeof(uint64_t), MARKS_APART = 4096 };
+static atomic_bool short_seen;
+
+bool espi_packed_blocks_short_seen(void)
 {
-    return side->data + (side->wide ? ((const int64_t *)side->places)[i] : ((const int *)side->places)[i]);
+    return atomic_load_explicit(&short_seen, memory_order_relaxed);
 }
 
-/* Runs over all blocks: packs or unpacks each. */
-static void move_all(const struct espi_packed_blocks *side, bool check)
+/* Writes the pattern so that it ends the block, and every `step` bytes before. */
+static void mark(char *at, int64_t bytes, int64_t step)
+{
+    const uint64_t word = pattern();
+
+    for (int64_t end = bytes; end >= MARK; end -= step)
+        memcpy(at + end - MARK, &word, MARK);
+}
+
+/* Up to where a marked block has come for certain: its end, or that of the last mark that was overwritten. */
+static int64_t arrived(const char *at, int64_t bytes, int64_t step)
+{
+    const uint64_t word = pattern();
+    int64_t end = bytes;
+
+    while (end >= MARK && memcmp(at + end - MARK, &word, MARK) == 0)
+        end -= step;
+    if (end < bytes)
+        atomic_store_explicit(&short_seen, true, memory_order_relaxed);
+    return end < MARK ? 0 : end;
+}
+
+/* ---- */
+
+static int64_t bytes_of(const struct espi_packed_block *b)
+{
+    return b->count * b->size;
+}
+
+static void pack_block(const struct espi_packed_block *b, char *at)
+{
+    if (b->pack == NULL)
+        memcpy(at, b->data, (size_t)bytes_of(b));
+    else
+        espi_pack_run(b->pack, b->data, b->count, at);
+}
+
+/* Short ones hold what they had. */
+static bool is_marked(const struct espi_packed_block *b, int64_t bytes)
+{
+    return b->received && !b->sent && bytes >= MARK;
+}
+
+static void pack_all(const struct espi_packed_blocks *side)
 {
     char *at = side->stream;
 
     for (int i = 0; i < side->n; i++) {
         const struct espi_packed_block *b = &side->blocks[i];
-        const int64_t bytes = b->count * b->size;
-        char *data = place(side, i);
-        if (bytes > 0 && b->pack == NULL)
-            memcpy(side->receives ? data : at, side->receives ? at : data, (size_t)bytes);
-        else if (bytes > 0 && side->receives)
-            espi_unpack_run(b->pack, at, data, b->count);
-        else if (bytes > 0)
-            espi_pack_run(b->pack, data, b->count, at);
-        if (check && bytes > 0)
-            espi_packed_check(side->receives, data, b->count, side->types[i], at, bytes);
+        const int64_t bytes = bytes_of(b);
+        if (bytes > 0 && (b->sent || (b->received && (side->exact || bytes < MARK)))) {
+            pack_block(b, at);
+            if (side->check && b->sent)
+                espi_packed_check(false, b->data, b->count, b->type, at, bytes);
+        }
+        if (is_marked(b, bytes))
+            mark(at, bytes, side->exact ? bytes : MARKS_APART);
         at += bytes;
     }
 }
 
-/* What MPI sees: bytes, one block behind the other. False: no memory. */
-static bool make_arrays(struct espi_packed_blocks *side, const struct espi_api_row *row,
-                        const struct espi_buffer_args *typed, espi_word *changed)
+/* Under ESPALIER_CHECK: a type that something is compared with at the end may be freed before, where the call is
+   nonblocking. What can not be kept is not compared. */
+static void keep_types(struct espi_packed_blocks *side)
 {
-    const size_t n = (size_t)side->n, count_size = row->large ? sizeof(MPI_Count) : sizeof(int),
-                 place_size = side->wide ? sizeof(MPI_Aint) : sizeof(int);
-    char *memory = malloc(n * (sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype)) + 1);
-    char *places = memory + n * sizeof(MPI_Count);
-    MPI_Datatype *types = (MPI_Datatype *)(places + n * sizeof(MPI_Aint));
-    int64_t at = 0;
-
-    if (memory == NULL)
-        return false;
+    if (!side->check || (side->kept = malloc((size_t)side->n * sizeof *side->kept)) == NULL)
+        return;
     for (int i = 0; i < side->n; i++) {
-        const int64_t bytes = side->blocks[i].count * side->blocks[i].size;
-        const int few = (int)bytes, near = (int)at;
-        memcpy(memory + (size_t)i * count_size, row->large ? (const void *)&bytes : &few, count_size);
-        memcpy(places + (size_t)i * place_size, side->wide ? (const void *)&at : &near, place_size);
-        types[i] = MPI_PACKED;
-        at += bytes;
+        const struct espi_packed_block *b = &side->blocks[i];
+        side->kept[i] = MPI_DATATYPE_NULL;
+        if (b->received && b->pack != NULL && b->count > 0)
+            espi_pmpi.Type_dup(b->type, &side->kept[i]);
     }
-    side->arrays = memory;
-    changed[typed->buffer] = (espi_word)side->stream;
-    changed[typed->count] = (espi_word)memory;
-    changed[typed->count + 1] = (espi_word)places;
-    changed[typed->type] = (espi_word)types;
-    return true;
 }
 
-struct espi_packed_blocks *espi_packed_blocks_begin(const struct espi_api_row *row,
-                                                    const struct espi_buffer_args *typed, bool receives,
-                                                    const espi_word *args, espi_word *changed,
-                                                    struct espi_packed_block *blocks, int n, bool check)
+static void free_types(struct espi_packed_blocks *side)
 {
-    struct espi_packed_blocks *side = malloc(sizeof *side);
+    for (int i = 0; i < side->n && side->kept != NULL; i++)
+        if (side->kept[i] != MPI_DATATYPE_NULL)
+            espi_pmpi.Type_free(&side->kept[i]);
+    free(side->kept);
+}
+
+void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
+{
+    char *at = side->stream;
+
+    for (int i = 0; i < side->n; i++) {
+        const struct espi_packed_block *b = &side->blocks[i];
+        const int64_t bytes = bytes_of(b);
+        if (bytes > 0 && b->received) {
+            int64_t here = is_marked(b, bytes) ? arrived(at, bytes, side->exact ? bytes : MARKS_APART) : bytes;
+            if (here < bytes && side->exact)
+                here = bytes - MARK;
+            if (b->pack == NULL)
+                memcpy(b->data, at, (size_t)here);
+            else if (here == bytes)
+                espi_unpack_run(b->pack, at, b->data, b->count);
+            else if (here > 0)
+                espi_unpack_range(b->pack, at, b->data, b->count, 0, here);
+            if (here == bytes && side->kept != NULL && side->kept[i] != MPI_DATATYPE_NULL)
+                espi_packed_check(true, b->data, b->count, side->kept[i], at, bytes);
+        }
+        at += bytes;
+    }
+}
+
+struct espi_packed_blocks *espi_packed_blocks_begin(struct espi_packed_block *blocks, int n, void *arrays,
+                                                    bool exact, bool check)
+{
+    struct espi_packed_blocks *side;
     int64_t bytes = 0, one;
 
     for (int i = 0; i < n; i++)
-        if (__builtin_mul_overflow(blocks[i].count, blocks[i].size, &one) || (bytes += one) > INT_MAX || one < 0)
-            goto failed;
-    if (side == NULL)
+        if (__builtin_mul_overflow(blocks[i].count, blocks[i].size, &one) || one < 0 || (bytes += one) > INT_MAX)
+            return NULL;
+    if (bytes == 0 || (side = malloc(sizeof *side)) == NULL)
         return NULL;
-    *side = (struct espi_packed_blocks){.blocks = blocks,
-                                        .types = (const MPI_Datatype *)args[typed->type],
-                                        .data = (char *)args[typed->buffer],
-                                        .n = n,
-                                        .receives = receives,
-                                        .wide = row->large || row->kind & ESPI_NEIGHBOUR,
-                                        .places = (const void *)args[typed->count + 1],
-                                        .bytes = bytes};
-    if ((side->stream = espi_packed_buffer(bytes)) == NULL)
-        goto failed;
-    if (!make_arrays(side, row, typed, changed)) {
-        espi_packed_buffer_back(side->stream, bytes);
-        goto failed;
+    *side = (struct espi_packed_blocks){
+        .blocks = blocks, .n = n, .check = check, .exact = exact,
+        .stream = espi_packed_buffer(bytes), .bytes = bytes, .arrays = arrays};
+    if (side->stream == NULL) {
+        free(side);
+        return NULL;
     }
-    if (!receives)
-        move_all(side, check);
+    keep_types(side);
+    pack_all(side);
     return side;
-failed:
-    free(side);
-    return NULL;
 }
 
-void espi_packed_blocks_end(struct espi_packed_blocks *side, int result, bool check, void (*release)(void *owner))
+void *espi_packed_blocks_stream(const struct espi_packed_blocks *side)
 {
-    if (side->receives && result == MPI_SUCCESS)
-        move_all(side, check);
+    return side->stream;
+}
+
+int64_t espi_packed_blocks_bytes(const struct espi_packed_blocks *side)
+{
+    return side->bytes;
+}
+
+void espi_packed_blocks_close(struct espi_packed_blocks *side, void (*release)(void *owner))
+{
     espi_packed_buffer_back(side->stream, side->bytes);
     for (int i = 0; i < side->n; i++)
         if (side->blocks[i].owner != NULL)
             release(side->blocks[i].owner);
+    free_types(side);
     free(side->arrays);
     free(side->blocks);
     free(side);

@@ -1,6 +1,13 @@
 /*
- * Calls with a type for each peer (MPI_Alltoallw, MPI_Neighbor_alltoallw), blocking ones: all blocks of a side are
- * packed one behind the other into a buffer of ours, or unpacked from one, and MPI sees bytes.
+ * One side of a collective call: its blocks, one for each peer or one in all, stand packed one behind the other in a
+ * buffer of ours, and MPI sees bytes.
+ *
+ * MPI does not say how much has arrived in a collective call. A block that is shorter than the receiver says is an
+ * error, which MPICH lets pass in calls where each block is a message: what arrived is in place then, and the rest of
+ * the block as it was. Here a mark of eight bytes ends the room for a block before the call. In the first calls the
+ * room holds what the block holds, so that a short block comes out right; later there are marks farther inside, too,
+ * and of a short block the end of what arrived may be lost, but nothing is written that has not arrived (but for up
+ * to seven bytes of the mark, where a block lacks less than it). Once a block was short, none are received this way.
  */
 #ifndef ESPI_MPI_PACKED_PACKED_BLOCKS_H
 #define ESPI_MPI_PACKED_PACKED_BLOCKS_H
@@ -8,28 +15,31 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "mpi/core/api_table.h"
 #include "pack/pack.h"
 
-/* Whether a side of such a call may be packed at all. */
-bool espi_packed_blocks_possible(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                                 const espi_word *args);
-
-/* The blocks of one side; `size` bytes of data and `pack` of an item, NULL where the type is predefined. */
 struct espi_packed_block {
-    const struct espi_pack *pack;
-    int64_t count, size;
-    void *owner; /* of the program; for the caller */
+    const struct espi_pack *pack; /* NULL: bytes that stand together */
+    char *data;                   /* of the program */
+    int64_t count, size;          /* items, and bytes of data of one */
+    MPI_Datatype type;
+    bool sent, received; /* packed before the call; unpacked after it */
+    void *owner;         /* of the program `pack`; for the caller, may be NULL */
 };
 struct espi_packed_blocks; /* of a call that is under way */
 
-/* Packs what is sent and writes into `changed` what MPI is to do. Takes over `blocks` (from malloc, n of them). NULL:
-   no memory, or the blocks are more than 2 GiB; nothing was changed, and `blocks` are the caller's still. */
-struct espi_packed_blocks *espi_packed_blocks_begin(const struct espi_api_row *row,
-                                                    const struct espi_buffer_args *typed, bool receives,
-                                                    const espi_word *args, espi_word *changed,
-                                                    struct espi_packed_block *blocks, int n, bool check);
-/* After the call: unpacks what was received. Each owner is let go by `release`. */
-void espi_packed_blocks_end(struct espi_packed_blocks *side, int result, bool check, void (*release)(void *owner));
+/* Gets a buffer, and packs what is sent. Takes over `blocks` (from malloc, n of them) and `arrays` (from malloc, or
+   NULL), which are freed at the end. NULL: no memory, or the blocks have more than 2 GiB or nothing at all; `blocks`
+   and `arrays` are the caller's still. `exact`: the room for what is received holds what is there. `check`: what is
+   done is compared with what MPI would do (ESPALIER_CHECK). */
+struct espi_packed_blocks *espi_packed_blocks_begin(struct espi_packed_block *blocks, int n, void *arrays,
+                                                    bool exact, bool check);
+/* Whether a block was short. */
+bool espi_packed_blocks_short_seen(void);
+void *espi_packed_blocks_stream(const struct espi_packed_blocks *side);
+int64_t espi_packed_blocks_bytes(const struct espi_packed_blocks *side);
+/* After the call succeeded: unpacks what was received. */
+void espi_packed_blocks_unpack(struct espi_packed_blocks *side);
+/* Gives everything back; each owner is let go by `release`. */
+void espi_packed_blocks_close(struct espi_packed_blocks *side, void (*release)(void *owner));
 
 #endif

@@ -12,8 +12,11 @@
 #include "mpi/core/api_table.h"
 #include "pack/pack.h"
 
-/* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. */
-enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_NOT = -1 };
+/* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. In collective
+   calls, sides whose blocks the library sends or receives as they are; one that it packs itself, into a buffer of its
+   own; and one that it copies to where it is received. */
+enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
+                     ESPI_PACK_STAGED, ESPI_PACK_COPIED, ESPI_PACK_NOT = -1 };
 
 /* What may be done with one side of a call, by its function and its peer. */
 enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,

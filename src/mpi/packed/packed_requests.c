@@ -21,6 +21,7 @@
 struct espi_packed_request {
     MPI_Request handle;
     struct espi_packed_side side;
+    struct espi_packed_blocks *blocks[2]; /* of a collective call, which has no `side` */
     void *data; /* of the program */
     int64_t count;
     bool unpacked; /* MPI_Request_get_status has told of the end */
@@ -81,12 +82,27 @@ static void put_back(struct espi_packed_request *r)
     pthread_mutex_unlock(&lock);
 }
 
+static bool is_collective(const struct espi_packed_request *r)
+{
+    return r->blocks[0] != NULL || r->blocks[1] != NULL;
+}
+
 static void let_go(struct espi_packed_request *r)
 {
-    espi_packed_close(&r->side);
-    r->release(r->owner);
+    for (int i = 0; i < 2; i++)
+        if (r->blocks[i] != NULL)
+            espi_packed_blocks_close(r->blocks[i], r->release);
+    if (!is_collective(r)) {
+        espi_packed_close(&r->side);
+        r->release(r->owner);
+    }
     free(r);
     atomic_fetch_sub(&espi_packed_requests, 1);
+}
+
+static bool receives(const struct espi_packed_request *r)
+{
+    return is_collective(r) || espi_packed_receives(&r->side);
 }
 
 /* The message is complete, and this is its status. */
@@ -94,9 +110,14 @@ static void finish(struct espi_packed_request *r, const MPI_Status *status)
 {
     int cancelled = 0;
 
-    if (r->unpacked || !espi_packed_receives(&r->side))
+    if (r->unpacked || !receives(r))
         return;
     r->unpacked = true;
+    for (int i = 0; i < 2; i++)
+        if (r->blocks[i] != NULL)
+            espi_packed_blocks_unpack(r->blocks[i]);
+    if (is_collective(r))
+        return;
     if (espi_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && !cancelled)
         espi_packed_unpack(&r->side, r->data, r->count, status);
 }
@@ -153,6 +174,16 @@ void espi_packed_request_enter(struct espi_packed_request *r, MPI_Request handle
         let_go(r);
         return;
     }
+    put_back(r);
+}
+
+void espi_packed_request_enter_blocks(struct espi_packed_request *r, MPI_Request handle,
+                                      struct espi_packed_blocks *const sides[2], void (*release)(void *owner))
+{
+    sweep();
+    *r = (struct espi_packed_request){.handle = handle, .blocks = {sides[0], sides[1]}, .release = release};
+    if (atomic_fetch_add(&espi_packed_requests, 1) == 0)
+        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
     put_back(r);
 }
 
@@ -220,7 +251,7 @@ static void end_found(enum espi_fn fn, const espi_word *args, const struct compl
             continue;
         }
         const MPI_Status *status = status_of(fn, args, c, found->at); /* there is none where nothing is received */
-        if (espi_packed_receives(&found->side) &&
+        if (receives(found) &&
             (result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_SUCCESS)))
             finish(found, status);
         let_go(found);
@@ -233,7 +264,7 @@ static espi_word complete_some(struct espi_thread *thread, enum espi_fn fn, espi
     struct completion c = read_call(fn, args);
     struct espi_packed_request *found = NULL, *record;
     MPI_Status own[STATUSES], *statuses = own;
-    bool receives = false;
+    bool asks = false;
 
     for (int i = 0; i < c.n && c.requests != NULL; i++) {
         if ((record = claim(c.requests[i])) == NULL)
@@ -241,9 +272,9 @@ static espi_word complete_some(struct espi_thread *thread, enum espi_fn fn, espi
         record->at = i;
         record->found = found;
         found = record;
-        receives = receives || espi_packed_receives(&record->side);
+        asks = asks || receives(record);
     }
-    if (receives && (MPI_Status *)args[c.status_at] == MPI_STATUS_IGNORE) {
+    if (asks && (MPI_Status *)args[c.status_at] == MPI_STATUS_IGNORE) {
         if (c.statuses > STATUSES)
             statuses = malloc((size_t)c.statuses * sizeof *statuses);
         if (statuses == NULL) { /* as MPICH does with so many; nothing was completed */
@@ -277,13 +308,17 @@ static espi_word ask_status(struct espi_thread *thread, espi_word *args, espi_ne
     return result;
 }
 
-/* MPI goes on with a message whose request is freed; so must we. */
+/* MPI goes on with a message whose request is freed; so must we. That of a collective call may not be freed. */
 static bool keep_freed(MPI_Request *request)
 {
     struct espi_packed_request *record = request != NULL ? claim(*request) : NULL;
 
     if (record == NULL)
         return false;
+    if (is_collective(record)) {
+        put_back(record);
+        return false;
+    }
     pthread_mutex_lock(&lock);
     record->next = freed;
     freed = record;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "abi.h"
+#include "mpi/packed/packed_blocks.h"
 #include "mpi/packed/packed_call.h"
 
 /* Records that are there: as long as it is 0 nothing is to be done where requests are completed. */
@@ -23,6 +24,10 @@ void espi_packed_request_drop(struct espi_packed_request *request);
    the message is complete. A message sent that is complete already is let go at once. */
 void espi_packed_request_enter(struct espi_packed_request *request, MPI_Request handle, struct espi_packed_side *side,
                                void *data, int64_t count, void *owner, void (*release)(void *owner));
+
+/* The same for a collective call, of which the sides that are not NULL are taken over. */
+void espi_packed_request_enter_blocks(struct espi_packed_request *request, MPI_Request handle,
+                                      struct espi_packed_blocks *const sides[2], void (*release)(void *owner));
 
 /* Carries out a call that completes or frees requests, some of which are ours; `go_on` makes it, with `args` that may
    be changed. */

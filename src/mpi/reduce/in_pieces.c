@@ -81,8 +81,8 @@ static int move_elements(const struct cut *cut, enum way way, const void *buf, i
     int rc = describe_slice(cut, from, count, &type);
     if (rc)
         return rc;
-    rc = way == PACK ? espi_elements_pack(&view, buf, 1, type, memory)
-                     : espi_elements_unpack(&view, memory, (void *)buf, 1, type);
+    rc = way == PACK ? espi_elements_pack(&view, NULL, buf, 1, type, memory)
+                     : espi_elements_unpack(&view, NULL, memory, (void *)buf, 1, type);
     espi_pmpi.Type_free(&type);
     return rc;
 }

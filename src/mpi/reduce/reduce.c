@@ -220,8 +220,17 @@ static espi_word reduce_dense(struct reduction *r)
 static struct espi_staged stage(const struct reduction *r)
 {
     struct espi_staged staged = {.view = *r->view, .type = (MPI_Datatype)r->args[TYPE]};
-    if (r->copies > 0)
-        staged.type = espi_types_better(r->thread, staged.type, r->copies, true);
+    if (r->copies > 0) {
+        const enum espi_packable use = r->view->padded ? ESPI_PACK_NOT : ESPI_PACK_LOCAL;
+        const struct espi_way way = espi_types_way(r->thread, staged.type, r->copies, true, use);
+        staged.type = way.type;
+        staged.plan = way.packed;
+        if (staged.plan) {
+            espi_count(r->thread_state->stats, ESPI_COUNT_calls_packed, 1);
+            espi_count(r->thread_state->stats, ESPI_COUNT_bytes_packed,
+                       (uint64_t)(r->copies * r->view->each * r->view->unit));
+        }
+    }
     /* MPICH 4.0.2 crashes in MPI_Reduce of more than 2 KiB in place at a root other than 0. */
     staged.in_place = is_in_place(r) && r->kind != ESPI_RED_REDUCE;
     staged.in = (const void *)(is_in_place(r) ? r->args[RECVBUF] : r->args[SENDBUF]);
@@ -393,10 +402,11 @@ static espi_word reduce_local(struct reduction *r)
                                    .elements = r->copies * r->view->each, .copies = r->copies,
                                    .in = staged.in, .out = staged.out, .gaps = true, .padded = r->view->padded};
         rc = espi_reduce_local_in_pieces(&large);
+        espi_staged_release(&staged);
     } else if (espi_staged_allocate(&staged)) {
         rc = espi_staged_pack(&staged);
         if (!rc) /* the second buffer is input, too */
-            rc = espi_elements_pack(&staged.view, staged.out, staged.out_copies, staged.type, staged.elements_out);
+            rc = espi_staged_pack_output(&staged);
         if (!rc)
             rc = (int)call_on_elements(r, (espi_word)staged.elements_in, (espi_word)staged.elements_out);
         if (!rc)

@@ -20,14 +20,16 @@
 #include "base/status.h"
 #include "abi.h"
 #include "mpi/datatype/element_view.h"
+#include "mpi/typeplan/plan_cache.h"
 
 /* ---- staging.c: from the program's layout to a contiguous buffer of elements, and back ---- */
 
-/* `copies` copies of `type` at `buf` to or from copies * each elements at `elements`. Returns an MPI error code. */
-int espi_elements_pack(const struct espi_elements *view, const void *buf, MPI_Count copies, MPI_Datatype type,
-                       void *elements);
-int espi_elements_unpack(const struct espi_elements *view, const void *elements, void *buf, MPI_Count copies,
-                         MPI_Datatype type);
+/* `copies` copies of `type` at `buf` to or from copies * each elements at `elements`, by its pack program where that
+   is given (not for a base type with padding). Returns an MPI error code. */
+int espi_elements_pack(const struct espi_elements *view, const struct espi_pack *pack, const void *buf,
+                       MPI_Count copies, MPI_Datatype type, void *elements);
+int espi_elements_unpack(const struct espi_elements *view, const struct espi_pack *pack, const void *elements,
+                         void *buf, MPI_Count copies, MPI_Datatype type);
 
 /* ---- reduce.c ---- */
 
@@ -44,6 +46,7 @@ int64_t espi_reduce_never_large(int blocks);
 struct espi_staged {
     struct espi_elements view;
     MPI_Datatype type;      /* the program's, or our own reference on it */
+    struct espi_plan *plan; /* whose pack program moves the elements: our reference on it; NULL: MPI moves them */
     bool gives, gets;       /* whether this rank has an input and an output */
     const void *in;         /* the program's buffers; either may be MPI_BOTTOM */
     void *out;
@@ -55,8 +58,9 @@ struct espi_staged {
 /* Allocates the buffers; false when memory is short. Nothing is packed yet. */
 bool espi_staged_allocate(struct espi_staged *staged);
 int espi_staged_pack(struct espi_staged *staged);
+int espi_staged_pack_output(struct espi_staged *staged); /* where that is input, too */
 int espi_staged_unpack(struct espi_staged *staged);
-void espi_staged_release(struct espi_staged *staged);
+void espi_staged_release(struct espi_staged *staged); /* all that it holds but `type` */
 
 /* ---- in_pieces.c: very large blocking reductions ---- */
 

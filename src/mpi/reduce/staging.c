@@ -3,6 +3,8 @@
 
 #include "base/buffer_pool.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
+#include "mpi/packed/packed_call.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/type_cache.h"
@@ -14,23 +16,40 @@ static bool needs_message(const struct espi_elements *view, const void *buf)
     return view->padded || !buf;
 }
 
-int espi_elements_pack(const struct espi_elements *view, const void *buf, MPI_Count copies, MPI_Datatype type,
-                       void *elements)
+static const struct espi_pack *pack_of(const struct espi_staged *staged)
+{
+    return staged->plan ? staged->plan->pack : NULL;
+}
+
+int espi_elements_pack(const struct espi_elements *view, const struct espi_pack *pack, const void *buf,
+                       MPI_Count copies, MPI_Datatype type, void *elements)
 {
     MPI_Count n = copies * view->each, position = 0;
     if (n == 0)
         return MPI_SUCCESS;
+    if (pack) {
+        espi_pack_run(pack, buf, copies, elements);
+        if (espi_settings.check)
+            espi_packed_check(false, (void *)buf, copies, type, elements, n * view->unit);
+        return MPI_SUCCESS;
+    }
     if (needs_message(view, buf))
         return espi_self_copy(buf, copies, type, elements, n, view->base);
     return espi_pmpi.Pack_c(buf, copies, type, elements, n * view->unit, &position, espi_self_comm());
 }
 
-int espi_elements_unpack(const struct espi_elements *view, const void *elements, void *buf, MPI_Count copies,
-                         MPI_Datatype type)
+int espi_elements_unpack(const struct espi_elements *view, const struct espi_pack *pack, const void *elements,
+                         void *buf, MPI_Count copies, MPI_Datatype type)
 {
     MPI_Count n = copies * view->each, position = 0;
     if (n == 0)
         return MPI_SUCCESS;
+    if (pack) {
+        espi_unpack_run(pack, elements, buf, copies);
+        if (espi_settings.check)
+            espi_packed_check(true, buf, copies, type, (void *)elements, n * view->unit);
+        return MPI_SUCCESS;
+    }
     if (needs_message(view, buf))
         return espi_self_copy(elements, n, view->base, buf, copies, type);
     return espi_pmpi.Unpack_c(elements, n * view->unit, &position, buf, copies, type, espi_self_comm());
@@ -68,14 +87,22 @@ int espi_staged_pack(struct espi_staged *staged)
 {
     if (!staged->gives)
         return MPI_SUCCESS;
-    return espi_elements_pack(&staged->view, staged->in, staged->in_copies, staged->type, staged->elements_in);
+    return espi_elements_pack(&staged->view, pack_of(staged), staged->in, staged->in_copies, staged->type,
+                              staged->elements_in);
 }
 
 int espi_staged_unpack(struct espi_staged *staged)
 {
     if (!staged->gets)
         return MPI_SUCCESS;
-    return espi_elements_unpack(&staged->view, staged->elements_out, staged->out, staged->out_copies, staged->type);
+    return espi_elements_unpack(&staged->view, pack_of(staged), staged->elements_out, staged->out,
+                                staged->out_copies, staged->type);
+}
+
+int espi_staged_pack_output(struct espi_staged *staged)
+{
+    return espi_elements_pack(&staged->view, pack_of(staged), staged->out, staged->out_copies, staged->type,
+                              staged->elements_out);
 }
 
 void espi_staged_release(struct espi_staged *staged)
@@ -84,4 +111,7 @@ void espi_staged_release(struct espi_staged *staged)
         espi_pool_put(staged->elements_in);
     espi_pool_put(staged->elements_out);
     staged->elements_in = staged->elements_out = NULL;
+    if (staged->plan)
+        espi_plan_release(staged->plan);
+    staged->plan = NULL;
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "mpi/typeplan/admission.h"
 #include "mpi/datatype/emit.h"
+#include "mpi/datatype/own_types.h"
+#include "mpi/typeplan/admission.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
 #include "pack/copy.h"
@@ -15,7 +16,7 @@
 
 #define SCRATCH ((int64_t)64 << 20)
 
-enum { FLATTEN_MOST = 1 << 16, WHOLE_BYTES = 1 << 20, SLICE_BYTES = 512 << 10, TYPES_MOST = 20000 };
+enum { FLATTEN_MOST = 1 << 16, WHOLE_BYTES = 1 << 20, SLICE_BYTES = 512 << 10 };
 /* On communicators of several ranks MPICH sends messages to oneself in pieces of so many bytes, and packs and unpacks
    each. Its own copy, which it makes on communicators of one rank, is then faster where there are several pieces. */
 enum { PIECE = 16 << 10 };
@@ -172,10 +173,10 @@ static enum espi_counter try_part(const struct espi_selfcopy_request *whole, uin
         status = program_of(&arena, part.from_tree, part.onto_tree, &copy);
     if (status == ESPI_OK)
         status = espi_emit(part.from_tree, part.from_tree->true_lb, part.from_tree->true_ub - part.from_tree->true_lb,
-                           TYPES_MOST, &from);
+                           espi_own_types_room(), &from);
     if (status == ESPI_OK)
         status = espi_emit(part.onto_tree, part.onto_tree->true_lb, part.onto_tree->true_ub - part.onto_tree->true_lb,
-                           TYPES_MOST, &onto);
+                           espi_own_types_room(), &onto);
     if (status == ESPI_OK) {
         part.from = (struct espi_selfcopy_side){from.type, 1};
         part.onto = (struct espi_selfcopy_side){onto.type, 1};

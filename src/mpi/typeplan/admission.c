@@ -10,6 +10,7 @@ enum {
     TRIES = 10   /* one tenth of the grant is for work that leads to nothing */
 };
 
+uint64_t espi_admission_number_ns = ESPI_NUMBER_NS;
 static _Atomic uint64_t booked, idled, gained;
 static uint64_t begun, grant;
 

@@ -30,15 +30,21 @@ static inline uint64_t espi_admission_spent(uint64_t uses, uint64_t bytes, bool 
    of a message (engine_cost.h). */
 static inline uint64_t espi_admission_walked(uint64_t uses, uint64_t bytes, uint64_t numbers)
 {
-    return uses > 0 && bytes / uses > 16384 ? 8 * numbers * uses : 0;
+    enum { PART = 8000 };
+
+    return uses > 0 && bytes / uses > PART ? 8 * numbers * uses : 0;
 }
 
+/* Nanoseconds for each number of a list: without and with pack programs. */
+enum { ESPI_NUMBER_NS = 40, ESPI_NUMBER_PACKED_NS = 20 };
+extern uint64_t espi_admission_number_ns; /* one of these; the first unless set */
+
 /* Estimated nanoseconds of the first tier: reading a type back whose constructor has `numbers` counts and
-   displacements, the rules, and building its form in chunks. (What a look at one more type of the class takes, whose
-   plan is known, was measured at the looks before: type_look.c.) */
+   displacements, and compiling a pack program; or the rules, and building its form in chunks. (What a look at one
+   more type of the class takes, whose plan is known, was measured at the looks before: type_look.c.) */
 static inline uint64_t espi_admission_rules(uint64_t numbers)
 {
-    return 2500 + 40 * numbers;
+    return 2500 + espi_admission_number_ns * numbers;
 }
 
 /* Estimated nanoseconds of the second tier, the least-cost tree, for a type whose constructor has `numbers` counts

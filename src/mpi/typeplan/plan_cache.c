@@ -11,11 +11,13 @@
 
 #include "base/hash.h"
 
+#include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/select.h"
 #include "mpi/core/pmpi.h"
 
-enum { UNUSED_MOST = 128, TYPES_MOST = 60000 };
+/* Plans without a user that stay; with half of the types that Espalier may hold, fewer stay. */
+enum { UNUSED_MOST = 128, TYPES_MOST = ESPI_OWN_TYPES_MOST / 2, LONG_TYPES_MOST = ESPI_OWN_LONG_TYPES_MOST / 2 };
 
 struct espi_plan_entry {
     struct espi_plan plan;
@@ -24,7 +26,7 @@ struct espi_plan_entry {
     struct espi_decoded layout;
     atomic_long users;
     uint64_t found;            /* clock of finds, for the eviction */
-    size_t types;              /* MPI types that the substitutes are made of */
+    size_t types, long_types;  /* MPI types that the substitutes are made of (own_types.h) */
     MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
     int n_replaced;
     UT_hash_handle hh;
@@ -75,6 +77,14 @@ void espi_plan_release(struct espi_plan *plan)
     atomic_fetch_sub(&plan->entry->users, 1);
 }
 
+static void count_types(struct espi_plan_entry *e, long types, long long_types)
+{
+    e->types += (size_t)types;
+    e->long_types += (size_t)long_types;
+    espi_own_types_add(types);
+    espi_own_types_add_long(long_types);
+}
+
 /* A handle may serve both purposes, or have been replaced for one of them only. */
 static void free_substitutes(struct espi_plan_entry *e)
 {
@@ -86,14 +96,12 @@ static void free_substitutes(struct espi_plan_entry *e)
     for (int i = 0; i < e->n_replaced; i++)
         all[n++] = e->replaced[i];
     e->n_replaced = 0;
-    for (int i = 0; i < n; i++) {
-        MPI_Datatype type = all[i];
+    for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++)
-            if (all[k] == type)
+            if (all[k] == all[i])
                 all[k] = MPI_DATATYPE_NULL;
-        if (type != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&type);
-    }
+    espi_own_types_free(all, n, e->long_types > 0);
+    count_types(e, -(long)e->types, -(long)e->long_types);
 }
 
 static void free_entry(struct espi_plan_entry *e)
@@ -107,17 +115,18 @@ static void free_entry(struct espi_plan_entry *e)
 static struct espi_plan_entry *evict(void)
 {
     struct espi_plan_entry *e, *next, *oldest = NULL;
-    size_t unused = 0, types = 0;
+    size_t unused = 0, types = 0, long_types = 0;
 
     HASH_ITER(hh, plans, e, next) {
         types += e->types;
+        long_types += e->long_types;
         if (atomic_load(&e->users) > 0)
             continue;
         unused++;
         if (oldest == NULL || e->found < oldest->found)
             oldest = e;
     }
-    if (oldest == NULL || (unused <= UNUSED_MOST && types <= TYPES_MOST))
+    if (oldest == NULL || (unused <= UNUSED_MOST && types <= TYPES_MOST && long_types <= LONG_TYPES_MOST))
         return NULL;
     HASH_DELETE(hh, plans, oldest);
     return oldest;
@@ -128,12 +137,15 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
 {
     plan->tier = request->tier;
     plan->count = request->count;
+    plan->forms_pending = s->forms_pending;
     for (int p = 0; p < ESPI_PURPOSES; p++) {
         plan->gain_ns[p] = s->gain_ns[p];
         plan->excess_ns[p] = s->excess_ns[p];
+        plan->engine_ns[p] = s->engine_ns[p];
     }
     for (int use = 0; use < ESPI_PACKABLES; use++)
         plan->packed_ns[use] = s->packed_ns[use];
+    atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
 }
 
 /* Straight from the program's own tree. Without memory for it, or nested too deeply: none. */
@@ -173,7 +185,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     for (int p = 0; p < ESPI_PURPOSES; p++)
         atomic_init(&e->plan.better[p], s.better[p]);
     take_figures(&e->plan, request, &s);
-    e->types = s.types;
+    count_types(e, (long)s.types, (long)s.long_types);
     atomic_init(&e->users, 1);
     pthread_mutex_lock(&lock);
     e->found = ++finds;
@@ -208,7 +220,18 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
         atomic_store_explicit(&plan->better[p], s.better[p], memory_order_release);
     }
     take_figures(plan, request, &s);
-    e->types += s.types;
+    count_types(e, (long)s.types, (long)s.long_types);
+}
+
+void espi_plans_give_types_back(void)
+{
+    struct espi_plan_entry *e, *next;
+
+    HASH_ITER(hh, plans, e, next) {
+        free_substitutes(e);
+        for (int p = 0; p < ESPI_PURPOSES; p++)
+            e->plan.gain_ns[p] = 0;
+    }
 }
 
 void espi_plans_stop(void)

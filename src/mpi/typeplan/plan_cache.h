@@ -22,12 +22,16 @@ struct espi_plan {
     struct espi_stats_type *record;
     int64_t size; /* bytes of data of one item */
     const struct espi_pack *pack; /* NULL: there is none */
+    bool forms_pending; /* better types were not looked for, as the program is far better than the type as it is */
     /* Changed where the plan is improved, under the lock of type_cache.c: */
     int tier;      /* 1: the rules that take linear time; 2: the least-cost tree */
     int64_t count; /* items in the use that the figures are for */
     uint64_t gain_ns[ESPI_PURPOSES];   /* what such a use saves, by the model; 0 in setting always */
     uint64_t excess_ns[ESPI_PURPOSES]; /* and what the best conceivable form would save on top of it */
     uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of the gain; 0: it is not faster */
+    double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
+    atomic_uint met; /* collective calls that the program has received in, up to some */
+    _Atomic uint64_t judged; /* whether the program pays in a collective call: of the last one (type_look.c) */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
 };
@@ -44,9 +48,11 @@ struct espi_plan_request {
     enum espi_mode mode;             /* auto: what the model says is faster; always: what costs fewer words */
     enum espi_mode packing;          /* off: without a pack program */
     const struct espi_pack *pack;    /* set by this file: to compare with; NULL: none */
+    bool one_node;                   /* all ranks are on one node */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
     int64_t count;                   /* items in a typical use, > 0 */
     int tier;                        /* 1 or 2, see above; always: 2 */
+    bool forms;                      /* better types are wanted: uses come that no pack program does */
     bool again, was_better;          /* set by espi_plan_improve */
 };
 
@@ -61,10 +67,22 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request);
    may be about to use it. As espi_plan_make. */
 void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request);
 
+/* Whether this is one of the first calls of its kind; counts it. */
+static inline bool espi_plan_is_new(struct espi_plan *plan)
+{
+    enum { NEW_CALLS = 16 };
+
+    return atomic_load_explicit(&plan->met, memory_order_relaxed) < NEW_CALLS &&
+           atomic_fetch_add_explicit(&plan->met, 1, memory_order_relaxed) < NEW_CALLS;
+}
+
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);
 /* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
 void espi_plan_release(struct espi_plan *plan);
+
+/* Frees all substitutes; plans go on with their pack programs. Not where other threads may be in calls of MPI. */
+void espi_plans_give_types_back(void);
 
 /* Frees all substitutes; plans that are still referred to say "the program's own" from then on. */
 void espi_plans_stop(void);

@@ -15,15 +15,17 @@
 
 #include "mpi/typeplan/admission.h"
 #include "mpi/datatype/emit.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/pack_gain.h"
+#include "mpi/typeplan/tree_size.h"
 #include "mpi/typeplan/verify.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/variants.h"
 #include "reconstruct/reconstruct.h"
 
 enum { AS_IT_STANDS = -1, INNER_COPIES = -2, OUTER_COPIES = -3, ALL_COPIES = -4 };
-enum { TYPES_MOST = 20000, TEXT = 400, SHORTEN = 12 };
+enum { TEXT = 400, SHORTEN = 12 };
 /* Better is what takes less time by one part in so many, and by so many nanoseconds. */
 enum { CLEAR = 32, CLEAR_NS = 30 };
 /* What is not farther from the best conceivable form than by one part in so many is not worked on. */
@@ -90,45 +92,77 @@ static enum espi_counter reason_of(espi_status status)
     }
 }
 
-/* A committed type for `tree` that has the bounds of the program's own. */
-static espi_status build(struct selecting *g, const struct espi_node *tree, struct espi_emitted *out)
+/* Where no form could be built of a layout that was planned. */
+static enum espi_counter reason_of_no_form(espi_status status)
 {
-    const struct espi_plan_request *r = g->request;
-    uint64_t begun = espi_stats_now();
+    return status == ESPI_ERR_LIMIT ? ESPI_COUNT_plan_no_room : reason_of(status);
+}
+
+/* Emits `tree`; a long form with the low handles reserved for the program (own_types.h). */
+static espi_status emit(struct selecting *g, const struct espi_node *tree, struct espi_emitted *out, bool *is_long)
+{
+    const struct espi_decoded *layout = g->request->layout;
+    const size_t room = espi_own_types_room(), long_room = espi_own_types_long_room();
+    struct espi_low_handles low;
     espi_status status;
 
-    status = espi_emit(tree, r->layout->lb, r->layout->extent, TYPES_MOST, out);
-    if (status == ESPI_OK && !espi_same_bounds(out->type, r->type))
+    *is_long = false;
+    status = espi_emit(tree, layout->lb, layout->extent, room > g->s->types ? room - g->s->types : 0, out);
+    if (status == ESPI_OK && espi_own_types_is_high(out->type)) {
+        espi_pmpi.Type_free(&out->type);
+        return ESPI_ERR_LIMIT;
+    }
+    if (status != ESPI_ERR_LIMIT || long_room <= g->s->long_types)
+        return status;
+    *is_long = true;
+    espi_low_handles_reserve(&low);
+    status = espi_emit(tree, layout->lb, layout->extent, long_room - g->s->long_types, out);
+    espi_low_handles_release(&low);
+    return status;
+}
+
+/* A committed type for `tree` that has the bounds of the program's own. ESPI_ERR_LIMIT: of too many types. */
+static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_Datatype *better)
+{
+    const struct espi_plan_request *r = g->request;
+    struct espi_emitted e;
+    uint64_t begun = espi_stats_now();
+    bool is_long;
+    espi_status status = emit(g, tree, &e, &is_long);
+
+    if (status == ESPI_OK && !espi_same_bounds(e.type, r->type))
         status = ESPI_ERR_UNSUPPORTED;
     else if (status == ESPI_OK && r->check) {
-        bool same = espi_types_agree(r->layout->tree, r->type, out->type);
+        bool same = espi_types_agree(r->layout->tree, r->type, e.type);
         espi_count_anywhere(same ? ESPI_COUNT_checks_passed : ESPI_COUNT_checks_failed, 1);
         status = same ? ESPI_OK : ESPI_ERR_UNSUPPORTED;
     }
-    if (status == ESPI_OK)
+    if (status == ESPI_OK) {
         espi_count_anywhere(ESPI_COUNT_variants_built, 1);
-    else if (out->type != MPI_DATATYPE_NULL)
-        espi_pmpi.Type_free(&out->type);
+        *(is_long ? &g->s->long_types : &g->s->types) += e.types;
+        *better = e.type;
+    } else if (e.type != MPI_DATATYPE_NULL) {
+        espi_own_types_free(&e.type, 1, is_long);
+    }
     espi_count_anywhere(ESPI_COUNT_time_emit, espi_stats_now() - begun);
     return status;
 }
 
 static void select_by_words(struct selecting *g)
 {
-    struct espi_emitted e;
+    MPI_Datatype better;
     espi_status status;
 
     if (g->found.cost >= g->cost_before) {
         g->reason = ESPI_COUNT_plan_no_cheaper;
         return;
     }
-    status = build(g, g->found.tree, &e);
+    status = build(g, g->found.tree, &better);
     if (status != ESPI_OK) {
-        g->reason = reason_of(status);
+        g->reason = reason_of_no_form(status);
         return;
     }
-    g->s->better[ESPI_WHOLE] = g->s->better[ESPI_PARTS] = e.type;
-    g->s->types = e.types;
+    g->s->better[ESPI_WHOLE] = g->s->better[ESPI_PARTS] = better;
     g->facts.emission = recipes[0].text;
     g->facts.why = "costs fewer words";
 }
@@ -150,14 +184,14 @@ static const struct espi_node *follow(struct selecting *g, const struct recipe *
     return status != ESPI_OK || (how->chunk != AS_IT_STANDS && tree == from) ? NULL : tree;
 }
 
-/* The fastest form by the model, the program's own if none is clearly faster. Of `n` forms. */
-static struct form fastest(const struct selecting *g, const struct espi_node *const *tree, int n, bool parts)
+/* The fastest form by the model of those that are not NULL, the program's own if none is clearly faster. */
+static struct form fastest(const struct selecting *g, const struct espi_node *const tree[RECIPES], bool parts)
 {
     const struct espi_plan_request *r = g->request;
     struct form best = {NULL, NULL, espi_engine_cost(&g->engine, r->layout->tree, r->count, parts)};
     const double clear = best.ns - best.ns / CLEAR - CLEAR_NS;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < RECIPES; i++) {
         double ns = tree[i] == NULL ? best.ns : espi_engine_cost(&g->engine, tree[i], r->count, parts);
         if (ns < best.ns && ns <= clear)
             best = (struct form){tree[i], &recipes[i], ns};
@@ -181,8 +215,29 @@ static void show(const struct selecting *g, enum espi_purpose p, const struct es
         times->pack = times->unpack = 1 + rounded(espi_engine_cost(&g->engine, tree, 1, false));
 }
 
-/* `distinct`: some form was not the program's own. */
-static void keep(struct selecting *g, const struct form win[ESPI_PURPOSES], bool in_parts, bool distinct)
+/* Builds the fastest form there is room for and says which it was, also where it could not be built. Forms for which
+   there is none are out from then on. */
+static espi_status build_fastest(struct selecting *g, const struct espi_node *tree[RECIPES], bool parts,
+                                 struct form *win, MPI_Datatype *better)
+{
+    espi_status status;
+
+    do {
+        *win = fastest(g, tree, parts);
+        if (win->tree == NULL)
+            return ESPI_OK;
+        status = build(g, win->tree, better);
+        if (status == ESPI_ERR_LIMIT) {
+            tree[win->recipe - recipes] = NULL;
+            g->reason = ESPI_COUNT_plan_no_room;
+        }
+    } while (status == ESPI_ERR_LIMIT);
+    return status;
+}
+
+/* Keeps the fastest forms; `win` gets them, with tree NULL where the program's own stays. */
+static void keep(struct selecting *g, const struct espi_node *tree[RECIPES], bool in_parts,
+                 struct form win[ESPI_PURPOSES])
 {
     static const char *const why[] = {
         [1] = "by the model of the library's engine, when packed as a whole",
@@ -191,22 +246,19 @@ static void keep(struct selecting *g, const struct form win[ESPI_PURPOSES], bool
     const struct form *shown = NULL;
     int which = 0;
 
-    g->reason = distinct ? ESPI_COUNT_plan_no_faster : ESPI_COUNT_plan_no_variant;
     for (int p = in_parts ? ESPI_PARTS : ESPI_WHOLE; p >= 0; p--) { /* what messages have is shown */
-        struct espi_emitted e;
         espi_status status = ESPI_OK;
-        if (win[p].tree == NULL)
-            continue;
-        if (p == ESPI_WHOLE && g->s->better[ESPI_PARTS] != MPI_DATATYPE_NULL &&
+        win[p] = fastest(g, tree, p == ESPI_PARTS);
+        if (p == ESPI_WHOLE && g->s->better[ESPI_PARTS] != MPI_DATATYPE_NULL && win[p].tree != NULL &&
             espi_node_equal(win[p].tree, win[ESPI_PARTS].tree)) {
             g->s->better[p] = g->s->better[ESPI_PARTS]; /* one type serves both */
-        } else if ((status = build(g, win[p].tree, &e)) == ESPI_OK) {
-            g->s->better[p] = e.type;
-            g->s->types += e.types;
         } else {
-            g->reason = reason_of(status);
-            continue;
+            status = build_fastest(g, tree, p == ESPI_PARTS, &win[p], &g->s->better[p]);
         }
+        if (status != ESPI_OK)
+            g->reason = reason_of(status);
+        if (status != ESPI_OK || win[p].tree == NULL)
+            continue;
         which |= 1 << p;
         show(g, (enum espi_purpose)p, g->request->layout->tree, &g->facts.ns_before);
         show(g, (enum espi_purpose)p, win[p].tree, &g->facts.ns_after);
@@ -228,8 +280,11 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
 
     if (r->pack == NULL)
         return;
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        g->s->engine_ns[p] = now[p];
     saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE]));
-    saved[ESPI_PACK_MESSAGE] = rounded(espi_pack_message_gain(r->pack, r->count, in_parts, now[ESPI_PARTS]));
+    saved[ESPI_PACK_MESSAGE] =
+        rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node, now[ESPI_PARTS]));
     if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0)
         return;
     g->packed = true;
@@ -256,6 +311,19 @@ static void select_by_words_or_pack(struct selecting *g)
     judge_packing(g, now, in_parts);
 }
 
+/* What the best conceivable form would save on top of what was selected; `now` as above. */
+static void note_excess(struct selecting *g, const double now[ESPI_PURPOSES], bool in_parts)
+{
+    const struct espi_plan_request *r = g->request;
+
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
+        const bool parts = p == ESPI_PARTS && in_parts;
+        double excess = now[p] - espi_engine_least(&g->engine, r->layout->tree, r->count, parts);
+        excess -= (double)g->s->packed_ns[p == ESPI_PARTS ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
+        g->s->excess_ns[p] = excess < now[p] / NEAR ? 0 : rounded(excess);
+    }
+}
+
 static void select_by_model(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;
@@ -270,24 +338,50 @@ static void select_by_model(struct selecting *g)
         tree[i] = follow(g, &recipes[i]);
         distinct = distinct || (tree[i] != NULL && !espi_node_equal(tree[i], r->layout->tree));
     }
-    win[ESPI_WHOLE] = fastest(g, tree, RECIPES, false);
-    /* Uses that fit one part ask for nothing else. */
-    win[ESPI_PARTS] = in_parts ? fastest(g, tree, RECIPES, true) : win[ESPI_WHOLE];
-    keep(g, win, in_parts, distinct);
-    if (!in_parts)
+    g->reason = distinct ? ESPI_COUNT_plan_no_faster : ESPI_COUNT_plan_no_variant;
+    keep(g, tree, in_parts, win);
+    if (!in_parts) { /* uses that fit one part ask for nothing else */
         g->s->better[ESPI_PARTS] = g->s->better[ESPI_WHOLE];
+        win[ESPI_PARTS] = win[ESPI_WHOLE];
+    }
     for (int p = 0; p < ESPI_PURPOSES; p++) {
         double own = espi_engine_cost(&g->engine, r->layout->tree, r->count, p == ESPI_PARTS && in_parts);
         now[p] = g->s->better[p] != MPI_DATATYPE_NULL ? win[p].ns : own;
         g->s->gain_ns[p] = rounded(own - now[p]);
     }
     judge_packing(g, now, in_parts);
-    for (int p = 0; p < ESPI_PURPOSES; p++) {
-        const bool parts = p == ESPI_PARTS && in_parts;
-        double excess = now[p] - espi_engine_least(&g->engine, r->layout->tree, r->count, parts);
-        excess -= (double)g->s->packed_ns[p == ESPI_PARTS ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
-        g->s->excess_ns[p] = excess < now[p] / NEAR ? 0 : rounded(excess);
+    note_excess(g, now, in_parts);
+}
+
+/* Tier 1 of a list whose usual use its program makes twice as fast: no form is looked for, which for a list takes
+   some five times as long as to compile the program. Forms come when uses do that no program serves, and with tier 2.
+   False: this is none such. */
+static bool select_packing_alone(struct selecting *g)
+{
+    enum { LONG_LIST = 256 };
+    const struct espi_plan_request *r = g->request;
+    const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
+    double now[ESPI_PURPOSES];
+
+    if (r->pack == NULL || r->forms || espi_tree_numbers(r->layout->tree, LONG_LIST) < LONG_LIST ||
+        !espi_tree_may_be_walked(r->layout->tree, VISITS_MOST))
+        return false;
+    g->engine = espi_engine();
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        now[p] = espi_engine_cost(&g->engine, r->layout->tree, r->count, p == ESPI_PARTS && in_parts);
+    judge_packing(g, now, in_parts);
+    if (2 * (double)g->s->packed_ns[in_parts ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL] <
+        now[in_parts ? ESPI_PARTS : ESPI_WHOLE]) {
+        g->s->packed_ns[ESPI_PACK_LOCAL] = g->s->packed_ns[ESPI_PACK_MESSAGE] = 0;
+        g->packed = false;
+        g->facts.emission = g->facts.why = NULL;
+        return false;
     }
+    note_excess(g, now, in_parts);
+    g->s->forms_pending = true;
+    g->found.tree = r->layout->tree;
+    g->facts.cost_after = g->cost_before;
+    return true;
 }
 
 /* Lists whose blocks lie at one distance for long enough, where that costs fewer words. */
@@ -301,25 +395,6 @@ static espi_status find_runs(struct selecting *g, const struct espi_costs *costs
         g->found.cost = espi_cost(tree, costs);
     }
     return status == ESPI_ERR_OVERFLOW ? ESPI_OK : status;
-}
-
-/* Whether a walk that skips nothing but equal neighbours comes by at most *left nodes. */
-static bool may_be_walked(const struct espi_node *node, int *left)
-{
-    for (; node->kind != ESPI_STRUC; node = node->child)
-        if (--*left < 0 || node->kind == ESPI_LEAF)
-            return *left >= 0;
-    for (int64_t i = 0; i < node->count; i++)
-        if ((i == 0 || node->sub[i] != node->sub[i - 1]) && !may_be_walked(node->sub[i], left))
-            return false;
-    return --*left >= 0;
-}
-
-static bool both_may_be_walked(const struct selecting *g)
-{
-    int left[2] = {VISITS_MOST, VISITS_MOST};
-
-    return may_be_walked(g->request->layout->tree, &left[0]) && may_be_walked(g->found.tree, &left[1]);
 }
 
 static void describe(struct selecting *g, struct espi_stats_type *record, uint64_t begun)
@@ -343,6 +418,34 @@ static void describe(struct selecting *g, struct espi_stats_type *record, uint64
     espi_stats_type_describe(record, f);
 }
 
+/* Finds the tree of the tier, and the best form of it. */
+static void select_form(struct selecting *g, const struct espi_reconstruct_options *options)
+{
+    const struct espi_plan_request *r = g->request;
+    const bool model = r->mode == ESPI_MODE_AUTO;
+    uint64_t begun = espi_stats_now();
+    espi_status status = espi_normalize(&g->arena, r->layout->tree, options, &g->found);
+
+    espi_count_anywhere(ESPI_COUNT_time_reconstruct, espi_stats_now() - begun);
+    if (status == ESPI_OK && (model || r->pack != NULL) &&
+        !(espi_tree_may_be_walked(r->layout->tree, VISITS_MOST) &&
+          espi_tree_may_be_walked(g->found.tree, VISITS_MOST)))
+        status = ESPI_ERR_LIMIT;
+    if (status == ESPI_OK && model && r->tier == 1)
+        status = find_runs(g, &options->costs);
+    if (status != ESPI_OK) {
+        g->found.tree = NULL;
+        g->reason = reason_of(status);
+        return;
+    }
+    g->facts.cost_after = g->found.cost;
+    g->facts.exact = g->found.exact;
+    if (model)
+        select_by_model(g);
+    else
+        select_by_words_or_pack(g);
+}
+
 void espi_select_variant(const struct espi_plan_request *request, struct espi_stats_type *record,
                          struct espi_selection *s)
 {
@@ -350,9 +453,8 @@ void espi_select_variant(const struct espi_plan_request *request, struct espi_st
     const bool model = request->mode == ESPI_MODE_AUTO;
     struct espi_reconstruct_options options;
     uint64_t begun = espi_stats_now(), own = espi_admission_clock();
-    espi_status status;
 
-    *s = (struct espi_selection){{MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, 0, {0, 0}, {0, 0}, {0, 0}};
+    *s = (struct espi_selection){.better = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}};
     espi_reconstruct_defaults(&options);
     options.set = ESPI_SET_MPI;
     if (model) { /* tier 1: the rules alone; tier 2: for about what it was admitted for */
@@ -362,25 +464,10 @@ void espi_select_variant(const struct espi_plan_request *request, struct espi_st
     g.cost_before = espi_cost(request->layout->tree, &options.costs);
     g.facts.cost_before = g.cost_before;
     g.facts.cost_after = -1;
-    status = request->layout->tree->entries == 0
-                 ? ESPI_ERR_UNSUPPORTED
-                 : espi_normalize(&g.arena, request->layout->tree, &options, &g.found);
-    espi_count_anywhere(ESPI_COUNT_time_reconstruct, espi_stats_now() - begun);
-    if (status == ESPI_OK && (model || request->pack != NULL) && !both_may_be_walked(&g))
-        status = ESPI_ERR_LIMIT;
-    if (status == ESPI_OK && model && request->tier == 1)
-        status = find_runs(&g, &options.costs);
-    if (status == ESPI_OK) {
-        g.facts.cost_after = g.found.cost;
-        g.facts.exact = g.found.exact;
-        if (model)
-            select_by_model(&g);
-        else
-            select_by_words_or_pack(&g);
-    } else {
-        g.found.tree = NULL;
-        g.reason = reason_of(status);
-    }
+    if (request->layout->tree->entries == 0)
+        g.reason = ESPI_COUNT_plan_unsupported;
+    else if (!model || request->tier != 1 || !select_packing_alone(&g))
+        select_form(&g, &options);
     describe(&g, record, begun);
     if (!request->again)
         espi_count_anywhere(ESPI_COUNT_types_planned, 1);

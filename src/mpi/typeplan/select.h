@@ -7,10 +7,12 @@
 struct espi_selection {
     /* Owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: the program's own. */
     MPI_Datatype better[ESPI_PURPOSES];
-    size_t types;                     /* MPI types they are made of */
+    size_t types, long_types;         /* MPI types they are made of: own_types.h */
     uint64_t gain_ns[ESPI_PURPOSES];  /* what a use of request->count items saves */
     uint64_t excess_ns[ESPI_PURPOSES]; /* what the best conceivable form would save on top of it */
     uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of it */
+    bool forms_pending;               /* see struct espi_plan */
+    double engine_ns[ESPI_PURPOSES];    /* what the engine takes for what was kept; where there is a program */
 };
 
 /* Fills `s` whatever happens, describes the layout in `record` and counts the reason when nothing better was

@@ -53,29 +53,37 @@ static int64_t count_at(const struct espi_api_row *row, const espi_word *args, i
     return row->large ? (int64_t)args[position] : (int64_t)(int)args[position];
 }
 
-/* Sum of an array of counts; -1 when one is negative. */
-static int64_t count_sum(const struct espi_api_row *row, const espi_word *args, int position, int n)
+/* Sum of an array of counts, and how many of them are not 0; -1 when one is negative. */
+static int64_t count_sum(const struct espi_api_row *row, const espi_word *args, int position, int n, int *filled)
 {
     int64_t sum = 0;
     for (int i = 0; i < n; i++) {
         int64_t count = espi_count_in(row, args, position, i);
         if (count < 0 || __builtin_add_overflow(sum, count, &sum))
             return -1;
+        *filled += count > 0;
     }
     return sum;
 }
 
-/* Whether MPI goes through the type of this side in one go: in local calls, and where a rank of a communicator with
-   no other gives itself data, unless both sides are noncontiguous (MPICH then copies through a buffer, in parts). */
+static bool is_collective(const struct espi_api_row *row)
+{
+    return row->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR);
+}
+
+/* Whether MPI goes through the type of this side in one go: in local calls; where it packs into a buffer of its own;
+   where a rank gives itself data, for nobody else or to be sent from where they are received, unless both sides are
+   noncontiguous (MPICH then copies through a buffer, in parts). */
 static bool goes_whole(const struct espi_substitution *d, int side)
 {
     const struct espi_api_row *row = d->row;
     const struct espi_buffer_args *other;
     MPI_Datatype type;
 
-    if (row->kind & ESPI_LOCAL)
+    if (row->kind & ESPI_LOCAL || (is_collective(row) && d->collective[side].whole))
         return true;
-    if (!(row->kind & ESPI_OWN) || d->thread_state->comm.inter || d->thread_state->comm.peers != 1)
+    if ((!(row->kind & ESPI_OWN) || d->thread_state->comm.inter || d->thread_state->comm.peers != 1) &&
+        (!is_collective(row) || d->collective[side].use != ESPI_PACK_COPIED))
         return false;
     other = &row->typed[1 - side];
     type = (MPI_Datatype)d->args[(int)other->type];
@@ -87,14 +95,18 @@ static bool goes_whole(const struct espi_substitution *d, int side)
     return espi_type_is_predefined(type);
 }
 
-static void one_type(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int64_t count)
+/* `count` items in so many blocks. */
+static void one_type(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int64_t count,
+                     int blocks)
 {
     MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
     if (count <= 0 || espi_type_is_predefined(type))
         return;
     espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
-    enum espi_packable use = side < 2 ? espi_packable(d->row, typed, d->args) : ESPI_PACK_NOT;
-    struct espi_way way = espi_types_way(d->thread, type, count, goes_whole(d, side), use);
+    enum espi_packable use = ESPI_PACK_NOT;
+    if (side < 2)
+        use = is_collective(d->row) ? d->collective[side].use : espi_packable(d->row, typed, d->args);
+    struct espi_way way = espi_types_blocks_way(d->thread, type, count, goes_whole(d, side), use, count / blocks);
     if (way.packed) {
         d->plans[side] = way.packed;
     } else if (way.type != type) {
@@ -120,6 +132,39 @@ static void forget(struct espi_substitution *d)
     espi_substitute_array_end(d, MPI_ERR_OTHER);
 }
 
+bool espi_substitute_request(struct espi_substitution *d)
+{
+    if (d->row->kind & ESPI_NONBLOCKING && !d->request)
+        d->request = espi_packed_request_new();
+    return d->request || !(d->row->kind & ESPI_NONBLOCKING);
+}
+
+/* A side of a collective call; with it goes the plan. */
+static void pack_collective(struct espi_substitution *d, int side)
+{
+    const struct espi_collective_side *facts = &d->collective[side];
+    const struct espi_buffer_args *typed = &d->row->typed[side];
+    struct espi_plan *plan = d->plans[side];
+    struct espi_packed_block *blocks = malloc((size_t)facts->blocks * sizeof *blocks);
+    for (int i = 0; blocks && i < facts->blocks; i++)
+        blocks[i] = (struct espi_packed_block){.pack = plan->pack,
+                                               .size = plan->size,
+                                               .type = (MPI_Datatype)d->args[(int)typed->type],
+                                               .owner = i == 0 ? plan : NULL};
+    if (blocks && espi_substitute_request(d))
+        d->blocks[side] = espi_collective_begin(d->row, typed, facts, d->args, d->changed, blocks,
+                                                espi_plan_is_new(plan), espi_settings.check);
+    if (!d->blocks[side]) {
+        free(blocks);
+        espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
+        return;
+    }
+    d->plans[side] = NULL;
+    espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);
+    espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed,
+               (uint64_t)espi_packed_blocks_bytes(d->blocks[side]));
+}
+
 /* Lets pack programs see to the sides that are theirs. */
 static void pack_sides(struct espi_substitution *d)
 {
@@ -128,7 +173,11 @@ static void pack_sides(struct espi_substitution *d)
         const struct espi_buffer_args *typed = &d->row->typed[side];
         if (!plan)
             continue;
-        if (d->row->kind & ESPI_NONBLOCKING && !(d->request = espi_packed_request_new())) {
+        if (is_collective(d->row)) {
+            pack_collective(d, side);
+            continue;
+        }
+        if (!espi_substitute_request(d)) {
             espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
             continue;
         }
@@ -164,7 +213,7 @@ static bool side_is_good(const espi_word *args, const struct espi_buffer_args *t
 /* A collective does not take one buffer for both of its sides. */
 static bool buffers_differ(const struct espi_api_row *row, const espi_word *args)
 {
-    if (!(row->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) || row->typed[0].shape == ESPI_SHAPE_NONE ||
+    if (!is_collective(row) || row->typed[0].shape == ESPI_SHAPE_NONE ||
         row->typed[1].shape == ESPI_SHAPE_NONE || row->typed[0].buffer < 0 || row->typed[1].buffer < 0)
         return true;
     return args[row->typed[0].buffer] != args[row->typed[1].buffer] || !args[row->typed[0].buffer];
@@ -218,6 +267,23 @@ static bool all_known(const struct espi_substitution *d)
     return true;
 }
 
+/* What MPI refuses because of addresses, which packing changes, and of equal types, of which one may be bettered. */
+static bool is_aliased(const struct espi_substitution *d, const struct espi_comm_facts *facts)
+{
+    for (int side = 0; side < 2 && is_collective(d->row); side++) {
+        const struct espi_buffer_args *typed = &d->row->typed[side];
+        const int at = typed->type;
+        MPI_Count size = 0;
+        if ((typed->shape != ESPI_SHAPE_ONE && typed->shape != ESPI_SHAPE_V) ||
+            (!d->plans[side] && d->changed[at] == d->args[at]))
+            continue;
+        if (espi_pmpi.Type_size_x((MPI_Datatype)d->args[at], &size) != MPI_SUCCESS ||
+            espi_collective_is_aliased(d->row, side, d->args, facts, size))
+            return true;
+    }
+    return false;
+}
+
 /* False: leave the whole call alone, so that MPI reports what is wrong with it. */
 static bool examine(struct espi_substitution *d, const struct espi_comm_facts *facts)
 {
@@ -236,13 +302,16 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
         if (!peer_is_good(facts, args, typed->dest, typed->sendtag, false) ||
             !peer_is_good(facts, args, typed->source, typed->recvtag, true))
             return false;
+        if (is_collective(row) && side < 2)
+            d->collective[side] = espi_collective_side(row, side, args, facts, array_length(row, facts, side));
         int64_t count = 1;
+        int filled = 0;
         switch (typed->shape) {
         case ESPI_SHAPE_ONE:
             count = count_at(row, args, typed->count);
             if (count < 0 || !side_is_good(args, typed, count))
                 return false;
-            one_type(d, typed, side, count);
+            one_type(d, typed, side, count, 1);
             break;
         case ESPI_SHAPE_V:
             if (!args[typed->count])
@@ -251,10 +320,12 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
                 return false;
             if (espi_type_is_predefined((MPI_Datatype)args[typed->type]))
                 break;
-            count = count_sum(row, args, typed->count, array_length(row, facts, side));
+            count = count_sum(row, args, typed->count, array_length(row, facts, side), &filled);
             if (count < 0)
                 return false;
-            one_type(d, typed, side, count);
+            if (!side_is_good(args, typed, count))
+                d->collective[side].use = ESPI_PACK_NOT;
+            one_type(d, typed, side, count, filled);
             break;
         case ESPI_SHAPE_W:
             espi_substitute_array(d, typed, side, goes_whole(d, side), array_length(row, facts, side));
@@ -281,7 +352,7 @@ void espi_substitute_begin(struct espi_substitution *d)
         }
         facts = &d->thread_state->comm;
     }
-    if (!handles_are_good(d->row, d->args) || !examine(d, facts) ||
+    if (!handles_are_good(d->row, d->args) || !examine(d, facts) || is_aliased(d, facts) ||
         ((d->substituted || d->plans[0] || d->plans[1]) &&
          (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
         espi_count(d->thread_state->stats, ESPI_COUNT_left_bad_argument,
@@ -352,11 +423,17 @@ static void release_plan(void *plan)
     espi_plan_release(plan);
 }
 
-/* A nonblocking call has one side. */
+/* A nonblocking call has one side, unless it is a collective one. */
 static void enter_request(struct espi_substitution *d, int result)
 {
     struct espi_packed_side *side = &d->packed.side[0];
     const struct espi_buffer_args *typed = &d->row->typed[0];
+    if ((d->blocks[0] || d->blocks[1]) && result == MPI_SUCCESS) {
+        espi_packed_request_enter_blocks(d->request, *(const MPI_Request *)d->args[d->row->args - 1], d->blocks,
+                                         release_plan);
+        d->blocks[0] = d->blocks[1] = NULL;
+        return;
+    }
     if (!side->pack || result != MPI_SUCCESS) {
         espi_packed_request_drop(d->request);
         return;

@@ -25,7 +25,7 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
                                 bool whole, int n, bool *packed)
 {
     const MPI_Datatype *types = (const MPI_Datatype *)d->args[(int)typed->type];
-    const bool possible = side < 2 && espi_packed_blocks_possible(d->row, typed, d->args);
+    const enum espi_packable use = side < 2 ? d->collective[side].use : ESPI_PACK_NOT;
     struct espi_way *ways = malloc((size_t)n * sizeof *ways);
     int programs = 0, others = 0;
     for (int i = 0; ways && i < n; i++) {
@@ -42,8 +42,7 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
             continue;
         }
         espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
-        ways[i] = espi_types_way(d->thread, types[i], count, whole,
-                                 possible ? ESPI_PACK_MESSAGE : ESPI_PACK_NOT);
+        ways[i] = espi_types_blocks_way(d->thread, types[i], count, whole, use, count);
         programs += ways[i].packed != NULL;
         others += ways[i].packed == NULL;
     }
@@ -58,26 +57,25 @@ static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_ar
     struct espi_packed_block *blocks = malloc((size_t)n * sizeof *blocks);
     int64_t bytes = 0;
     int programs = 0;
+    bool is_new = false;
     for (int i = 0; blocks && i < n; i++) {
-        int64_t count = espi_count_in(d->row, d->args, typed->count, i);
         MPI_Count size = 0;
-        blocks[i] = (struct espi_packed_block){NULL, count, 0, ways[i].packed};
-        if (count < 0) {
-            free(blocks);
-            return false;
-        }
+        blocks[i] = (struct espi_packed_block){.type = ((const MPI_Datatype *)d->args[(int)typed->type])[i],
+                                               .owner = ways[i].packed};
         if (ways[i].packed) {
             blocks[i].pack = ways[i].packed->pack;
             blocks[i].size = ways[i].packed->size;
+            is_new = espi_plan_is_new(ways[i].packed) || is_new;
             programs++;
-            bytes += count * blocks[i].size;
-        } else if (count > 0 && espi_pmpi.Type_size_x(ways[i].type, &size) == MPI_SUCCESS) {
+            bytes += espi_count_in(d->row, d->args, typed->count, i) * blocks[i].size; /* each fits an int */
+        } else if (espi_count_in(d->row, d->args, typed->count, i) > 0 &&
+                   espi_pmpi.Type_size_x(ways[i].type, &size) == MPI_SUCCESS) {
             blocks[i].size = size;
         }
     }
-    if (blocks)
-        d->blocks[side] = espi_packed_blocks_begin(d->row, typed, side == 1, d->args, d->changed, blocks, n,
-                                                   espi_settings.check);
+    if (blocks && espi_substitute_request(d))
+        d->blocks[side] = espi_collective_begin(d->row, typed, &d->collective[side], d->args, d->changed, blocks,
+                                                is_new, espi_settings.check);
     if (!d->blocks[side]) {
         free(blocks);
         return false;
@@ -148,8 +146,11 @@ void espi_substitute_array(struct espi_substitution *d, const struct espi_buffer
 void espi_substitute_array_end(struct espi_substitution *d, int result)
 {
     for (int side = 0; side < 2; side++) {
-        if (d->blocks[side])
-            espi_packed_blocks_end(d->blocks[side], result, espi_settings.check, release_plan);
+        if (!d->blocks[side])
+            continue;
+        if (result == MPI_SUCCESS)
+            espi_packed_blocks_unpack(d->blocks[side]);
+        espi_packed_blocks_close(d->blocks[side], release_plan);
         d->blocks[side] = NULL;
     }
 }

@@ -4,6 +4,8 @@
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
 
+/* So many types decide against as many of which it was the other way round before. */
+enum { OFTEN_MOST = 4 };
 enum { SECOND = 2 };
 #define NEVER UINT64_MAX
 
@@ -60,13 +62,25 @@ static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
     return false;
 }
 
+/* At once where types of the class mostly are used so often that it pays; by their mean as long as none has ended
+   since that is known. */
 static uint64_t next_of_better(const struct espi_type_class *class, uint64_t made)
 {
     uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
+    bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * class->look_ns;
 
-    return each * class->gain_ns >= 2 * class->look_ns
-               ? 1
-               : uses_until(class->look_ns, made * class->gain_ns, class->gain_ns);
+    return often ? 1 : uses_until(class->look_ns, made * class->gain_ns, class->gain_ns);
+}
+
+void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
+{
+    class->ended++;
+    if (class->state != ESPI_CLASS_BETTER)
+        return;
+    if (made * class->gain_ns < class->look_ns)
+        class->often -= class->often > -OFTEN_MOST;
+    else
+        class->often += class->often < OFTEN_MOST;
 }
 
 uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uint64_t made, bool planned)

@@ -4,8 +4,8 @@
  *   0  the program's own type. A class is counted from its second use on: MPI is asked for size and extent.
  *   1  rules that take linear time, and forms in chunks, when the uses of all types of the class have earned reading
  *      one of them back. From then on each new type of the class has its plan where its uses will save more than
- *      reading it back takes: at the first use if types of the class usually are used that often; else when this one
- *      has been.
+ *      reading it back takes: at the first use if the last types of the class mostly were used that often; else when
+ *      this one has been.
  *   2  the least-cost tree, when the uses so far have lost against the best conceivable form what it costs to find.
  * No calls to MPI, no time, no state: all that decides is in the class.
  */
@@ -28,5 +28,9 @@ uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uin
    ask again when it has been used twice as often. */
 enum { ESPI_TIERS_DENIED = -1 };
 int espi_tiers_due(struct espi_type_class *class, int mode, bool known);
+
+/* A type of the class has ended after `made` uses: whether a look would have paid says what later ones are used for,
+   as in a branch predictor. */
+void espi_tiers_ended(struct espi_type_class *class, uint64_t made);
 
 #endif

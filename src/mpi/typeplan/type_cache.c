@@ -33,6 +33,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/element_view.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -103,6 +104,7 @@ static void end(struct espi_type_slot *s)
     if (espi_slot_class(s) != NULL) {
         espi_types_lock_classes();
         espi_types_record(s, espi_types_tell(s));
+        espi_tiers_ended(espi_slot_class(s), s->made);
         espi_class_leave(espi_slot_class(s));
         espi_types_unlock_classes();
     }
@@ -178,7 +180,9 @@ espi_status espi_types_start(const struct espi_settings *settings)
         espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &key, NULL) != MPI_SUCCESS)
         return ESPI_ERR_MPI;
     espi_unseen_reset();
+    espi_own_types_open(espi_type_service.attributes);
     espi_admission_start(settings->budget_ms);
+    espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
     espi_classes_reset();
     espi_pair_classes_reset();
     atomic_store(&espi_type_service.mode, settings->datatypes);
@@ -259,6 +263,9 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
     if (!atomic_load_explicit(&registering, memory_order_relaxed) ||
         (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
         return;
+    /* With several threads in MPI at a time a call may be about to use what would be freed. */
+    if (espi_own_types_is_high(type) && espi_own_types_close() && espi_type_service.attributes)
+        espi_plans_give_types_back();
     if (espi_hint_of(type) == ESPI_HINT_UNSEEN)
         begin_unseen(type);
     else
@@ -331,15 +338,15 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
 }
 
-/* A use of a type for which nothing but a pack program is better. */
-static void note_packable(struct espi_type_slot *s, bool packs)
+/* A use of a type for which nothing but a pack program is better, or known to be. */
+static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan, bool packs)
 {
     struct espi_type_class *class = espi_slot_class(s);
 
-    if (class == NULL || class->packs)
+    if (class == NULL || (class->packs && (packs || !plan->forms_pending)))
         return;
     espi_types_lock_classes();
-    class->packs = packs;
+    class->packs = class->packs || packs;
     if (!packs && class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next use looks */
     espi_types_unlock_classes();
@@ -361,8 +368,8 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
     return true;
 }
 
-struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                               enum espi_packable use)
+struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
+                                      enum espi_packable use, int64_t each)
 {
     struct espi_stats_thread *stats = espi_thread_state(thread)->stats;
     struct espi_type_slot *s;
@@ -402,10 +409,13 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
     if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
-    const bool packs = espi_plan_packs(plan, use) &&
-                       (use == ESPI_PACK_LOCAL || count <= INT32_MAX / (plan->size > 0 ? plan->size : 1));
+    const bool packs =
+        espi_plan_packs(plan, use, each) &&
+        (use == ESPI_PACK_LOCAL ||
+         (count <= INT32_MAX / (plan->size > 0 ? plan->size : 1) &&
+          (purpose == ESPI_WHOLE || espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)));
     if (better == MPI_DATATYPE_NULL)
-        note_packable(s, packs);
+        note_packable(s, plan, packs);
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return own;
@@ -414,7 +424,10 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
         return own;
     }
-    uint64_t saved = plan->gain_ns[purpose] + (packs ? plan->packed_ns[use] : 0);
+    const enum espi_packable like = use < ESPI_PACKABLES      ? use
+                                    : use == ESPI_PACK_BLOCKS ? ESPI_PACK_MESSAGE
+                                                              : ESPI_PACK_LOCAL;
+    uint64_t saved = plan->gain_ns[purpose] + (packs ? plan->packed_ns[like] : 0);
     espi_types_pay();
     espi_bump(&plan->record->saved_ps, saved * 1000 / (uint64_t)plan->count * (uint64_t)count);
     if (packs) {
@@ -423,6 +436,12 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
     return (struct espi_way){better, NULL};
+}
+
+struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
+                               enum espi_packable use)
+{
+    return espi_types_blocks_way(thread, type, count, whole, use, count);
 }
 
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)

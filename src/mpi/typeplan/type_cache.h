@@ -45,6 +45,9 @@ struct espi_way {
 };
 struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                enum espi_packable use);
+/* The same of a side of a collective call, whose blocks have `each` items. */
+struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
+                                      enum espi_packable use, int64_t each);
 
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);

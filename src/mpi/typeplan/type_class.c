@@ -7,9 +7,13 @@
 
 enum { FILTER = 1 << 11, PLACES = 4 };
 
+/* A hint leads to a place, and that to a class, which are put down one behind the other: a program of some hundred
+   classes writes to a few pages then, and not to one for each of them. */
+static uint16_t places[ESPI_CLASSES]; /* 1 + the number of a class; 0: the place is free */
 static struct espi_type_class classes[ESPI_CLASSES];
+static unsigned classes_end; /* none was put down from here on */
 static uint32_t filter[FILTER];
-static bool used; /* the table is not untouched: memory that was never written costs nothing */
+_Static_assert(ESPI_CLASSES <= UINT16_MAX, "numbers of classes fit their places");
 
 /* ---- the table ---- */
 
@@ -25,20 +29,29 @@ bool espi_class_seen(uint64_t hint)
 struct espi_type_class *espi_class_enter(uint64_t hint)
 {
     struct espi_type_class *free = NULL;
+    uint16_t *empty = NULL;
     const uint64_t at = (hint >> 8) % ESPI_CLASSES;
 
     for (uint64_t i = 0; i < PLACES; i++) {
-        struct espi_type_class *c = &classes[at ^ i];
+        uint16_t *place = &places[at ^ i];
+        if (*place == 0) {
+            empty = empty != NULL ? empty : place;
+            continue;
+        }
+        struct espi_type_class *c = &classes[*place - 1];
         if (c->hint == hint) {
             c->alive++;
             return c;
         }
-        if (c->alive == 0 && (free == NULL || c->hint == 0 || c->uses < free->uses))
-            free = free != NULL && free->hint == 0 ? free : c;
+        if (c->alive == 0 && (free == NULL || c->uses < free->uses))
+            free = c;
+    }
+    if (empty != NULL) {
+        free = &classes[classes_end++]; /* there are as many as places */
+        *empty = (uint16_t)classes_end;
     }
     if (free == NULL)
         return NULL;
-    used = true;
     *free = (struct espi_type_class){.hint = hint, .alive = 1, .size = -1};
     return free;
 }
@@ -46,15 +59,14 @@ struct espi_type_class *espi_class_enter(uint64_t hint)
 void espi_class_leave(struct espi_type_class *class)
 {
     class->alive--;
-    class->ended++;
 }
 
 void espi_classes_reset(void)
 {
-    if (used)
-        memset(classes, 0, sizeof classes);
+    if (classes_end > 0)
+        memset(places, 0, sizeof places);
     memset(filter, 0, sizeof filter);
-    used = false;
+    classes_end = 0;
 }
 
 /* ---- questions to MPI ---- */

@@ -48,6 +48,7 @@ struct espi_type_class {
     bool packs;                 /* a pack program has done a use of its types */
     uint8_t passed;             /* uses in calls that no pack program does, before the first that one does */
     uint8_t tier;               /* of the plan */
+    int8_t often;               /* BETTER: > 0 where most of the last types were used so often that a look paid */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
     uint64_t numbers;           /* counts and displacements of the outermost constructor */
     uint64_t retry;             /* uses at which to ask for a budget again that was used up */
@@ -63,7 +64,7 @@ bool espi_class_seen(uint64_t hint);
 
 /* The class of this hint (not 0), with one more type alive; made when it is new. NULL: there is no room. */
 struct espi_type_class *espi_class_enter(uint64_t hint);
-/* One of its types has ended. */
+/* One of its types is gone. */
 void espi_class_leave(struct espi_type_class *class);
 
 /* Asks MPI for size, density and numbers of a type of the class; false when MPI does not answer. */

@@ -23,8 +23,9 @@ extern struct espi_type_service {
     bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
 } espi_type_service;
 
-/* Whether the pack program of the plan is what such a call is to be done with. */
-bool espi_plan_packs(const struct espi_plan *plan, enum espi_packable use);
+/* Whether the pack program of the plan is what such a call is to be done with; `each`: items in a block, for
+   collective calls. */
+bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
 
 /* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */
 static inline int espi_types_mode(void)

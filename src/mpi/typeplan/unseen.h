@@ -1,6 +1,7 @@
 /*
  * Types that the core does not look at (abi.h, ESPI_HINT_UNSEEN): programs may make types without end that are never
- * worth a look. Where of the last 128 that began not one was, the next 1,024 constructors pass by the stub alone.
+ * worth a look. Where of the last 128 that began not one was, the next 1,024 constructors pass by the stub alone;
+ * twice as many each time that it is so again, up to 8,192.
  */
 #ifndef ESPI_MPI_TYPEPLAN_UNSEEN_H
 #define ESPI_MPI_TYPEPLAN_UNSEEN_H
@@ -19,11 +20,47 @@ static inline uint64_t espi_hint_of(MPI_Datatype type)
     return at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed) : 0;
 }
 
-/* Whether the type is one that passes unseen: committed, not freed, and without a slot. */
-bool espi_is_unseen(MPI_Datatype type);
-/* A use of such a type that the stub has left to us: makes it on the type's credit. False: it is no such type, or has
-   no credit left. */
-bool espi_unseen_passes(MPI_Datatype type);
+/* The credit of a type that passes unseen: committed, not freed, and without a slot; 0 for others. */
+static inline unsigned espi_unseen_credit(MPI_Datatype type)
+{
+    const uint32_t at = espi_credit_at((uint32_t)type);
+    unsigned credit;
+
+    if (at >= ESPI_CREDITS ||
+        atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed) != ESPI_HINT_UNSEEN)
+        return 0;
+    credit = atomic_load_explicit(&espi_hot->credit[at], memory_order_relaxed);
+    return credit < ESPI_CREDIT_ENDED ? credit : 0;
+}
+
+static inline bool espi_is_unseen(MPI_Datatype type)
+{
+    return espi_unseen_credit(type) > 0;
+}
+
+/* Whether it has credit for a use that the stub has left to us; then espi_unseen_pass makes it. Types pass unseen
+   only where calls do not overlap. */
+static inline bool espi_unseen_may_pass(MPI_Datatype type)
+{
+    return espi_unseen_credit(type) > 1;
+}
+
+static inline void espi_unseen_pass(MPI_Datatype type)
+{
+    atomic_uchar *credit = &espi_hot->credit[espi_credit_at((uint32_t)type)];
+
+    atomic_store_explicit(credit, (unsigned char)(atomic_load_explicit(credit, memory_order_relaxed) - 1),
+                          memory_order_relaxed);
+}
+
+static inline bool espi_unseen_passes(MPI_Datatype type)
+{
+    const bool passes = espi_unseen_may_pass(type);
+
+    if (passes)
+        espi_unseen_pass(type);
+    return passes;
+}
 
 /* A type of the class (NULL: not known) has begun that will be looked at with its use number `look`. `allowed`: types
    may pass unseen: not where calls overlap. */

@@ -1,0 +1,77 @@
+#include "mpi/datatype/own_types.h"
+
+#include <stdatomic.h>
+
+#include "mpi/core/pmpi.h"
+
+static atomic_long held, held_long;
+static atomic_bool closed, without_long;
+
+static size_t room(long now, long in_all, long in_one)
+{
+    const long left = atomic_load(&closed) ? 0 : in_all - now;
+
+    return left <= 0 ? 0 : (size_t)(left < in_one ? left : in_one);
+}
+
+size_t espi_own_types_room(void)
+{
+    return room(atomic_load(&held), ESPI_OWN_TYPES_MOST, ESPI_OWN_FORM_MOST);
+}
+
+size_t espi_own_types_long_room(void)
+{
+    return atomic_load(&without_long)
+               ? 0
+               : room(atomic_load(&held_long), ESPI_OWN_LONG_TYPES_MOST, ESPI_OWN_LONG_FORM_MOST);
+}
+
+void espi_own_types_add(long n)
+{
+    atomic_fetch_add(&held, n);
+}
+
+void espi_own_types_add_long(long n)
+{
+    atomic_fetch_add(&held_long, n);
+}
+
+void espi_low_handles_reserve(struct espi_low_handles *low)
+{
+    int number = -1;
+
+    for (low->n = 0; number < ESPI_LOW_HANDLES && low->n < (int)(sizeof low->type / sizeof *low->type); low->n++) {
+        if (espi_pmpi.Type_contiguous(0, MPI_BYTE, &low->type[low->n]) != MPI_SUCCESS)
+            return;
+        number = espi_handle_number(low->type[low->n]);
+    }
+}
+
+void espi_low_handles_release(struct espi_low_handles *low)
+{
+    while (low->n > 0)
+        espi_pmpi.Type_free(&low->type[--low->n]);
+}
+
+void espi_own_types_free(MPI_Datatype *types, int n, bool any_long)
+{
+    struct espi_low_handles low = {.n = 0};
+
+    if (any_long)
+        espi_low_handles_reserve(&low);
+    for (int i = 0; i < n; i++)
+        if (types[i] != MPI_DATATYPE_NULL)
+            espi_pmpi.Type_free(&types[i]);
+    espi_low_handles_release(&low);
+}
+
+void espi_own_types_open(bool for_long)
+{
+    atomic_store(&closed, false);
+    atomic_store(&without_long, !for_long);
+}
+
+bool espi_own_types_close(void)
+{
+    return !atomic_exchange(&closed, true);
+}

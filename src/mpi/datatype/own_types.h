@@ -1,0 +1,67 @@
+/*
+ * How many MPI datatypes Espalier may hold, and where in MPICH's pool of handles they may lie.
+ *
+ * In MPICH 4.0.2 a handle's number is not without effect: typerep_do_pack
+ * (src/mpi/datatype/typerep/src/typerep_yaksa_pack.c) takes bits 8 to 15 of a derived handle for the size of an
+ * element, and packs types without gaps short of a multiple of it. Bits that say 0 or 1 do no harm: those of the
+ * first 512 handles. A program that never holds more types must not get beyond by types of ours. So
+ *   - forms of up to ESPI_OWN_FORM_MOST datatypes take handles as they come, ESPI_OWN_TYPES_MOST in all;
+ *   - longer ones are built, and freed, while the low handles are reserved for the program (below). What the pool got
+ *     back last it gives out first, so that the program's next types have the handles that they would have had;
+ *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
+ *     the first one (espi_plans_give_types_back).
+ * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit.
+ */
+#ifndef ESPI_MPI_DATATYPE_OWN_TYPES_H
+#define ESPI_MPI_DATATYPE_OWN_TYPES_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ESPI_OWN_TYPES_MOST = 128, ESPI_OWN_FORM_MOST = 32, ESPI_OWN_TYPES_HIGH = 448, ESPI_LOW_HANDLES = 512 };
+/* The same for long forms. */
+enum { ESPI_OWN_LONG_TYPES_MOST = 60000, ESPI_OWN_LONG_FORM_MOST = 20000 };
+
+/* A derived handle's number in MPICH's pool (HANDLE_KIND_INDIRECT: blocks of 1,024 in bits 12 to 25); -1 for the few
+   that stand before. */
+static inline int espi_handle_number(MPI_Datatype type)
+{
+    const uint32_t bits = (uint32_t)type;
+
+    return bits >> 30 == 3 ? (int)((bits >> 12 & 0x3fff) << 10 | (bits & 0xfff)) : -1;
+}
+
+static inline bool espi_own_types_is_high(MPI_Datatype type)
+{
+    return espi_handle_number(type) >= ESPI_OWN_TYPES_HIGH;
+}
+
+/* Datatypes that one more form may be made of, and one more long form: 0 where other threads may call MPI while low
+   handles are reserved. */
+size_t espi_own_types_room(void);
+size_t espi_own_types_long_room(void);
+
+/* Datatypes were made to stay (n > 0), or are freed now. */
+void espi_own_types_add(long n);
+void espi_own_types_add_long(long n);
+
+/* All low handles that are free, as datatypes without data: some 30 us. Where MPI makes no type, fewer. */
+struct espi_low_handles {
+    MPI_Datatype type[ESPI_LOW_HANDLES + 16];
+    int n;
+};
+void espi_low_handles_reserve(struct espi_low_handles *low);
+/* The pool is then as it was, but for what was made or freed meanwhile. */
+void espi_low_handles_release(struct espi_low_handles *low);
+
+/* Frees n types of ours, of which some may be long forms; MPI_DATATYPE_NULL among them is passed over. */
+void espi_own_types_free(MPI_Datatype *types, int n, bool any_long);
+
+/* There is room from now on; for long forms, too, or not. */
+void espi_own_types_open(bool for_long);
+/* The program has a high handle: there is no room from now on. False: that was known. */
+bool espi_own_types_close(void);
+
+#endif

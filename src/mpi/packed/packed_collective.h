@@ -1,0 +1,44 @@
+/*
+ * Collective calls of which a side is packed into a buffer of ours, or unpacked from one (packed_blocks.h). What the
+ * library does must be the same on all ranks, of which each decides for itself; doc/pack-programs.md says what that
+ * rests on, and which sides are left to the library for it.
+ */
+#ifndef ESPI_MPI_PACKED_PACKED_COLLECTIVE_H
+#define ESPI_MPI_PACKED_PACKED_COLLECTIVE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/api_table.h"
+#include "mpi/packed/packed_blocks.h"
+#include "mpi/packed/packed_call.h"
+
+/* The blocks of one side: how many, and which are packed before the call and unpacked after it. */
+struct espi_collective_side {
+    enum espi_packable use; /* ESPI_PACK_NOT: this side is the library's */
+    int blocks;             /* one for each peer, or one */
+    int own;                /* the one that a rank has for itself where it is treated in another way; else -1 */
+    bool sent, received, own_sent;
+    bool whole; /* the library goes through the type in one go */
+};
+
+/* Side number `side` of a call with good arguments; `peers`: ranks or neighbours that this side names. */
+struct espi_collective_side espi_collective_side(const struct espi_api_row *row, int side, const espi_word *args,
+                                                 const struct espi_comm_facts *facts, int peers);
+
+/* Whether MPI would refuse the call because the own block is given twice. `size`: of one item of this side, whose
+   type is derived. */
+bool espi_collective_is_aliased(const struct espi_api_row *row, int side, const espi_word *args,
+                                const struct espi_comm_facts *facts, int64_t size);
+
+/* Packs what is sent and writes into `changed` what MPI is to do. Of `blocks` (from malloc) program, size, type and
+   owner are there; they are taken over. `exact`, `check`: see packed_blocks.h. NULL: no memory, or too many bytes;
+   nothing was changed, and `blocks` are the caller's still. */
+struct espi_packed_blocks *espi_collective_begin(const struct espi_api_row *row,
+                                                 const struct espi_buffer_args *typed,
+                                                 const struct espi_collective_side *side, const espi_word *args,
+                                                 espi_word *changed, struct espi_packed_block *blocks, bool exact,
+                                                 bool check);
+
+#endif
