@@ -11,6 +11,23 @@
 /* Elements of an array that are looked at, at most, so that a constructor costs the same however long its lists. */
 enum { ESPI_HINT_SAMPLED = 8 };
 
+/* Beside the hash, and the bit that makes it odd, a hint has the magnitude of the counts and displacements of the
+   type and of all that it is made from: 2 to that power, about. Reading it back takes in proportion to that. */
+static inline unsigned espi_hint_magnitude(uint64_t numbers)
+{
+    return 63 - (unsigned)__builtin_clzll(numbers | 1);
+}
+
+static inline uint64_t espi_hint_of(uint64_t hash, uint64_t numbers)
+{
+    return (hash & ~UINT64_C(0xff)) | (uint64_t)espi_hint_magnitude(numbers) << 1 | 1;
+}
+
+static inline uint64_t espi_hint_numbers(uint64_t hint)
+{
+    return UINT64_C(1) << (hint >> 1 & 63);
+}
+
 /*
  * The hint of a type that was made by this call: equal calls have equal ones; 0 where there is none, as that of a
  * type it is made from is not known. `hints`: those of all handles, by espi_credit_at. `*made` gets the argument that

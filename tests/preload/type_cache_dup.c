@@ -4,6 +4,7 @@
  * they do natively, whatever the planning of types thinks worth while. In error texts MPICH names the combiner, so a
  * substitute would show as USER<dup>.
  */
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/unseen.h"
 
@@ -84,6 +85,27 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
 void espi_plan_release(struct espi_plan *plan)
 {
     (void)plan; /* there is none */
+}
+
+void espi_plan_hold(struct espi_plan *plan)
+{
+    (void)plan;
+}
+
+struct espi_plan *espi_message_plan(MPI_Datatype type, int64_t count)
+{
+    (void)type;
+    (void)count;
+    return NULL;
+}
+
+void espi_message_plan_used(struct espi_stats_thread *stats, MPI_Datatype type, struct espi_plan *plan,
+                            int64_t count)
+{
+    (void)stats;
+    (void)type;
+    (void)plan;
+    (void)count;
 }
 
 bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)

@@ -2,8 +2,8 @@
 # takes the place of that part. A program without a list of sources is made of the file of its name.
 ESPI_CPPFLAGS_%C% = $(MPI_CPPFLAGS) $(CHECK_CFLAGS) -I$(srcdir)/wrappers
 if HAVE_CHECK
-ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers %D%/type_hint \
-	%D%/class_table %D%/engine_cost %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/pmpi_table %D%/comm_cache \
+ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers %D%/lists_anew \
+	%D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/pmpi_table %D%/comm_cache \
 	%D%/packed_call %D%/pack_gain
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
@@ -26,6 +26,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_substitute_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_credit_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_tiers_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_lists_anew_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_engine_cost_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)

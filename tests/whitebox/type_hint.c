@@ -204,6 +204,30 @@ START_TEST(lengths)
 END_TEST
 
 /* A type made from a derived one: by the hint of that; without one there is none. Other functions have none. */
+/* The magnitude of the numbers of a type, those of the types that it is made from included. */
+START_TEST(numbers)
+{
+    static const struct {
+        int64_t n;
+        uint64_t child;
+    } cases[] = {{1, 0}, {1000, 0}, {3, 0}, {4, 4096}, {1000, 64}};
+
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        for (int large = 0; large < 2; large++) {
+            struct call a = open_call(&constructors[7], large, cases[k].n); /* struct */
+            ck_assert_str_eq(names[a.c->fn], "Type_create_struct");
+            hints[espi_credit_at((uint32_t)derived)] = espi_hint_of(UINT64_C(0x1234567800), cases[k].child);
+            for (int64_t i = 0; cases[k].child > 0 && i < a.n; i++)
+                set(&a, 3, i, derived);
+            uint64_t n = espi_hint_numbers(hint(&a, 0));
+            const uint64_t all = (uint64_t)cases[k].n * (3 + cases[k].child); /* of its own it has three arrays */
+            ck_assert_msg(n >= all / 4 && n <= 2 * all, "case %zu: %lu", k, (unsigned long)n);
+            ck_assert_uint_eq(hint(&a, 0) % 2, 1);
+            close_call(&a);
+        }
+}
+END_TEST
+
 START_TEST(children)
 {
     const espi_word dup[2] = {derived, 0};
@@ -302,5 +326,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "type_hint", all_constructors, each_argument, lengths, children, sampled, distinct);
+    return TYPES_RUN(argc, argv, "type_hint", all_constructors, each_argument, lengths, numbers, children, sampled,
+                     distinct);
 }

@@ -6,6 +6,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/message.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/unseen.h"
@@ -57,6 +58,25 @@ static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_wo
     return espi_selfcopy_call(thread, fn, args, next, by_args[espi_api_rows[fn].args]);
 }
 
+/* ---- messages that a pack program sees to ---- */
+
+#define ESPI_MESSAGE(n)                                                                                              \
+    static espi_word message_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)       \
+    {                                                                                                                \
+        struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
+        espi_word changed[n];                                                                                        \
+        struct espi_message message;                                                                                 \
+        __builtin_memcpy(changed, args, sizeof changed);                                                             \
+        if (!thread_state || !espi_message_begin(&message, thread_state, &espi_api_rows[fn], args, changed))         \
+            return handle_##n(thread, fn, args, next);                                                               \
+        espi_count_call(thread_state->stats, fn);                                                                    \
+        espi_word result = ESPI_CALL(next, n, changed);                                                              \
+        return espi_message_end(&message, changed, (int)result) ? ESPI_CALL(next, n, args) : result;                 \
+    }
+
+ESPI_MESSAGE(6)
+ESPI_MESSAGE(7)
+
 /* ---- calls with a type for each peer ---- */
 
 /* How many types of one side pass unseen, with their uses taken of their credit; the others are predefined, or have
@@ -103,5 +123,7 @@ espi_handler espi_generic_handler(enum espi_fn fn)
 {
     if (fn == ESPI_FN_Alltoallw || fn == ESPI_FN_Alltoallw_c)
         return handle_alltoallw;
+    if (espi_message_is(&espi_api_rows[fn]))
+        return espi_api_rows[fn].args == 6 ? message_6 : message_7;
     return espi_api_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_api_rows[fn].args];
 }

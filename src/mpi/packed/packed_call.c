@@ -28,15 +28,20 @@ static bool receives(const struct espi_buffer_args *typed)
     return typed->dest < 0;
 }
 
+bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_buffer_args *typed)
+{
+    return (row->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) == ESPI_P2P &&
+           typed->shape == ESPI_SHAPE_ONE && !is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c) &&
+           !is_function(row, ESPI_FN_Ibsend, ESPI_FN_Ibsend_c) &&
+           (typed->dest < 0 || typed->source < 0); /* not one buffer for both ways */
+}
+
 enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,
                                  const espi_word *args)
 {
     if (is_pack(row) || is_function(row, ESPI_FN_Unpack, ESPI_FN_Unpack_c))
         return ESPI_PACK_LOCAL;
-    if ((row->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) != ESPI_P2P || typed->shape != ESPI_SHAPE_ONE ||
-        is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c) || is_function(row, ESPI_FN_Ibsend, ESPI_FN_Ibsend_c))
-        return ESPI_PACK_NOT;
-    if (typed->dest >= 0 && typed->source >= 0) /* one buffer for both ways */
+    if (!espi_packed_is_message(row, typed))
         return ESPI_PACK_NOT;
     if (receives(typed)) /* the status comes last, or the request */
         return args[row->args - 1] != 0 && (typed->source < 0 || (int)args[typed->source] != MPI_PROC_NULL)

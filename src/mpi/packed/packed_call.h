@@ -22,6 +22,9 @@ enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PA
 enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,
                                  const espi_word *args);
 
+/* Whether calls of this function send or receive a message that may be packed, of this buffer. */
+bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_buffer_args *typed);
+
 /* One side of a call that is under way. */
 struct espi_packed_side {
     const struct espi_pack *pack; /* NULL: the library sees to this side */

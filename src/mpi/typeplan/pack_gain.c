@@ -1,10 +1,12 @@
 /*
  * What messages of derived types cost beside packing, read off bench/layouts (MPICH 4.0.2 and UCX, two ranks on one
  * node whose cores are near each other; where they are farther apart the library's way loses more):
- *  - A message of one part (some 8,000 bytes) costs about TYPED_NS more on each side when its type has gaps, whatever
- *    the engine takes to pack it; where many are on their way at the same time a good part of that does not show, so
- *    that no more than TYPED_LEAST_NS is promised. One of several parts goes through cells of that size, at 1,500 ns
- *    + 0.155 ns a byte; without gaps it is fetched from the sender's memory, at 5,000 ns + 0.14 ns a byte.
+ *  - A message of one part (some 8,000 bytes) costs TYPED_NS more on each side when its type has gaps, whatever
+ *    the engine takes to pack it (farther cores: up to twice that). The engine packs it into the cell in which it
+ *    travels, and unpacks it from there; ours is copied on both sides, which takes MOVED_NS a byte, as the lines of a
+ *    cell come from the other core: with the loop over the items the library hides some of that. A message of several
+ *    parts goes through cells of that size, at 1,500 ns + 0.155 ns a byte; without gaps it is fetched from the
+ *    sender's memory, at 5,000 ns + 0.14 ns a byte.
  *  - In parts, one side packs while the other unpacks, so that such a message takes what one side does. Packed whole
  *    it takes the one side, the way, and the other side one after another. Only one rank decides here, on what it
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
@@ -21,7 +23,8 @@
 #include "mpi/typeplan/pack_gain.h"
 
 /* Beside packing: a buffer is taken and given back, a status read. */
-enum { CALL_NS = 80, TYPED_NS = 400, TYPED_LEAST_NS = 200 };
+enum { CALL_NS = 100, TYPED_NS = 200 };
+#define MOVED_NS 0.05
 /* Packed whole, a message of several parts takes so much more to begin with, and so much less for each byte. */
 enum { FETCH_NS = 3000 };
 #define FETCHED_NS 0.015
@@ -29,7 +32,8 @@ enum { FETCH_NS = 3000 };
 enum { COLLECTIVE_NS = 200 };
 #define COPIED_NS 0.05
 /* Clear is what saves so great a part of what the engine takes, and so many nanoseconds. */
-enum { CLEAR = 16, CLEAR_MESSAGE = 8, CLEAR_NS = 30, CLEAR_MESSAGE_NS = 100 };
+enum { CLEAR = 16, CLEAR_MESSAGE = 8, CLEAR_NS = 30, CLEAR_MESSAGE_NS = 40,
+       CLEAR_LONG_NS = 100 };
 
 double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine_ns)
 {
@@ -42,7 +46,7 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
                               double engine_ns)
 {
     const struct espi_pack_cost cost = espi_pack_cost(pack, count);
-    double gain, promised = 1;
+    double gain;
 
     if (cost.blocks <= 1) /* without gaps: the library does what we would */
         return 0;
@@ -51,12 +55,8 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
     if (in_parts)
         gain = engine_ns - 2 * (cost.warm_ns + CALL_NS) - FETCH_NS + FETCHED_NS * (double)cost.bytes;
     else
-        gain = engine_ns + TYPED_NS - cost.warm_ns - CALL_NS;
-    if (gain <= engine_ns / CLEAR_MESSAGE + CLEAR_MESSAGE_NS)
-        return 0;
-    if (gain - (in_parts ? 0 : TYPED_NS - TYPED_LEAST_NS) > promised)
-        promised = gain - (in_parts ? 0 : TYPED_NS - TYPED_LEAST_NS);
-    return promised;
+        gain = engine_ns + TYPED_NS - cost.warm_ns - CALL_NS - MOVED_NS * (double)cost.bytes;
+    return gain > engine_ns / CLEAR_MESSAGE + (in_parts ? CLEAR_LONG_NS : CLEAR_MESSAGE_NS) ? gain : 0;
 }
 
 double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, enum espi_packable use, bool in_parts,
@@ -71,5 +71,5 @@ double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, en
         gain += FETCHED_NS * (double)cost.bytes - cost.warm_ns - FETCH_NS;
     if (use != ESPI_PACK_STAGED)
         gain -= COPIED_NS * (double)cost.bytes;
-    return gain > engine_ns / CLEAR_MESSAGE + CLEAR_MESSAGE_NS ? gain : 0;
+    return gain > engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS ? gain : 0;
 }

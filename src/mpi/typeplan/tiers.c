@@ -9,19 +9,55 @@ enum { OFTEN_MOST = 4 };
 enum { SECOND = 2 };
 #define NEVER UINT64_MAX
 
+/* One more type that says yes or no. */
+static void decide(int8_t *counter, bool yes)
+{
+    *counter = (int8_t)(*counter + (yes ? *counter < OFTEN_MOST : -(*counter > -OFTEN_MOST)));
+}
+
 /* Uses, of `each` nanoseconds, until `price` is reached, `paid` of it being there; at least 1. */
 static uint64_t uses_until(uint64_t price, uint64_t paid, uint64_t each)
 {
     return paid >= price ? 1 : (price - paid - 1) / (each > 0 ? each : 1) + 1;
 }
 
-/* What the uses of a class that was counted may have lost so far. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The family of a class, where something is known of it. */
+static const struct espi_type_family *family(const struct espi_type_class *class)
+{
+    return class->family != NULL && class->family->make_ns > 0 ? class->family : NULL;
+}
+
+/* Types of the family mostly are used so often that planning pays. */
+static bool is_often(const struct espi_type_class *class)
+{
+    return class->family != NULL && class->family->often > 0;
+}
+
+/* What the uses of a class that was counted may have lost so far: by what its family gains; but even where that is
+   nothing, a part of what may be lost at most, as a family is no proof. */
 static uint64_t spent(const struct espi_type_class *class)
 {
-    uint64_t bytes = class->items * (uint64_t)class->size;
+    enum { PART_OF_MOST = 64 };
+    const uint64_t bytes = class->items * (uint64_t)class->size,
+                   at_most = espi_admission_spent(class->uses, bytes, class->dense) +
+                             espi_admission_walked(class->uses, bytes, class->numbers);
 
-    return espi_admission_spent(class->uses, bytes, class->dense) +
-           espi_admission_walked(class->uses, bytes, class->numbers);
+    return family(class) != NULL ? most(class->uses * family(class)->gain_ns, at_most / PART_OF_MOST) : at_most;
+}
+
+static uint64_t price_of_first(const struct espi_type_class *class)
+{
+    return family(class) != NULL ? family(class)->make_ns : espi_admission_rules(class->numbers);
 }
 
 static bool second_may_pay(const struct espi_type_class *class)
@@ -41,16 +77,6 @@ static bool outgrown(const struct espi_type_class *class)
            class->items * (uint64_t)class->size / class->uses > ESPI_ENGINE_PART;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Work of this price was earned. False: the budget is used up. */
 static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
 {
@@ -62,25 +88,52 @@ static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
     return false;
 }
 
+/* What a look at the next type of the class will take: lists that are made anew mostly are other lists. */
+static uint64_t price_of_look(const struct espi_type_class *class)
+{
+    return class->anew > 0 ? class->make_ns : class->look_ns;
+}
+
 /* At once where types of the class mostly are used so often that it pays; by their mean as long as none has ended
    since that is known. */
 static uint64_t next_of_better(const struct espi_type_class *class, uint64_t made)
 {
     uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
-    bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * class->look_ns;
+    const uint64_t price = price_of_look(class);
+    bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * price;
 
-    return often ? 1 : uses_until(class->look_ns, made * class->gain_ns, class->gain_ns);
+    return often ? 1 : uses_until(price, made * class->gain_ns, class->gain_ns);
 }
 
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
 {
     class->ended++;
-    if (class->state != ESPI_CLASS_BETTER)
+    if (family(class) != NULL)
+        decide(&class->family->often, made * class->family->gain_ns >= class->family->make_ns);
+    if (class->state == ESPI_CLASS_BETTER)
+        decide(&class->often, made * class->gain_ns >= price_of_look(class));
+}
+
+void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t made)
+{
+    const bool first = class->look_ns == 0;
+
+    if (class->look_ns == 0 || took < class->look_ns)
+        class->look_ns = took;
+    if (made > 0 && (class->make_ns == 0 || made < class->make_ns))
+        class->make_ns = made;
+    if (first)
         return;
-    if (made * class->gain_ns < class->look_ns)
-        class->often -= class->often > -OFTEN_MOST;
-    else
-        class->often += class->often < OFTEN_MOST;
+    decide(&class->anew, made > 0);
+}
+
+void espi_tiers_learnt(struct espi_type_class *class)
+{
+    if (class->family == NULL || class->make_ns == 0)
+        return;
+    class->family->gain_ns = class->state == ESPI_CLASS_BETTER ? class->gain_ns : 0;
+    class->family->make_ns =
+        family(class) != NULL ? least(class->family->make_ns, class->make_ns) : class->make_ns;
 }
 
 uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uint64_t made, bool planned)
@@ -98,8 +151,10 @@ uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uin
     case ESPI_CLASS_NEW:
         return class->uses >= SECOND - 1 ? 1 : SECOND;
     case ESPI_CLASS_COUNTED:
-        wait = uses_until(espi_admission_rules(class->numbers), spent(class),
-                          class->uses > 0 ? spent(class) / class->uses : 0);
+        wait = is_often(class)
+                   ? 1
+                   : uses_until(price_of_first(class), spent(class),
+                                class->uses > 0 ? spent(class) / class->uses : 0);
         return most(wait, class->retry > class->uses ? class->retry - class->uses : 1);
     case ESPI_CLASS_BETTER:
         if (!planned)
@@ -126,8 +181,10 @@ int espi_tiers_due(struct espi_type_class *class, int mode, bool known)
         return mode == ESPI_MODE_ALWAYS && !known ? 2 : 0;
     switch ((enum espi_class_state)class->state) {
     case ESPI_CLASS_COUNTED:
-        price = espi_admission_rules(class->numbers);
-        return spent(class) < price ? 0 : admit(class, price, false) ? 1 : ESPI_TIERS_DENIED;
+        price = price_of_first(class);
+        if (spent(class) < price && !is_often(class))
+            return 0;
+        return admit(class, price, false) ? 1 : ESPI_TIERS_DENIED;
     case ESPI_CLASS_BETTER:
     case ESPI_CLASS_PLAIN:
         price = price_of_second(class);

@@ -33,4 +33,12 @@ int espi_tiers_due(struct espi_type_class *class, int mode, bool known);
    as in a branch predictor. */
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made);
 
+/* A type of the class was looked at, which took so many nanoseconds, or would have, had its layout been known.
+   `made`: what it took, where it was not, and had to be planned; else 0. The first look of a class says nothing of
+   the next one's layout. */
+void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t made);
+
+/* What was found for a type of the class is known: its family learns it. */
+void espi_tiers_learnt(struct espi_type_class *class);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "mpi/core/pmpi.h"
+#include "type_hint.h"
 
 enum { FILTER = 1 << 11, PLACES = 4 };
 
@@ -13,6 +14,10 @@ static uint16_t places[ESPI_CLASSES]; /* 1 + the number of a class; 0: the place
 static struct espi_type_class classes[ESPI_CLASSES];
 static unsigned classes_end; /* none was put down from here on */
 static uint32_t filter[FILTER];
+/* By their keys; who comes later takes the place. LISTED: counts and displacements from which on a list is long, for
+   not all of its elements are in its hint. */
+enum { FAMILIES = 64, LISTED = 4 * ESPI_HINT_SAMPLED };
+static struct espi_type_family families[FAMILIES];
 _Static_assert(ESPI_CLASSES <= UINT16_MAX, "numbers of classes fit their places");
 
 /* ---- the table ---- */
@@ -66,6 +71,7 @@ void espi_classes_reset(void)
     if (classes_end > 0)
         memset(places, 0, sizeof places);
     memset(filter, 0, sizeof filter);
+    memset(families, 0, sizeof families);
     classes_end = 0;
 }
 
@@ -85,6 +91,24 @@ static bool ask(MPI_Datatype type, struct envelope *e)
            espi_pmpi.Type_get_true_extent_c(type, &e->true_lb, &e->true_extent) == MPI_SUCCESS;
 }
 
+static uint64_t numbers_of(const struct envelope *e)
+{
+    return (uint64_t)(e->ints + e->addrs + e->counts);
+}
+
+/* Lists of this constructor whose lengths and sizes are between the same powers of two. */
+static struct espi_type_family *family_of(const struct envelope *e, uint64_t numbers)
+{
+    const uint32_t key =
+        1u << 31 | (uint32_t)e->combiner << 16 | espi_hint_magnitude(numbers) << 8 |
+        espi_hint_magnitude((uint64_t)e->size);
+    struct espi_type_family *family = &families[espi_mix(1, key) % FAMILIES];
+
+    if (family->key != key)
+        *family = (struct espi_type_family){.key = key};
+    return family;
+}
+
 bool espi_class_ask(struct espi_type_class *class, MPI_Datatype type)
 {
     struct envelope e;
@@ -93,7 +117,10 @@ bool espi_class_ask(struct espi_type_class *class, MPI_Datatype type)
         return false;
     class->size = e.size;
     class->dense = e.size == e.extent && e.size == e.true_extent;
-    class->numbers = (uint64_t)(e.ints + e.addrs + e.counts);
+    class->numbers = numbers_of(&e);
+    if (class->numbers < espi_hint_numbers(class->hint))
+        class->numbers = espi_hint_numbers(class->hint);
+    class->family = class->numbers >= LISTED && e.size > 0 ? family_of(&e, class->numbers) : NULL;
     return true;
 }
 
@@ -109,5 +136,5 @@ uint64_t espi_class_hint_asked(MPI_Datatype type)
                               (uint64_t)e.true_lb,  (uint64_t)e.true_extent};
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
         h = espi_mix(h, facts[i]);
-    return h | 1;
+    return espi_hint_of(h, numbers_of(&e));
 }

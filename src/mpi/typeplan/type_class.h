@@ -13,6 +13,9 @@
  * plan comes from the layout, which the look reads from MPI.
  *
  * Classes stand in a table of fixed size. One that no type belongs to at the moment makes room for another.
+ *
+ * Long lists that a program makes anew are mostly other lists, of another class each: of atoms near a border, say. So
+ * what was learnt of the last one is kept for its family, too: lists of the same constructor and about as long.
  */
 #ifndef ESPI_MPI_TYPEPLAN_TYPE_CLASS_H
 #define ESPI_MPI_TYPEPLAN_TYPE_CLASS_H
@@ -36,6 +39,14 @@ enum espi_class_state {
 };
 
 /* Written under a lock of type_cache.c, or where calls do not overlap. */
+/* What planning a list of the family took, and gained. */
+struct espi_type_family {
+    uint32_t key;     /* 0: nothing is known yet */
+    int8_t often;     /* > 0 where most of the last types were used so often that planning paid */
+    uint64_t gain_ns; /* what a use of the last one that was planned saves, by the model; 0: nothing better */
+    uint64_t make_ns; /* what it took to read one back and plan it, at least */
+};
+
 struct espi_type_class {
     _Alignas(64) uint64_t hint; /* 0: the entry is free */
     uint64_t uses, items;       /* of its types, as far as their slots have told */
@@ -50,11 +61,14 @@ struct espi_type_class {
     uint8_t tier;               /* of the plan */
     int8_t often;               /* BETTER: > 0 where most of the last types were used so often that a look paid */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
-    uint64_t numbers;           /* counts and displacements of the outermost constructor */
+    uint64_t numbers;           /* counts and displacements of its constructors, about */
     uint64_t retry;             /* uses at which to ask for a budget again that was used up */
     uint64_t gain_ns;           /* BETTER: what a use of the usual count saves, by the model */
     uint64_t excess_ns;         /* and what the best conceivable form would save on top of it */
-    uint64_t look_ns;           /* what reading a type of it back and finding its plan took */
+    uint64_t look_ns;           /* what reading a type of it back and finding its plan took, at least */
+    uint64_t make_ns;           /* and what it took where the layout was new, and was planned */
+    int8_t anew;                /* > 0 where most of the last looks met new layouts */
+    struct espi_type_family *family; /* NULL: not a long list */
     struct espi_stats_type *record; /* of the plan, which counts the uses of PLAIN types; NULL: none */
 };
 

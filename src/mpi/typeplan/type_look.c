@@ -7,6 +7,7 @@
 #include "mpi/packed/self_test.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/plan_cache.h"
@@ -46,8 +47,8 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
 }
 
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
-   plan over. False: it could not be tied, and will not be at another use. */
-static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took)
+   plan over. `took`, `made`: as espi_tiers_looked. False: it could not be tied, and will not be at another use. */
+static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took, uint64_t made)
 {
     struct espi_type_class *class = espi_slot_class(s);
     const bool message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
@@ -61,10 +62,10 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->tier = (uint8_t)plan->tier;
     class->gain_ns = plan->gain_ns[usual] + plan->packed_ns[message ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
     class->excess_ns = plan->excess_ns[usual];
-    took += TYING_NS;
-    class->look_ns = class->look_ns == 0 || took < class->look_ns ? took : class->look_ns;
+    espi_tiers_looked(class, took + TYING_NS, made > 0 ? made + TYING_NS : 0);
     class->parts = usual == ESPI_PARTS;
     class->record = plan->record;
+    espi_tiers_learnt(class);
     espi_types_unlock_classes();
     atomic_store(&s->settled, !better);
     if (better && espi_types_tie_slot(s, type)) {
@@ -105,13 +106,15 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
                                         .tier = tier,
                                         .forms = forms};
     struct espi_plan *plan = NULL;
-    uint64_t begun, took;
+    uint64_t begun, took, made = 0;
     bool tied = true;
     espi_status status;
 
     if (espi_type_service.packing != ESPI_MODE_OFF && !espi_packed_self_test())
         request.packing = ESPI_MODE_OFF;
-    begun = espi_stats_now(); /* the test is once in a process, and not part of what a look takes */
+    if (how == ESPI_MODE_AUTO)
+        espi_engine();
+    begun = espi_stats_now(); /* test and engine are once in a process, and not part of what a look takes */
     status = espi_decode(&arena, type, NUMBERS_MOST, &layout);
     took = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
@@ -127,6 +130,7 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
     plan = espi_plan_find(&layout);
     if (plan == NULL) {
         plan = espi_plan_make(&request);
+        made = espi_stats_now() - begun;
     } else {
         espi_count_anywhere(ESPI_COUNT_types_known, 1);
         took = espi_stats_now() - begun;
@@ -138,7 +142,7 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
         refuse(s, ESPI_COUNT_plan_no_memory);
         goto done;
     }
-    tied = settle(s, type, plan, took);
+    tied = settle(s, type, plan, took, made);
     if (atomic_load(&s->settled))
         espi_admission_idle(took);
 done:
@@ -207,6 +211,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
         class->state = ESPI_CLASS_PLAIN;
         class->excess_ns = 0;
         class->parts = true; /* and not looked at again */
+        espi_tiers_learnt(class);
     }
     usual = class->uses > 0 && class->items > class->uses ? (int64_t)(class->items / class->uses) : 1;
     espi_types_unlock_classes();
