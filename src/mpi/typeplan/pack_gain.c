@@ -23,7 +23,7 @@
 #include "mpi/typeplan/pack_gain.h"
 
 /* Beside packing: a buffer is taken and given back, a status read. */
-enum { CALL_NS = 100, TYPED_NS = 200 };
+enum { CALL_NS = 100, TYPED_NS = 300 };
 #define MOVED_NS 0.05
 /* Packed whole, a message of several parts takes so much more to begin with, and so much less for each byte. */
 enum { FETCH_NS = 3000 };
