@@ -79,50 +79,64 @@ ESPI_MESSAGE(7)
 
 /* ---- calls with a type for each peer ---- */
 
-/* How many types of one side pass unseen, with their uses taken of their credit; the others are predefined, or have
-   no data. -1: some does not pass; then some uses are counted twice. */
-static int side_passes(const struct espi_api_row *row, const struct espi_buffer_args *typed, const espi_word *args,
-                       int n)
+/* Whether a use of the type needs no look at anything: it passes unseen, or is used as it is for now, also where a
+   rank gives itself blocks of it. */
+static bool type_passes(MPI_Datatype type)
 {
-    const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
-    int uses = 0;
-    if ((void *)args[(int)typed->buffer] == MPI_IN_PLACE || !types || !args[(int)typed->count])
-        return -1;
-    for (int i = 0; i < n; i++) {
-        if (espi_unseen_passes(types[i]))
-            uses++;
-        else if (!espi_type_is_predefined(types[i]) && espi_count_in(row, args, typed->count, i) > 0)
-            return -1;
-    }
-    return uses;
+    const struct espi_type_slot *slot;
+    if (espi_type_is_predefined(type) || espi_unseen_may_pass(type))
+        return true;
+    slot = espi_types_quiet(type);
+    return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & ~(unsigned)ESPI_PAIRED_LEFT) == 0;
 }
 
-/* MPI_Alltoallw of types that are made anew each time and never worth a look: goes on as it is. */
-static bool all_pass(struct espi_thread_state *thread_state, const struct espi_api_row *row, const espi_word *args)
+static bool side_passes(const struct espi_api_row *row, const struct espi_buffer_args *typed, const espi_word *args,
+                        int n)
 {
-    int sent, received;
-    if (!espi_comm_look(&thread_state->comm, (MPI_Comm)args[(int)row->comm]) ||
-        (sent = side_passes(row, &row->typed[0], args, thread_state->comm.peers)) < 0 ||
-        (received = side_passes(row, &row->typed[1], args, thread_state->comm.peers)) < 0)
+    const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
+    if ((void *)args[(int)typed->buffer] == MPI_IN_PLACE || !types || !args[(int)typed->count])
         return false;
-    espi_count(thread_state->stats, ESPI_COUNT_calls_examined, (uint64_t)(sent + received));
-    espi_count(thread_state->stats, ESPI_COUNT_left_not_earned, (uint64_t)(sent + received));
+    for (int i = 0; i < n; i++)
+        if (espi_count_in(row, args, typed->count, i) != 0 && !type_passes(types[i]))
+            return false;
     return true;
 }
 
-static espi_word handle_alltoallw(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+static void count_side(struct espi_stats_thread *stats, const struct espi_api_row *row,
+                       const struct espi_buffer_args *typed, const espi_word *args, int n)
+{
+    const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
+    for (int i = 0; i < n; i++) {
+        const int64_t count = espi_count_in(row, args, typed->count, i);
+        if (count > 0 && !espi_type_is_predefined(types[i]))
+            espi_types_goes_on(stats, types[i], count);
+    }
+}
+
+/* MPI_Alltoallw and its neighbourhood form, none of whose types is due to anything: they go on as they are. */
+static espi_word handle_blocks_w(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;
-    if (!thread_state || !all_pass(thread_state, &espi_api_rows[fn], args))
-        return handle_own(thread, fn, args, next);
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const espi_handler general = row->kind & ESPI_OWN ? handle_own : handle_9;
+    if (!thread_state || espi_settings.datatypes != ESPI_MODE_AUTO ||
+        !espi_comm_look(&thread_state->comm, (MPI_Comm)args[(int)row->comm]))
+        return general(thread, fn, args, next);
+    const struct espi_comm_facts *facts = &thread_state->comm;
+    const int sent = row->kind & ESPI_NEIGHBOUR ? facts->out : facts->peers,
+              received = row->kind & ESPI_NEIGHBOUR ? facts->in : facts->peers;
+    if (!side_passes(row, &row->typed[0], args, sent) || !side_passes(row, &row->typed[1], args, received))
+        return general(thread, fn, args, next);
+    count_side(thread_state->stats, row, &row->typed[0], args, sent);
+    count_side(thread_state->stats, row, &row->typed[1], args, received);
     espi_count_call(thread_state->stats, fn);
     return ESPI_CALL(next, 9, args);
 }
 
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
-    if (fn == ESPI_FN_Alltoallw || fn == ESPI_FN_Alltoallw_c)
-        return handle_alltoallw;
+    if (espi_api_rows[fn].args == 9 && espi_api_rows[fn].typed[0].shape == ESPI_SHAPE_W)
+        return handle_blocks_w;
     if (espi_message_is(&espi_api_rows[fn]))
         return espi_api_rows[fn].args == 6 ? message_6 : message_7;
     return espi_api_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_api_rows[fn].args];

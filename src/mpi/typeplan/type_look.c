@@ -46,6 +46,15 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
     return espi_type_service.one_node && each > 0 && pays_in_collective(plan, use, each);
 }
 
+/* Whether the uses of the class are in calls that no pack program does, and nothing else is better. */
+static bool is_of_no_use(const struct espi_type_class *class, const struct espi_plan *plan)
+{
+    return class->passed >= ESPI_CLASS_PASSED_MOST && !class->packs &&
+           !plan->forms_pending &&
+           atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
+           atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL;
+}
+
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
    plan over. `took`, `made`: as espi_tiers_looked. False: it could not be tied, and will not be at another use. */
 static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took, uint64_t made)
@@ -53,17 +62,19 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     struct espi_type_class *class = espi_slot_class(s);
     const bool message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
                local = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0);
-    const bool better = message || local || atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
-                        atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
+    const bool of_no_use = espi_types_mode() == ESPI_MODE_AUTO && is_of_no_use(class, plan);
+    const bool better = !of_no_use && (message || local ||
+                                       atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
+                                       atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL);
     const int usual = plan->size > ESPI_ENGINE_PART / plan->count ? ESPI_PARTS : ESPI_WHOLE;
 
     espi_types_lock_classes();
     class->state = better ? ESPI_CLASS_BETTER : ESPI_CLASS_PLAIN;
     class->tier = (uint8_t)plan->tier;
     class->gain_ns = plan->gain_ns[usual] + plan->packed_ns[message ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
-    class->excess_ns = plan->excess_ns[usual];
+    class->excess_ns = of_no_use ? 0 : plan->excess_ns[usual];
     espi_tiers_looked(class, took + TYING_NS, made > 0 ? made + TYING_NS : 0);
-    class->parts = usual == ESPI_PARTS;
+    class->parts = of_no_use || usual == ESPI_PARTS; /* and then not looked at again */
     class->record = plan->record;
     espi_tiers_learnt(class);
     espi_types_unlock_classes();
@@ -173,15 +184,6 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
     return class;
 }
 
-/* Whether the uses of the class are in calls that no pack program does, and nothing else is better. */
-static bool is_of_no_use(const struct espi_type_class *class, const struct espi_plan *plan)
-{
-    return class->passed >= ESPI_CLASS_PASSED_MOST && !class->packs && class->tier == plan->tier &&
-           !plan->forms_pending &&
-           atomic_load(&plan->better[ESPI_WHOLE]) == MPI_DATATYPE_NULL &&
-           atomic_load(&plan->better[ESPI_PARTS]) == MPI_DATATYPE_NULL;
-}
-
 /* The slow path of a use of `count` items. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
 {
@@ -205,8 +207,9 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
     const struct espi_untold fresh = espi_types_tell(s);
     tier = espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
     const bool denied = tier == ESPI_TIERS_DENIED;
-    const bool forms = plan != NULL && plan->forms_pending && class->passed >= ESPI_CLASS_PASSED_MOST;
-    const bool of_no_use = plan != NULL && how == ESPI_MODE_AUTO && tier <= 0 && is_of_no_use(class, plan);
+    const bool forms = (plan == NULL || plan->forms_pending) && class->passed >= ESPI_CLASS_PASSED_MOST;
+    const bool of_no_use = plan != NULL && how == ESPI_MODE_AUTO && tier <= 0 && class->tier == plan->tier &&
+                           is_of_no_use(class, plan);
     if (of_no_use) {
         class->state = ESPI_CLASS_PLAIN;
         class->excess_ns = 0;
@@ -227,7 +230,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
         usual = count;
         tier = tier > plan->tier ? tier : plan->tier;
     }
-    if (forms && tier <= 0)
+    if (forms && tier <= 0 && plan != NULL)
         tier = plan->tier;
     if (tier > 0) {
         if (plan != NULL) {
