@@ -39,22 +39,32 @@ static const struct cli_spec spec = {
     .operand = take_file,
 };
 
+static void print_ranks(const json_t *root)
+{
+    size_t hosts = json_array_size(json_object_get(root, "hosts"));
+    int64_t elsewhere = stat_number(root, "hosts_not_listed", "ranks", NULL);
+    int64_t missing = stat_number(root, "ranks_missing", NULL, NULL);
+
+    printf("%" PRId64 " of %" PRId64 " ranks on %s%zu host%s", stat_number(root, "ranks_reporting", NULL, NULL),
+           stat_number(root, "ranks", NULL, NULL), elsewhere > 0 ? "more than " : "", hosts, hosts == 1 ? "" : "s");
+    if (missing > 0)
+        printf("\n  missing    %" PRId64 " rank%s had no memory left for a part of this", missing,
+               missing == 1 ? "" : "s");
+}
+
 static void print_header(const char *name, json_t *root)
 {
     char text[32];
     json_t *settings = json_object_get(root, "settings"), *value;
     const char *key;
-    const json_t *hosts = json_object_get(root, "hosts");
 
     printf("Espalier report of %s\n\n", name);
     printf("  program    ");
     report_print_command(root);
     printf("\n  run        ");
     report_print_text(stat_text(root, "started", "at an unknown time"), 0);
-    printf(", %s, %" PRId64 " of %" PRId64 " ranks on %zu host%s",
-           cli_time(text, sizeof text, (double)stat_number(root, "elapsed_ns", NULL, NULL)),
-           stat_number(root, "ranks_reporting", NULL, NULL), stat_number(root, "ranks", NULL, NULL),
-           json_array_size(hosts), json_array_size(hosts) == 1 ? "" : "s");
+    printf(", %s, ", cli_time(text, sizeof text, (double)stat_number(root, "elapsed_ns", NULL, NULL)));
+    print_ranks(root);
     printf("\n  versions   Espalier ");
     report_print_text(stat_text(root, "espalier", "?"), 0);
     printf(", ");
@@ -188,9 +198,20 @@ static void print_changes(const json_t *root, int64_t top)
     print_other_changes(root);
     for (size_t i = 0; i < n && (int64_t)i < top; i++)
         print_type(i, json_array_get(types, i));
-    int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) + stat_number(root, "types_not_listed", "types", NULL);
+    int64_t unlisted = stat_number(root, "types_not_listed", "types", NULL);
+    int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) + unlisted;
     if (more > 0)
-        printf("  and %" PRId64 " more\n", more);
+        printf("  and %" PRId64 " more%s\n", more, unlisted > 0 ? ", counted once for each rank" : "");
+}
+
+/* The rank with an extreme of a value that is not the same on all ranks; `otherwise` where none is known. */
+static void print_which(const json_t *value, const char *key, const char *otherwise)
+{
+    const json_t *rank = json_object_get(value, key);
+    if (json_is_integer(rank) && stat_number(value, "min", NULL, NULL) != stat_number(value, "max", NULL, NULL))
+        printf(" on rank %" PRId64, (int64_t)json_integer_value(rank));
+    else
+        printf("%s", otherwise);
 }
 
 static void print_balance(json_t *root)
@@ -218,8 +239,10 @@ static void print_balance(json_t *root)
             continue;
         printf("  %-16s ", strncmp(name, "time_", 5) == 0 ? name + 5 : name);
         printf("%10s in all,", cli_time(text, sizeof text, (double)sum));
-        printf(" %10s at most in one rank\n",
+        printf(" %10s at most",
                cli_time(text, sizeof text, (double)stat_number(value, "max", NULL, NULL)));
+        print_which(value, "max_rank", " in one rank");
+        printf("\n");
     }
 }
 
@@ -290,8 +313,11 @@ static void print_functions(json_t *root, int64_t top)
     for (size_t i = 0; i < n && (int64_t)i < top; i++) {
         printf("  %12" PRId64 "  ", list[i].sum);
         report_print_text(list[i].name, 60);
-        printf(" (%" PRId64 " to %" PRId64 ")\n", stat_number(list[i].value, "min", NULL, NULL),
-               stat_number(list[i].value, "max", NULL, NULL));
+        printf(" (%" PRId64, stat_number(list[i].value, "min", NULL, NULL));
+        print_which(list[i].value, "min_rank", "");
+        printf(" to %" PRId64, stat_number(list[i].value, "max", NULL, NULL));
+        print_which(list[i].value, "max_rank", "");
+        printf(")\n");
     }
     free(list);
 }

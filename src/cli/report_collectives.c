@@ -98,10 +98,10 @@ void report_collectives(const json_t *root, int64_t top)
     if (trees)
         printf("  Along a tree a rank that passes data on waits for them; ESPALIER_COLLECTIVES=off leaves all to the "
                "library.\n");
-    int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) +
-                   stat_number(root, "collectives_not_listed", "collectives", NULL);
+    int64_t unlisted = stat_number(root, "collectives_not_listed", "collectives", NULL);
+    int64_t more = (n > (size_t)top ? (int64_t)n - top : 0) + unlisted;
     if (more > 0)
-        printf("  and %" PRId64 " more\n", more);
+        printf("  and %" PRId64 " more%s\n", more, unlisted > 0 ? ", counted once for each root" : "");
 }
 
 /* The same call in the other run: alike in everything, bytes within a factor of two. */

@@ -96,7 +96,8 @@ static const struct cli_spec spec = {
     .rows =
         (const struct cli_row[]){
             {.option = {"--stats", "FILE", "write statistics to FILE at the end (ESPALIER_STATS); %j stands for the "
-                                           "job, %p for the process id of rank 0"},
+                                           "job, %p for the process id of rank 0, %r for the rank (a "
+                                           "file for each)"},
              .take = take_stats},
             {.option = {"--summary", NULL, "print a short summary on stderr at the end (ESPALIER_SUMMARY=1)"},
              .take = take_summary},

@@ -15,6 +15,10 @@ static bool reserve_bytes(struct espi_buffer *buffer, size_t more)
     size_t wanted = buffer->len + more;
     if (wanted <= buffer->capacity)
         return true;
+    if (buffer->fixed) {
+        buffer->failed = true;
+        return false;
+    }
     size_t capacity = buffer->capacity ? buffer->capacity : 256;
     while (capacity < wanted)
         capacity *= 2;
@@ -61,6 +65,7 @@ void espi_buffer_format(struct espi_buffer *buffer, const char *format, ...)
 
 void espi_buffer_release(struct espi_buffer *buffer)
 {
-    free(buffer->data);
+    if (!buffer->fixed)
+        free(buffer->data);
     *buffer = ESPI_BUFFER_INIT;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "stats/snapshot.h"
 
 struct espi_stats_collective {
@@ -37,10 +38,39 @@ static int magnitude(int64_t bytes)
     return power;
 }
 
-static bool is_alike(const struct espi_collective_facts *a, const struct espi_collective_facts *b)
+enum { WORDS = 5 };
+
+/* What tells records apart. */
+static void identity(const struct espi_collective_facts *facts, int word[WORDS])
 {
-    return a->call == b->call && a->ranks == b->ranks && a->nodes == b->nodes && a->root == b->root &&
-           magnitude(a->bytes) == magnitude(b->bytes);
+    const int all[WORDS] = {(int)facts->call, facts->ranks, facts->nodes, facts->root, magnitude(facts->bytes)};
+    memcpy(word, all, sizeof all);
+}
+
+static int compare(const struct espi_collective_facts *a, const struct espi_collective_facts *b)
+{
+    int x[WORDS], y[WORDS];
+    identity(a, x);
+    identity(b, y);
+    for (int i = 0; i < WORDS; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+int espi_report_collective_compare(const struct espi_report_collective *a, const struct espi_report_collective *b)
+{
+    return compare(&a->facts, &b->facts);
+}
+
+uint64_t espi_report_collective_key(const struct espi_report_collective *collective)
+{
+    int word[WORDS];
+    uint64_t key = 0;
+    identity(&collective->facts, word);
+    for (int i = 0; i < WORDS; i++)
+        key = espi_mix(key, (uint64_t)word[i]);
+    return key;
 }
 
 struct espi_stats_collective *espi_stats_collective(const struct espi_collective_facts *facts)
@@ -48,7 +78,7 @@ struct espi_stats_collective *espi_stats_collective(const struct espi_collective
     struct espi_stats_collective *record = NULL;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < record_count && !record; i++)
-        if (is_alike(&records[i].entry.facts, facts))
+        if (compare(&records[i].entry.facts, facts) == 0)
             record = &records[i];
     if (!record && record_count < ESPI_STATS_COLLECTIVES)
         record = &records[record_count++];
@@ -74,7 +104,7 @@ void espi_stats_collective_count(struct espi_stats_collective *record, int metho
 void espi_stats_model(enum espi_level level, const struct espi_commtree_model *model, const char *source)
 {
     pthread_mutex_lock(&lock);
-    models[level] = (struct espi_report_model){true, *model, ""};
+    models[level] = (struct espi_report_model){true, 0, *model, ""};
     snprintf(models[level].source, sizeof models[level].source, "%s", source);
     pthread_mutex_unlock(&lock);
 }
@@ -103,62 +133,19 @@ espi_status espi_stats_collect_collectives(struct espi_report *report)
     pthread_mutex_lock(&lock);
     report->collective = calloc(record_count + 1, sizeof *report->collective);
     if (report->collective) {
-        for (size_t i = 0; i < record_count; i++)
-            report->collective[i] = records[i].entry;
+        for (size_t i = 0; i < record_count; i++) {
+            struct espi_report_collective *entry = &report->collective[i];
+            *entry = records[i].entry;
+            entry->most_calls = espi_report_collective_calls(entry);
+            entry->most_rank = report->rank;
+        }
         report->collectives = record_count;
         report->other_collectives = espi_report_collective_calls(&others.entry) > 0;
         report->other_calls = espi_report_collective_calls(&others.entry);
         memcpy(report->model, models, sizeof models);
+        for (int l = 0; l < ESPI_LEVELS; l++)
+            report->model[l].rank = report->rank;
     }
     pthread_mutex_unlock(&lock);
     return report->collective ? ESPI_OK : ESPI_ERR_MEMORY;
-}
-
-size_t espi_report_collectives_join(struct espi_report_collective *list, size_t n, const struct espi_report *other)
-{
-    for (size_t i = 0; i < other->collectives; i++) {
-        const struct espi_report_collective *from = &other->collective[i];
-        size_t k = 0;
-        while (k < n && !is_alike(&list[k].facts, &from->facts))
-            k++;
-        if (k == n) {
-            list[n++] = *from;
-            continue;
-        }
-        if (espi_report_collective_calls(from) > espi_report_collective_calls(&list[k]))
-            list[k].facts = from->facts;
-        for (int m = 0; m < ESPI_STATS_METHODS; m++)
-            list[k].calls[m] += from->calls[m];
-        list[k].leases += from->leases;
-        list[k].roots += from->roots;
-    }
-    return n;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct espi_report_collective *x = a, *y = b;
-    uint64_t tx = espi_report_collective_time(x), ty = espi_report_collective_time(y);
-    uint64_t cx = espi_report_collective_calls(x), cy = espi_report_collective_calls(y);
-    if (tx != ty)
-        return tx > ty ? -1 : 1;
-    if (cx != cy)
-        return cx > cy ? -1 : 1;
-    if (x->facts.call != y->facts.call)
-        return x->facts.call < y->facts.call ? -1 : 1;
-    if (x->facts.ranks != y->facts.ranks)
-        return x->facts.ranks < y->facts.ranks ? -1 : 1;
-    if (x->facts.root != y->facts.root)
-        return x->facts.root < y->facts.root ? -1 : 1;
-    return x->facts.bytes < y->facts.bytes ? -1 : x->facts.bytes > y->facts.bytes;
-}
-
-void espi_report_collectives_keep(struct espi_report *report)
-{
-    if (report->collectives > 1)
-        qsort(report->collective, report->collectives, sizeof *report->collective, by_time);
-    while (report->collectives > ESPI_REPORT_COLLECTIVES) {
-        report->other_calls += espi_report_collective_calls(&report->collective[--report->collectives]);
-        report->other_collectives++;
-    }
 }

@@ -66,6 +66,29 @@ static void write_report(const struct espi_report *report, bool final)
     espi_buffer_release(&bytes);
 }
 
+static bool is_per_rank(const struct espi_stats_run *new_run)
+{
+    return espi_stats_path_per_rank(new_run->settings->stats);
+}
+
+bool espi_stats_merges(const struct espi_stats_run *new_run)
+{
+    return new_run->all_present && !is_per_rank(new_run);
+}
+
+/* One file, or one summary, for each of 100,000 ranks is of no use to anybody who did not ask for it. */
+static bool is_sampled(const struct espi_stats_run *new_run)
+{
+    return new_run->rank % ((new_run->ranks - 1) / ESPI_STATS_ALONE + 1) == 0;
+}
+
+bool espi_stats_is_writer(const struct espi_stats_run *new_run)
+{
+    if (espi_stats_merges(new_run))
+        return new_run->rank == 0;
+    return is_per_rank(new_run) || is_sampled(new_run);
+}
+
 /* The state so far of this process alone; under the lock. */
 static void write_partial(void)
 {
@@ -80,6 +103,7 @@ static void write_partial(void)
         report.scope = copy;
     }
     report.complete = false;
+    espi_report_finish(&report);
     write_report(&report, false);
     espi_report_release(&report);
 }
@@ -91,10 +115,11 @@ static bool name_file(void)
     const char *job = run.job != NULL ? run.job : espi_stats_job();
 
     snprintf(number, sizeof number, "%ld", (long)getpid());
-    espi_status named = espi_stats_path(run_settings.stats, job != NULL ? job : number, (long)getpid(), file_name,
-                                        sizeof file_name - 32);
+    espi_status named = espi_stats_path(run_settings.stats, job != NULL ? job : number, (long)getpid(), run.rank,
+                                        file_name, sizeof file_name - 32);
     if (named != ESPI_OK) {
-        const char *why = named == ESPI_ERR_SYNTAX ? "after % expected j, p or %" : "too long with %j, %p filled in";
+        const char *why = named == ESPI_ERR_SYNTAX ? "after % expected j, p, r or %"
+                                                   : "too long with %j, %p, %r filled in";
         espi_log(ESPI_LOG_WARN, "ESPALIER_STATS=%s cannot be used: %s; no statistics are written", run_settings.stats,
                  why);
         file_name[0] = '\0';
@@ -102,7 +127,7 @@ static bool name_file(void)
     }
     espi_file_find(file_name, &place);
     direct = place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR;
-    if (!run.all_present && run.ranks > 1 && !direct) {
+    if (!espi_stats_merges(&run) && !is_per_rank(&run) && run.ranks > 1 && !direct) {
         snprintf(file_name + strlen(file_name), 32, ".rank%d", run.rank);
         espi_file_find(file_name, &place);
         direct = place.kind == ESPI_FILE_DEVICE || place.kind == ESPI_FILE_DESCRIPTOR;
@@ -119,6 +144,11 @@ void espi_stats_open(const struct espi_stats_run *new_run)
 {
     pthread_mutex_lock(&output_lock);
     is_open = new_run->settings->stats[0] != '\0' || new_run->settings->summary;
+    if (is_open && !espi_stats_merges(new_run) && !espi_stats_is_writer(new_run)) {
+        espi_log(ESPI_LOG_INFO, "rank %d works alone and writes no statistics: of more than %d ranks only some do; "
+                 "with %%r in ESPALIER_STATS each does", new_run->rank, ESPI_STATS_ALONE);
+        is_open = false;
+    }
     atomic_store(&next_due, UINT64_MAX);
     if (is_open) {
         run_settings = *new_run->settings;
@@ -126,7 +156,7 @@ void espi_stats_open(const struct espi_stats_run *new_run)
         run.settings = &run_settings;
         file_name[0] = '\0';
     }
-    if (is_open && run_settings.stats[0] != '\0' && (!run.all_present || run.rank == 0) && name_file()) {
+    if (is_open && run_settings.stats[0] != '\0' && espi_stats_is_writer(&run) && name_file()) {
         uint64_t before = espi_stats_now();
         write_partial();
         uint64_t after = espi_stats_now();
@@ -176,7 +206,8 @@ void espi_stats_close(const struct espi_report *report)
     if (is_open) {
         atomic_store(&next_due, UINT64_MAX);
         write_report(report, true);
-        if (run_settings.summary && espi_report_summary(report, &text) == ESPI_OK)
+        if (run_settings.summary && (espi_stats_merges(&run) || is_sampled(&run)) &&
+            espi_report_summary(report, &text) == ESPI_OK)
             espi_log_text(text.data, text.len);
         espi_buffer_release(&text);
         is_open = false;

@@ -4,21 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-espi_status espi_stats_path(const char *pattern, const char *job, long pid, char *out, size_t size)
+espi_status espi_stats_path(const char *pattern, const char *job, long pid, int rank, char *out, size_t size)
 {
-    char number[32];
+    char number[32], rank_number[16];
     size_t used = 0;
 
     snprintf(number, sizeof number, "%ld", pid);
+    snprintf(rank_number, sizeof rank_number, "%d", rank);
     for (const char *p = pattern; *p != '\0'; p++) {
         char one[2] = {*p, '\0'};
         const char *piece = one;
         size_t start = used;
         if (*p == '%') {
             p++;
-            if (*p != 'j' && *p != 'p' && *p != '%')
+            if (*p != 'j' && *p != 'p' && *p != 'r' && *p != '%')
                 return ESPI_ERR_SYNTAX;
-            piece = *p == 'j' ? job : *p == 'p' ? number : "%";
+            piece = *p == 'j' ? job : *p == 'p' ? number : *p == 'r' ? rank_number : "%";
         }
         size_t len = strlen(piece);
         if (used + len >= size)
@@ -32,6 +33,15 @@ espi_status espi_stats_path(const char *pattern, const char *job, long pid, char
     }
     out[used] = '\0';
     return ESPI_OK;
+}
+
+bool espi_stats_path_per_rank(const char *pattern)
+{
+    for (const char *p = pattern; *p != '\0'; p++)
+        if (*p == '%' && *++p != '%')
+            if (*p == 'r' || *p == '\0')
+                return *p == 'r';
+    return false;
 }
 
 const char *espi_stats_job(void)

@@ -16,6 +16,8 @@ static void write_value(struct espi_json *json, const char *key, const char *uni
     espi_json_count(json, "sum", v->sum);
     espi_json_count(json, "min", v->min);
     espi_json_count(json, "max", v->max);
+    espi_json_count(json, "min_rank", v->min_rank);
+    espi_json_count(json, "max_rank", v->max_rank);
     espi_json_end(json, '}');
 }
 
@@ -70,10 +72,17 @@ static void write_header(struct espi_json *json, const struct espi_report *repor
     espi_json_count(json, "elapsed_ns", report->elapsed_ns);
     espi_json_count(json, "ranks", report->ranks);
     espi_json_count(json, "ranks_reporting", report->reporting);
+    espi_json_count(json, "ranks_missing", report->missing);
     espi_json_begin(json, "hosts", '[', true);
-    for (size_t i = 0; i < report->hosts; i++)
-        espi_json_string(json, NULL, report->host[i]);
+    uint64_t elsewhere = report->reporting;
+    for (size_t i = 0; i < report->hosts; i++) {
+        espi_json_string(json, NULL, report->host[i].name);
+        elsewhere -= report->host[i].ranks;
+    }
     espi_json_end(json, ']');
+    espi_json_begin(json, "hosts_not_listed", '{', true);
+    espi_json_count(json, "ranks", elsewhere);
+    espi_json_end(json, '}');
     espi_json_begin(json, "model", '{', false);
     for (int l = 0; l < ESPI_LEVELS; l++)
         write_model(json, espi_level_name((enum espi_level)l), &report->model[l]);

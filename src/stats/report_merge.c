@@ -1,10 +1,12 @@
-/* The reports of ranks become one, and keep the records that matter most. */
+/* The reports of ranks become one. */
 #include "stats/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void release_texts(struct espi_report_type *type)
+#include "base/saturate.h"
+
+void espi_report_type_release(struct espi_report_type *type)
 {
     for (int i = 0; i < 4; i++) {
         free(type->text[i]);
@@ -22,7 +24,7 @@ espi_status espi_report_type_own(struct espi_report_type *type)
             continue;
         type->text[i] = strdup(*fact[i]);
         if (type->text[i] == NULL) {
-            release_texts(type);
+            espi_report_type_release(type);
             return ESPI_ERR_MEMORY;
         }
         *fact[i] = type->text[i];
@@ -30,161 +32,187 @@ espi_status espi_report_type_own(struct espi_report_type *type)
     return ESPI_OK;
 }
 
-/* Those that gained most stand first, then those that moved most data. */
-static int busier(const void *a, const void *b)
+static void merge_value(struct espi_report_value *into, const struct espi_report_value *from)
 {
-    const struct espi_report_type *x = a, *y = b;
-    if (x->saved_ns != y->saved_ns)
-        return x->saved_ns > y->saved_ns ? -1 : 1;
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    if (x->uses != y->uses)
-        return x->uses > y->uses ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
-void espi_report_keep(struct espi_report *report)
-{
-    if (report->types > 1)
-        qsort(report->type, report->types, sizeof *report->type, busier);
-    while (report->types > ESPI_REPORT_TYPES) {
-        struct espi_report_type *last = &report->type[--report->types];
-        report->other_types++;
-        report->other_uses += last->uses;
-        report->other_bytes += last->bytes;
-        release_texts(last);
+    into->sum = espi_add_saturated(into->sum, from->sum);
+    if (from->min < into->min || (from->min == into->min && from->min_rank < into->min_rank)) {
+        into->min = from->min;
+        into->min_rank = from->min_rank;
     }
-    espi_report_collectives_keep(report);
+    if (from->max > into->max || (from->max == into->max && from->max_rank < into->max_rank)) {
+        into->max = from->max;
+        into->max_rank = from->max_rank;
+    }
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
+/* Whether facts with so much behind them, of this rank, come before others. */
+static bool speaks_first(uint64_t most, uint32_t rank, uint64_t other_most, uint32_t other_rank)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    return most != other_most ? most > other_most : rank < other_rank;
 }
 
-static void merge_value(struct espi_report_value *into, const struct espi_report_value *other)
+/* Takes what `from` owns. */
+static void merge_type(struct espi_report_type *into, struct espi_report_type *from)
 {
-    into->sum = add_saturated(into->sum, other->sum);
-    if (other->min < into->min)
-        into->min = other->min;
-    if (other->max > into->max)
-        into->max = other->max;
+    if (speaks_first(from->most_uses, from->most_rank, into->most_uses, into->most_rank)) {
+        espi_report_type_release(into);
+        memcpy(into->text, from->text, sizeof into->text);
+        into->facts = from->facts;
+        into->most_uses = from->most_uses;
+        into->most_rank = from->most_rank;
+    } else {
+        espi_report_type_release(from);
+    }
+    into->uses = espi_add_saturated(into->uses, from->uses);
+    into->elements = espi_add_saturated(into->elements, from->elements);
+    into->saved_ns = espi_add_saturated(into->saved_ns, from->saved_ns);
+    into->bytes = espi_add_saturated(into->bytes, from->bytes);
+    into->ranks += from->ranks;
 }
 
-/* The facts come from the rank that used the type most; where memory is short they stay as they are. */
-static void merge_type(struct espi_report_type *type, const struct espi_report_type *other)
+/* Two ordered lists into one, which takes what they own; each has its records once. */
+static size_t join_types(struct espi_report_type *out, const struct espi_report *a, const struct espi_report *b)
 {
-    if (other->uses > type->uses) {
-        struct espi_report_type copy = *other;
-        if (espi_report_type_own(&copy) == ESPI_OK) {
-            release_texts(type);
-            memcpy(type->text, copy.text, sizeof type->text);
-            type->facts = copy.facts;
+    size_t i = 0, k = 0, n = 0;
+    while (i < a->types || k < b->types) {
+        int order = i == a->types ? 1 : k == b->types ? -1 : espi_report_type_order(&a->type[i], &b->type[k]);
+        out[n] = order <= 0 ? a->type[i++] : b->type[k++];
+        if (order == 0)
+            merge_type(&out[n], &b->type[k++]);
+        n++;
+    }
+    return n;
+}
+
+static void merge_collective(struct espi_report_collective *into, const struct espi_report_collective *from)
+{
+    if (speaks_first(from->most_calls, from->most_rank, into->most_calls, into->most_rank)) {
+        into->facts = from->facts;
+        into->most_calls = from->most_calls;
+        into->most_rank = from->most_rank;
+    }
+    for (int m = 0; m < ESPI_STATS_METHODS; m++)
+        into->calls[m] = espi_add_saturated(into->calls[m], from->calls[m]);
+    into->leases = espi_add_saturated(into->leases, from->leases);
+    into->roots += from->roots;
+}
+
+static size_t join_collectives(struct espi_report_collective *out, const struct espi_report *a,
+                               const struct espi_report *b)
+{
+    size_t i = 0, k = 0, n = 0;
+    while (i < a->collectives || k < b->collectives) {
+        int order = i == a->collectives   ? 1
+                    : k == b->collectives ? -1
+                                          : espi_report_collective_order(&a->collective[i], &b->collective[k]);
+        out[n] = order <= 0 ? a->collective[i++] : b->collective[k++];
+        if (order == 0)
+            merge_collective(&out[n], &b->collective[k++]);
+        n++;
+    }
+    return n;
+}
+
+/* By name; of more than are kept the last are let go, the same ones in whatever order reports merge. */
+static size_t join_hosts(struct espi_report_host *out, const struct espi_report *a, const struct espi_report *b)
+{
+    size_t i = 0, k = 0, n = 0;
+    while (i < a->hosts || k < b->hosts) {
+        int order = i == a->hosts ? 1 : k == b->hosts ? -1 : strcmp(a->host[i].name, b->host[k].name);
+        out[n] = order <= 0 ? a->host[i++] : b->host[k++];
+        if (order == 0) {
+            out[n].ranks += b->host[k].ranks;
+            free(b->host[k++].name);
         }
+        n++;
     }
-    type->uses = add_saturated(type->uses, other->uses);
-    type->elements = add_saturated(type->elements, other->elements);
-    type->saved_ns = add_saturated(type->saved_ns, other->saved_ns);
-    type->bytes = add_saturated(type->bytes, other->bytes);
-    type->ranks = add_saturated(type->ranks, other->ranks);
+    while (n > ESPI_REPORT_HOSTS)
+        free(out[--n].name);
+    return n;
 }
 
-static bool has_host(const struct espi_report *report, const char *name)
+static void swap_texts(char **a, char **b)
 {
-    for (size_t i = 0; i < report->hosts; i++)
-        if (strcmp(report->host[i], name) == 0)
-            return true;
-    return false;
+    char *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
-espi_status espi_report_merge(struct espi_report *report, const struct espi_report *other)
+static void take_header(struct espi_report *report, struct espi_report *other)
 {
-    /* Everything that needs memory first, so that an error leaves the report as it was. */
-    if (report->functions != other->functions)
-        return ESPI_ERR_ARGUMENT;
-    struct espi_report_type *type = calloc(report->types + other->types + 1, sizeof *type);
-    char **host = calloc(report->hosts + other->hosts + 1, sizeof *host);
-    struct espi_report_collective *collective = calloc(report->collectives + other->collectives + 1,
-                                                       sizeof *collective);
-    size_t types = report->types, hosts = report->hosts;
-    if (type == NULL || host == NULL || collective == NULL)
-        goto fail;
-    for (size_t i = 0; i < other->hosts && hosts < ESPI_REPORT_HOSTS; i++) {
-        if (has_host(report, other->host[i]))
-            continue;
-        host[hosts] = strdup(other->host[i]);
-        if (host[hosts] == NULL)
-            goto fail;
-        hosts++;
-    }
-    for (size_t i = 0; i < other->types; i++) {
-        size_t k = 0;
-        while (k < report->types && report->type[k].key != other->type[i].key)
-            k++;
-        if (k < report->types)
-            continue;
-        type[types] = other->type[i];
-        if (espi_report_type_own(&type[types]) != ESPI_OK)
-            goto fail;
-        types++;
-    }
+    swap_texts(&report->mpi, &other->mpi);
+    swap_texts(&report->scope, &other->scope);
+    swap_texts(&report->command, &other->command);
+    report->command_len = other->command_len;
+    report->settings = other->settings;
+    report->rank = other->rank;
+}
 
-    for (size_t i = 0; i < other->types; i++)
-        for (size_t k = 0; k < report->types; k++)
-            if (report->type[k].key == other->type[i].key)
-                merge_type(&report->type[k], &other->type[i]);
-    if (report->types > 0)
-        memcpy(type, report->type, report->types * sizeof *type);
-    free(report->type);
-    report->type = type;
-    report->types = types;
-    if (report->hosts > 0)
-        memcpy(host, report->host, report->hosts * sizeof *host);
-    free(report->host);
-    report->host = host;
-    report->hosts = hosts;
+static void merge_facts(struct espi_report *report, const struct espi_report *other)
+{
     for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
         merge_value(&report->counter[i], &other->counter[i]);
     for (size_t i = 0; i < report->functions; i++)
         merge_value(&report->calls[i], &other->calls[i]);
-    report->other_types = add_saturated(report->other_types, other->other_types);
-    report->other_uses = add_saturated(report->other_uses, other->other_uses);
-    report->other_bytes = add_saturated(report->other_bytes, other->other_bytes);
-    if (report->collectives > 0)
-        memcpy(collective, report->collective, report->collectives * sizeof *collective);
-    free(report->collective);
-    report->collective = collective;
-    report->collectives = espi_report_collectives_join(collective, report->collectives, other);
-    report->other_collectives = add_saturated(report->other_collectives, other->other_collectives);
-    report->other_calls = add_saturated(report->other_calls, other->other_calls);
-    for (int l = 0; l < ESPI_LEVELS; l++)
-        if (!report->model[l].have)
-            report->model[l] = other->model[l];
+    report->other_types = espi_add_saturated(report->other_types, other->other_types);
+    report->other_uses = espi_add_saturated(report->other_uses, other->other_uses);
+    report->other_bytes = espi_add_saturated(report->other_bytes, other->other_bytes);
+    report->other_collectives = espi_add_saturated(report->other_collectives, other->other_collectives);
+    report->other_calls = espi_add_saturated(report->other_calls, other->other_calls);
+    for (int l = 0; l < ESPI_LEVELS; l++) {
+        const struct espi_report_model *model = &other->model[l];
+        if (model->have && (!report->model[l].have || model->rank < report->model[l].rank))
+            report->model[l] = *model;
+    }
     report->reporting += other->reporting;
+    report->complete = report->complete && other->complete;
     if (other->started < report->started)
         report->started = other->started;
     if (other->elapsed_ns > report->elapsed_ns)
         report->elapsed_ns = other->elapsed_ns;
-    espi_report_keep(report);
-    return ESPI_OK;
+}
 
-fail:
-    for (size_t i = report->types; type != NULL && i < types; i++)
-        release_texts(&type[i]);
-    for (size_t i = report->hosts; host != NULL && i < hosts; i++)
-        free(host[i]);
-    free(type);
-    free(host);
-    free(collective);
-    return ESPI_ERR_MEMORY;
+espi_status espi_report_merge(struct espi_report *report, struct espi_report *other)
+{
+    if (report->functions != other->functions)
+        return ESPI_ERR_ARGUMENT;
+    /* Everything that needs memory first, so that an error leaves both as they were. */
+    struct espi_report_type *type = calloc(report->types + other->types + 1, sizeof *type);
+    struct espi_report_host *host = calloc(report->hosts + other->hosts + 1, sizeof *host);
+    struct espi_report_collective *collective =
+        calloc(report->collectives + other->collectives + 1, sizeof *collective);
+    if (type == NULL || host == NULL || collective == NULL) {
+        free(type);
+        free(host);
+        free(collective);
+        return ESPI_ERR_MEMORY;
+    }
+    size_t types = join_types(type, report, other), hosts = join_hosts(host, report, other);
+    size_t collectives = join_collectives(collective, report, other);
+    free(report->type);
+    free(report->host);
+    free(report->collective);
+    report->type = type;
+    report->types = types;
+    report->host = host;
+    report->hosts = hosts;
+    report->collective = collective;
+    report->collectives = collectives;
+    other->types = other->hosts = other->collectives = 0; /* what they owned has gone over */
+    merge_facts(report, other);
+    if (other->rank < report->rank)
+        take_header(report, other);
+    espi_report_cut(report);
+    espi_report_release(other);
+    return ESPI_OK;
 }
 
 void espi_report_release(struct espi_report *report)
 {
     for (size_t i = 0; i < report->types; i++)
-        release_texts(&report->type[i]);
+        espi_report_type_release(&report->type[i]);
     for (size_t i = 0; i < report->hosts; i++)
-        free(report->host[i]);
+        free(report->host[i].name);
     free(report->type);
     free(report->host);
     free(report->collective);

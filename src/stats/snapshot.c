@@ -179,7 +179,7 @@ static void add_elsewhere(struct espi_report *report)
         report->calls[i].sum += calls[i];
 }
 
-static espi_status take_type(struct espi_report_type *out, const struct espi_stats_type *record)
+static espi_status take_type(struct espi_report_type *out, const struct espi_stats_type *record, uint32_t rank)
 {
     out->key = record->key;
     out->uses = atomic_load_explicit(&record->uses, memory_order_relaxed);
@@ -187,6 +187,8 @@ static espi_status take_type(struct espi_report_type *out, const struct espi_sta
     out->saved_ns = atomic_load_explicit(&record->saved_ps, memory_order_relaxed) / 1000;
     out->bytes = atomic_load_explicit(&record->bytes, memory_order_relaxed);
     out->ranks = 1;
+    out->most_uses = out->uses;
+    out->most_rank = rank;
     out->facts = record->facts;
     return espi_report_type_own(out);
 }
@@ -212,7 +214,7 @@ espi_status espi_stats_collect(struct espi_report *report)
         report->counter[i].sum += atomic_load_explicit(&anywhere[i], memory_order_relaxed);
     for (size_t i = 0; i < type_count && status == ESPI_OK; i++)
         if (types[i].described) {
-            status = take_type(&report->type[report->types], &types[i]);
+            status = take_type(&report->type[report->types], &types[i], report->rank);
             if (status == ESPI_OK)
                 report->types++;
         }
@@ -222,6 +224,14 @@ espi_status espi_stats_collect(struct espi_report *report)
 out:
     pthread_mutex_unlock(&lists_lock);
     return status;
+}
+
+const char *(*espi_stats_names(size_t functions))(size_t function)
+{
+    pthread_mutex_lock(&lists_lock);
+    const char *(*names)(size_t function) = functions == function_count ? function_name : NULL;
+    pthread_mutex_unlock(&lists_lock);
+    return names;
 }
 
 /* The process's arguments as the kernel keeps them; empty where there is no /proc. */
@@ -266,12 +276,19 @@ static uint64_t gather_calls(const struct espi_report *report)
     return sum;
 }
 
+static void set_extremes(struct espi_report_value *value, uint32_t rank)
+{
+    value->min = value->max = value->sum;
+    value->min_rank = value->max_rank = rank;
+}
+
 espi_status espi_report_take(struct espi_report *report, const struct espi_stats_run *run)
 {
     char host[256] = "";
     char scope[64];
 
     *report = ESPI_REPORT_INIT;
+    report->rank = (uint32_t)run->rank;
     espi_status status = espi_stats_collect(report);
     if (status == ESPI_OK)
         status = espi_stats_collect_collectives(report);
@@ -282,7 +299,7 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
     if (run->few_on_node)
         report->counter[ESPI_COUNT_left_one_node].sum = gather_calls(report);
     gethostname(host, sizeof host - 1);
-    if (run->all_present || run->ranks == 1)
+    if (espi_stats_merges(run) || run->ranks == 1)
         snprintf(scope, sizeof scope, "all ranks");
     else
         snprintf(scope, sizeof scope, "rank %d", run->rank);
@@ -290,8 +307,8 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
     report->scope = strdup(scope);
     report->host = calloc(1, sizeof *report->host);
     if (report->host != NULL)
-        report->host[0] = strdup(host);
-    if (report->mpi == NULL || report->scope == NULL || report->host == NULL || report->host[0] == NULL) {
+        report->host[0] = (struct espi_report_host){strdup(host), 1};
+    if (report->mpi == NULL || report->scope == NULL || report->host == NULL || report->host[0].name == NULL) {
         status = ESPI_ERR_MEMORY;
         goto fail;
     }
@@ -303,10 +320,9 @@ espi_status espi_report_take(struct espi_report *report, const struct espi_stats
     report->elapsed_ns = espi_stats_now() - started_ns;
     report->complete = true;
     for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
-        report->counter[i].min = report->counter[i].max = report->counter[i].sum;
+        set_extremes(&report->counter[i], report->rank);
     for (size_t i = 0; i < report->functions; i++)
-        report->calls[i].min = report->calls[i].max = report->calls[i].sum;
-    espi_report_keep(report);
+        set_extremes(&report->calls[i], report->rank);
     return ESPI_OK;
 fail:
     espi_report_release(report);

@@ -158,9 +158,17 @@ struct espi_stats_run {
     const char *mpi; /* "MPICH 4.0.2" */
     const char *job; /* what %j stands for; NULL: from the batch system's variables, else the process id */
     int rank, ranks;
-    bool all_present; /* every rank has the core: rank 0 writes for all; else each its own FILE.rank<k> */
+    bool all_present; /* every rank has the core */
     bool few_on_node; /* gathers and scatters are left to the library: too few ranks, and all on one node */
 };
+
+#define ESPI_STATS_ALONE 64 /* ranks that work alone, for themselves, write so many files at most */
+
+/* Whether rank 0 writes for all ranks: all are present, and the name does not ask for files of single ranks. */
+bool espi_stats_merges(const struct espi_stats_run *run);
+/* Whether this rank tells of the run: rank 0 where it does so for all; where the name asks for each rank's own file,
+   each; else each of ESPI_STATS_ALONE at most, evenly spread from rank 0 on. */
+bool espi_stats_is_writer(const struct espi_stats_run *run);
 
 /* After MPI_Init: remembers the run, expands the file name and writes a first .partial, so that a path that cannot be
    written is known (one warning, statistics go on without file). */
@@ -168,10 +176,11 @@ void espi_stats_open(const struct espi_stats_run *run);
 /* From slow paths: rewrites .partial when enough time has passed. The intervals start at 2 s, double to 60 s, and the
    time this takes stays below 0.1 % of the run's. Cheap when nothing is due. Thread-safe. */
 void espi_stats_slow_path(void);
-/* Whether a report is wanted at all (file or summary); all ranks of such a run agree, as settings are shared. */
+/* Whether a report of this rank is wanted at all, in a file, a summary or one of all ranks. Where rank 0 writes for
+   all, all agree, as settings are shared. */
 bool espi_stats_wanted(void);
-/* At the end: writes `report` (of all ranks when all are present) to .partial and renames it; prints the summary if
-   it is wanted. Then to be called on rank 0 only. */
+/* At the end, on ranks that are writers: writes `report` (finished, of all ranks where rank 0 writes for all) to
+   .partial and renames it; prints the summary if it is wanted. */
 void espi_stats_close(const struct espi_report *report);
 /* Forgets the run; everything counted so far stays counted. */
 void espi_stats_reset_run(void);

@@ -3,10 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/report.h"
+#include "stats/snapshot.h"
 
-#define WIRE_MAGIC UINT64_C(0x33534b5245505345) /* "ESPERKS3", raised with the form */
+#define WIRE_MAGIC UINT64_C(0x34534b5245505345) /* "ESPERKS4", raised with the form */
 #define NO_TEXT UINT64_MAX
+/* The least that each takes, with empty texts. */
+#define VALUE_BYTES (5 * 8)
+#define TYPE_BYTES (25 * 8)
+#define COLLECTIVE_BYTES ((11 + 3 * ESPI_STATS_METHODS) * 8)
 
 static void put_number(struct espi_buffer *out, uint64_t value)
 {
@@ -35,6 +39,8 @@ static void put_value(struct espi_buffer *out, const struct espi_report_value *v
     put_number(out, value->sum);
     put_number(out, value->min);
     put_number(out, value->max);
+    put_number(out, value->min_rank);
+    put_number(out, value->max_rank);
 }
 
 static void put_times(struct espi_buffer *out, const struct espi_type_times *times)
@@ -52,6 +58,8 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_number(out, type->saved_ns);
     put_number(out, type->bytes);
     put_number(out, type->ranks);
+    put_number(out, type->most_uses);
+    put_number(out, type->most_rank);
     put_number(out, type->facts.improved);
     put_number(out, type->facts.exact);
     put_number(out, (uint64_t)type->facts.cost_before);
@@ -77,6 +85,7 @@ static void put_double(struct espi_buffer *out, double value)
 static void put_model(struct espi_buffer *out, const struct espi_report_model *model)
 {
     put_number(out, model->have);
+    put_number(out, model->rank);
     put_double(out, model->model.alpha);
     put_double(out, model->model.beta);
     put_double(out, model->model.gamma);
@@ -100,6 +109,8 @@ static void put_collective(struct espi_buffer *out, const struct espi_report_col
     }
     put_number(out, collective->leases);
     put_number(out, collective->roots);
+    put_number(out, collective->most_calls);
+    put_number(out, collective->most_rank);
     put_text(out, facts->why);
 }
 
@@ -110,6 +121,7 @@ espi_status espi_report_pack(const struct espi_report *report, struct espi_buffe
     put_number(out, WIRE_MAGIC);
     put_number(out, ESPI_COUNTER_COUNT);
     put_number(out, report->functions);
+    put_number(out, report->rank);
     put_text(out, report->mpi);
     put_text(out, report->scope);
     put_bytes(out, report->command, report->command_len);
@@ -117,10 +129,13 @@ espi_status espi_report_pack(const struct espi_report *report, struct espi_buffe
     put_number(out, report->elapsed_ns);
     put_number(out, report->ranks);
     put_number(out, report->reporting);
+    put_number(out, report->missing);
     put_number(out, report->complete);
     put_number(out, report->hosts);
-    for (size_t i = 0; i < report->hosts; i++)
-        put_text(out, report->host[i]);
+    for (size_t i = 0; i < report->hosts; i++) {
+        put_number(out, report->host[i].ranks);
+        put_text(out, report->host[i].name);
+    }
     put_bytes(out, settings, espi_settings_write(&report->settings, settings, sizeof settings));
     for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
         put_value(out, &report->counter[i]);
@@ -181,6 +196,20 @@ static bool get_bool(struct input *in)
     return value == 1;
 }
 
+/* A number below `limit`. */
+static int get_small(struct input *in, uint64_t limit)
+{
+    uint64_t value = get_number(in);
+    if (value >= limit && in->status == ESPI_OK)
+        in->status = ESPI_ERR_SYNTAX;
+    return in->status == ESPI_OK ? (int)value : 0;
+}
+
+static uint32_t get_rank(struct input *in)
+{
+    return (uint32_t)get_small(in, INT32_MAX);
+}
+
 /* A copy with a NUL behind it; NULL for no text and on errors. */
 static char *get_text(struct input *in, size_t *len_out)
 {
@@ -210,6 +239,8 @@ static void get_value(struct input *in, struct espi_report_value *value)
     value->sum = get_number(in);
     value->min = get_number(in);
     value->max = get_number(in);
+    value->min_rank = get_rank(in);
+    value->max_rank = get_rank(in);
 }
 
 static void get_times(struct input *in, struct espi_type_times *times)
@@ -227,6 +258,8 @@ static void get_type(struct input *in, struct espi_report_type *type)
     type->saved_ns = get_number(in);
     type->bytes = get_number(in);
     type->ranks = get_number(in);
+    type->most_uses = get_number(in);
+    type->most_rank = get_rank(in);
     type->facts.improved = get_bool(in);
     type->facts.exact = get_bool(in);
     type->facts.cost_before = (int64_t)get_number(in);
@@ -269,21 +302,13 @@ static void get_short(struct input *in, char *out, size_t size)
 static void get_model(struct input *in, struct espi_report_model *model)
 {
     model->have = get_bool(in);
+    model->rank = get_rank(in);
     model->model.alpha = get_double(in);
     model->model.beta = get_double(in);
     model->model.gamma = get_double(in);
     model->model.latency = get_double(in);
     model->model.early_copy = true;
     get_short(in, model->source, sizeof model->source);
-}
-
-/* A number below `limit`. */
-static int get_small(struct input *in, uint64_t limit)
-{
-    uint64_t value = get_number(in);
-    if (value >= limit && in->status == ESPI_OK)
-        in->status = ESPI_ERR_SYNTAX;
-    return in->status == ESPI_OK ? (int)value : 0;
 }
 
 static void get_collective(struct input *in, struct espi_report_collective *collective)
@@ -302,6 +327,8 @@ static void get_collective(struct input *in, struct espi_report_collective *coll
     }
     collective->leases = get_number(in);
     collective->roots = get_number(in);
+    collective->most_calls = get_number(in);
+    collective->most_rank = get_rank(in);
     get_short(in, facts->why, sizeof facts->why);
 }
 
@@ -330,7 +357,8 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     *report = ESPI_REPORT_INIT;
     if (get_number(&in) != WIRE_MAGIC || get_number(&in) != ESPI_COUNTER_COUNT)
         return ESPI_ERR_SYNTAX;
-    report->functions = get_count(&in, 24);
+    report->functions = get_count(&in, VALUE_BYTES);
+    report->rank = get_rank(&in);
     report->mpi = get_text(&in, NULL);
     report->scope = get_text(&in, NULL);
     report->command = get_text(&in, &report->command_len);
@@ -338,12 +366,14 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     report->elapsed_ns = get_number(&in);
     report->ranks = get_number(&in);
     report->reporting = get_number(&in);
+    report->missing = get_number(&in);
     report->complete = get_bool(&in);
-    size_t hosts = get_count(&in, 8);
+    size_t hosts = get_count(&in, 16);
     report->host = get_array(&in, hosts, sizeof *report->host);
     for (size_t i = 0; i < hosts && in.status == ESPI_OK; i++) {
-        report->host[i] = get_text(&in, NULL);
-        if (report->host[i] != NULL)
+        report->host[i].ranks = get_number(&in);
+        report->host[i].name = get_text(&in, NULL);
+        if (report->host[i].name != NULL)
             report->hosts++;
         else if (in.status == ESPI_OK)
             in.status = ESPI_ERR_SYNTAX;
@@ -354,7 +384,7 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     report->calls = get_array(&in, report->functions, sizeof *report->calls);
     for (size_t i = 0; i < report->functions && in.status == ESPI_OK; i++)
         get_value(&in, &report->calls[i]);
-    size_t types = get_count(&in, 22 * 8);
+    size_t types = get_count(&in, TYPE_BYTES);
     report->type = get_array(&in, types, sizeof *report->type);
     for (size_t i = 0; i < types && in.status == ESPI_OK; i++) {
         get_type(&in, &report->type[i]);
@@ -365,7 +395,7 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     report->other_bytes = get_number(&in);
     for (int l = 0; l < ESPI_LEVELS; l++)
         get_model(&in, &report->model[l]);
-    size_t collectives = get_count(&in, (9 + 3 * ESPI_STATS_METHODS) * 8);
+    size_t collectives = get_count(&in, COLLECTIVE_BYTES);
     report->collective = get_array(&in, collectives, sizeof *report->collective);
     for (size_t i = 0; i < collectives && in.status == ESPI_OK; i++)
         get_collective(&in, &report->collective[report->collectives++]);
@@ -374,6 +404,7 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     if (get_number(&in) != WIRE_MAGIC || in.left != 0 || report->mpi == NULL || report->scope == NULL ||
         report->command == NULL)
         in.status = in.status == ESPI_OK ? ESPI_ERR_SYNTAX : in.status;
+    report->function_name = espi_stats_names(report->functions);
     if (in.status != ESPI_OK) {
         report->functions = 0;
         espi_report_release(report);

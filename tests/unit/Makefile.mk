@@ -8,7 +8,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
 	%D%/test-buffer-pool %D%/test-dense %D%/test-presence %D%/test-hydra \
-	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-file \
+	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
 	%D%/test-nodes
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
@@ -51,6 +51,8 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_file_SOURCES = %D%/test_file.c
 %C%_test_stats_SOURCES = %D%/test_stats.c %D%/test_stats.h %D%/test_stats_collectives.c %D%/test_stats_files.c \
 	%D%/test_stats_json.c
+%C%_test_stats_scale_SOURCES = %D%/test_stats_scale.c %D%/test_stats_scale.h %D%/test_stats_scale_plain.c
+%C%_test_stats_scale_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free
 %C%_test_stats_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_test_stats_LDADD = $(ESPI_LIBS_%C%) $(JANSSON_LIBS)
 endif

@@ -16,6 +16,8 @@ uint64_t next_random(uint64_t *state);
 struct espi_stats_run run_of(int rank, int ranks, bool whole);
 /* A report as another rank would send it. */
 void fake(struct espi_report *report, int rank, uint64_t uses);
+/* All into the first, which is finished then; the rest are empty. */
+void merge(struct espi_report *const *report, int n);
 struct espi_collective_facts facts_of(int root, int64_t bytes, int method, const char *why);
 
 /* JSON read back; what is missing fails the test. */

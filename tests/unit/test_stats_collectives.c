@@ -38,6 +38,7 @@ START_TEST(collectives_are_counted)
         espi_stats_collective_count(espi_stats_collective(&facts), 0, 1, 1);
     }
     ck_assert_int_eq(espi_report_take(&report, &run), ESPI_OK);
+    espi_report_finish(&report);
     ck_assert_uint_eq(report.collectives, ESPI_REPORT_COLLECTIVES);
     ck_assert_uint_eq(report.other_collectives, ESPI_STATS_COLLECTIVES - ESPI_REPORT_COLLECTIVES + 1);
     ck_assert_int_eq(report.collective[0].facts.root, 3); /* took longest */
@@ -62,16 +63,18 @@ START_TEST(collectives_merge)
     struct espi_report *report[] = {&a, &b};
     for (int r = 0; r < 2; r++) { /* each its own root, and one alike in another communicator */
         struct espi_report_collective *list = calloc(3, sizeof *list);
-        list[0] = (struct espi_report_collective){facts_of(r, 5000, r, r ? "b" : "a"), {10, 20}, 3, 1};
-        list[1] = (struct espi_report_collective){facts_of(7, 64, r, r ? "b" : "a"), {1, (uint64_t)r}, 1, 1};
+        const char *why = r ? "b" : "a";
+        const uint32_t rank = (uint32_t)r;
+        list[0] = (struct espi_report_collective){facts_of(r, 5000, r, why), {10, 20}, 3, 1, 30, rank, {{0}}};
+        list[1] = (struct espi_report_collective){facts_of(7, 64, r, why), {1, rank}, 1, 1, 1 + rank, rank, {{0}}};
         free(report[r]->collective);
         report[r]->collective = list;
         report[r]->collectives = 2;
     }
-    b.model[ESPI_LEVEL_NODE] = (struct espi_report_model){true, {1.25e-7, 1e-10, 0, 0, true}, "file"};
+    b.model[ESPI_LEVEL_NODE] = (struct espi_report_model){true, 1, {1.25e-7, 1e-10, 0, 0, true}, "file"};
     ck_assert_int_eq(espi_report_pack(&b, &bytes), ESPI_OK);
     ck_assert_int_eq(espi_report_unpack(&c, bytes.data, bytes.len), ESPI_OK);
-    ck_assert_int_eq(espi_report_merge(&a, &c), ESPI_OK);
+    merge((struct espi_report *[]){&a, &c}, 2);
     ck_assert_uint_eq(a.collectives, 3);
     ck_assert_int_eq(espi_report_json(&a, &out), ESPI_OK);
     json_t *root = parse(&out), *list = at(root, "collectives", NULL), *last = json_array_get(list, 2);

@@ -16,11 +16,44 @@ static char folder[] = "/tmp/espalier-stats-XXXXXX";
 START_TEST(file_names)
 {
     char out[32];
-    ck_assert_int_eq(espi_stats_path("a%j-%p%%.json", "x/y", 12, out, sizeof out), ESPI_OK);
-    ck_assert_str_eq(out, "ax_y-12%.json");
-    ck_assert_int_eq(espi_stats_path("a%q", "x", 1, out, sizeof out), ESPI_ERR_SYNTAX);
-    ck_assert_int_eq(espi_stats_path("a%", "x", 1, out, sizeof out), ESPI_ERR_SYNTAX);
-    ck_assert_int_eq(espi_stats_path("%j%j%j", "0123456789ab", 1, out, sizeof out), ESPI_ERR_LIMIT);
+    ck_assert_int_eq(espi_stats_path("a%j-%p%%-%r.json", "x/y", 12, 3, out, sizeof out), ESPI_OK);
+    ck_assert_str_eq(out, "ax_y-12%-3.json");
+    ck_assert_int_eq(espi_stats_path("a%q", "x", 1, 0, out, sizeof out), ESPI_ERR_SYNTAX);
+    ck_assert_int_eq(espi_stats_path("a%", "x", 1, 0, out, sizeof out), ESPI_ERR_SYNTAX);
+    ck_assert_int_eq(espi_stats_path("%j%j%j", "0123456789ab", 1, 0, out, sizeof out), ESPI_ERR_LIMIT);
+    ck_assert(espi_stats_path_per_rank("a%j%r"));
+    ck_assert(espi_stats_path_per_rank("%%%r"));
+    ck_assert(!espi_stats_path_per_rank("%%r%p%"));
+    ck_assert(!espi_stats_path_per_rank(""));
+}
+END_TEST
+
+/* Rank 0 for all where all are there, and each where the name asks for it; else few of many. */
+START_TEST(ranks_that_write)
+{
+    static const int size[] = {1, 2, 63, 64, 65, 127, 128, 129, 1000, 100000, INT32_MAX};
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        for (int way = 0; way < 4; way++) {
+            const bool whole = way & 1, per_rank = way & 2;
+            int writers = 0, many = size[i] < 100000 ? size[i] : 100000;
+            espi_settings_defaults(&stats_settings);
+            ck_assert_int_eq(espi_settings_set(&stats_settings, ESPI_SETTING_stats, per_rank ? "a%r" : "a"), ESPI_OK);
+            for (int rank = 0; rank < many; rank++) {
+                struct espi_stats_run run = run_of(rank, size[i], whole);
+                ck_assert(espi_stats_merges(&run) == (whole && !per_rank));
+                writers += espi_stats_is_writer(&run);
+                ck_assert(rank > 0 || espi_stats_is_writer(&run));
+            }
+            if (per_rank)
+                ck_assert_int_eq(writers, many);
+            else if (whole)
+                ck_assert_int_eq(writers, 1);
+            else if (size[i] <= 64)
+                ck_assert_int_eq(writers, size[i]);
+            else
+                ck_assert_msg(writers <= 64 && (writers > 32 || many < size[i]), "%d of %d", writers, size[i]);
+        }
+    espi_settings_defaults(&stats_settings);
 }
 END_TEST
 
@@ -99,6 +132,63 @@ START_TEST(partial_stays_when_a_run_dies)
     ck_assert_str_eq(json_string_value(json_object_get(root, "scope")), "rank 1");
     json_decref(root);
     unlink(partial);
+}
+END_TEST
+
+static int only_rank, only_ranks;
+
+static void run_of_a_rank(const char *stats)
+{
+    struct espi_report report;
+    espi_stats_start(stats_name, 3);
+    espi_settings_defaults(&stats_settings);
+    ck_assert_int_eq(espi_settings_set(&stats_settings, ESPI_SETTING_stats, stats), ESPI_OK);
+    stats_settings.summary = true;
+    struct espi_stats_run run = run_of(only_rank, only_ranks, strstr(stats, "%r") != NULL);
+    espi_stats_open(&run);
+    ck_assert(espi_stats_wanted() == espi_stats_is_writer(&run));
+    ck_assert_int_eq(espi_report_take(&report, &run), ESPI_OK);
+    espi_report_finish(&report);
+    espi_stats_close(&report);
+    espi_report_release(&report);
+}
+
+/* Of 1,000 ranks: a file where the name asks for it, a summary of few. */
+START_TEST(files_of_single_ranks)
+{
+    static const struct {
+        int rank;
+        const char *name, *want;
+        bool file, summary;
+    } cases[] = {
+        {16, "one", "one.rank16", true, true},
+        {17, "one", "one.rank17", false, false},
+        {16, "%r.json", "16.json", true, true},
+        {17, "%r.json", "17.json", true, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[128], want[128], partial[160];
+        snprintf(name, sizeof name, "%s/%s", folder, cases[i].name);
+        snprintf(want, sizeof want, "%s/%s", folder, cases[i].want);
+        snprintf(partial, sizeof partial, "%s.partial", want);
+        only_rank = cases[i].rank;
+        only_ranks = 1000;
+        ck_assert_msg((lines_on_stderr(run_of_a_rank, name) > 0) == cases[i].summary, "summary of case %zu", i);
+        ck_assert_int_ne(access(partial, F_OK), 0);
+        ck_assert_msg((access(want, F_OK) == 0) == cases[i].file, "file of case %zu", i);
+        if (!cases[i].file)
+            continue;
+        json_error_t error;
+        json_t *root = json_load_file(want, 0, &error);
+        char scope[32];
+        ck_assert_ptr_nonnull(root);
+        snprintf(scope, sizeof scope, "rank %d", cases[i].rank);
+        ck_assert_str_eq(json_string_value(json_object_get(root, "scope")), scope);
+        ck_assert_int_eq(json_integer_value(at(root, "ranks_reporting", NULL)), 1);
+        ck_assert_int_eq(json_integer_value(at(root, "ranks_missing", NULL)), 0);
+        json_decref(root);
+        unlink(want);
+    }
 }
 END_TEST
 
@@ -365,7 +455,9 @@ bool add_files(TCase *all)
     if (mkdtemp(folder) == NULL)
         return false;
     tcase_add_test(all, file_names);
+    tcase_add_test(all, ranks_that_write);
     tcase_add_test(all, file_is_written_and_renamed);
+    tcase_add_test(all, files_of_single_ranks);
     tcase_add_test(all, partial_stays_when_a_run_dies);
     tcase_add_test(all, bad_places_give_one_warning);
     tcase_add_test(all, file_size_limit_is_survived);

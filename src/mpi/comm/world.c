@@ -2,15 +2,14 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "mpi/core/pmpi.h"
 #include "job/all_present.h"
 #include "mpi/comm/private_comm.h"
+#include "mpi/comm/statistics.h"
 #include "mpi/netmodel/netmodel.h"
-#include "stats/report.h"
+#include "stats/stats.h"
 
 struct espi_world espi_world = {.size = 1, .comm = MPI_COMM_NULL};
 static struct espi_settings *world_settings;
@@ -262,53 +261,11 @@ bool espi_world_private_free(MPI_Comm *own)
     return true;
 }
 
-/* Reports of all ranks come together on rank 0 along a binomial tree: in step k a rank whose bit k is set sends and
-   is done. A rank that has no report sends an empty one. */
-static void merge_over_ranks(struct espi_report *report, bool *have)
-{
-    for (int bit = 1; bit < espi_world.size; bit <<= 1) {
-        if (espi_world.rank & bit) {
-            struct espi_buffer bytes = ESPI_BUFFER_INIT;
-            if (!*have || espi_report_pack(report, &bytes) != ESPI_OK)
-                bytes.len = 0;
-            espi_pmpi.Send(bytes.data, (int)bytes.len, MPI_BYTE, espi_world.rank - bit, 0, espi_world.comm);
-            espi_buffer_release(&bytes);
-            return;
-        }
-        if (espi_world.rank + bit >= espi_world.size)
-            continue;
-        MPI_Message message;
-        MPI_Status status;
-        int length = 0;
-        if (espi_pmpi.Mprobe(espi_world.rank + bit, 0, espi_world.comm, &message, &status) != MPI_SUCCESS)
-            return;
-        espi_pmpi.Get_count(&status, MPI_BYTE, &length);
-        char *data = malloc(length > 0 ? (size_t)length : 1);
-        if (!data || espi_pmpi.Mrecv(data, length, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            length = 0;
-        struct espi_report other = ESPI_REPORT_INIT;
-        if (length > 0 && *have && espi_report_unpack(&other, data, (size_t)length) == ESPI_OK) {
-            espi_report_merge(report, &other);
-            espi_report_release(&other);
-        }
-        free(data);
-    }
-}
-
 static void write_statistics(void)
 {
-    struct espi_stats_run run = {world_settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
-                                 espi_world_all_present(), few_on_node};
-    struct espi_report report = ESPI_REPORT_INIT;
-    bool have = espi_report_take(&report, &run) == ESPI_OK;
-    if (run.all_present && espi_world.size > 1 && espi_world.comm != MPI_COMM_NULL)
-        merge_over_ranks(&report, &have);
-    if (have && (!run.all_present || espi_world.rank == 0)) {
-        report.complete = true;
-        espi_stats_close(&report);
-    }
-    if (have)
-        espi_report_release(&report);
+    const struct espi_stats_run run = {world_settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
+                                       espi_world_all_present(), few_on_node};
+    espi_statistics_write(&run, espi_world.comm);
 }
 
 void espi_world_close(void)

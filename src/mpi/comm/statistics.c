@@ -1,0 +1,55 @@
+#include "mpi/comm/statistics.h"
+
+#include "mpi/core/pmpi.h"
+#include "stats/report.h"
+
+enum { TAG_LAST, TAG_MORE };
+
+static void send_bytes(void *with, int to, bool last, const void *data, size_t len)
+{
+    espi_pmpi.Send(data, (int)len, MPI_BYTE, to, last ? TAG_LAST : TAG_MORE, *(MPI_Comm *)with);
+}
+
+static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t size)
+{
+    MPI_Status status;
+    int len = 0;
+    *last = true;
+    if (espi_pmpi.Recv(data, (int)size, MPI_BYTE, from, MPI_ANY_TAG, *(MPI_Comm *)with, &status) != MPI_SUCCESS)
+        return 0;
+    *last = status.MPI_TAG == TAG_LAST;
+    return espi_pmpi.Get_count(&status, MPI_BYTE, &len) == MPI_SUCCESS && len > 0 ? (size_t)len : 0;
+}
+
+/* Reports of all ranks come together on rank 0. Returns whether this rank has one then. */
+static bool merge_over_ranks(struct espi_report *report, bool have, const struct espi_stats_run *run, MPI_Comm comm)
+{
+    static struct espi_sketch sketch; /* too large for any stack; used once */
+    const struct espi_report_link link = {&comm, send_bytes, receive_bytes};
+    sketch = (struct espi_sketch){0};
+    if (have)
+        espi_report_weigh(report, &sketch);
+    espi_sketch_bound(&sketch, (uint64_t)run->ranks);
+    /* Where it fails, which records are kept is of less use; nothing else comes of it. */
+    espi_pmpi.Allreduce(MPI_IN_PLACE, &sketch, (int)ESPI_SKETCH_CELLS, MPI_UINT64_T, MPI_SUM, comm);
+    if (have)
+        espi_report_order(report, &sketch);
+    return espi_report_tree(report, have, run->rank, run->ranks, &sketch, &link);
+}
+
+void espi_statistics_write(const struct espi_stats_run *run, MPI_Comm comm)
+{
+    struct espi_report report = ESPI_REPORT_INIT;
+    bool have = espi_report_take(&report, run) == ESPI_OK;
+    if (espi_stats_merges(run) && comm != MPI_COMM_NULL)
+        have = merge_over_ranks(&report, have, run, comm);
+    if (!have)
+        return;
+    if (espi_stats_is_writer(run)) {
+        if (espi_stats_merges(run))
+            report.missing = report.ranks - report.reporting;
+        espi_report_finish(&report);
+        espi_stats_close(&report);
+    }
+    espi_report_release(&report);
+}

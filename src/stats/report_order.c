@@ -1,0 +1,116 @@
+/* Which records a report keeps, and in which order. */
+#include <stdlib.h>
+
+#include "base/saturate.h"
+#include "stats/report.h"
+
+static struct espi_report_weight weight_of_type(const struct espi_report_type *type)
+{
+    return (struct espi_report_weight){{type->saved_ns, type->bytes, type->uses}};
+}
+
+static struct espi_report_weight weight_of_collective(const struct espi_report_collective *collective)
+{
+    return (struct espi_report_weight){
+        {espi_report_collective_time(collective), espi_report_collective_calls(collective), 0}};
+}
+
+void espi_report_weigh(const struct espi_report *report, struct espi_sketch *sketch)
+{
+    for (size_t i = 0; i < report->types; i++) {
+        const struct espi_report_weight weight = weight_of_type(&report->type[i]);
+        for (int k = 0; k < 3; k++)
+            espi_sketch_add(sketch, ESPI_WEIGHT_SAVED + k, report->type[i].key, weight.part[k]);
+    }
+    for (size_t i = 0; i < report->collectives; i++) {
+        const struct espi_report_weight weight = weight_of_collective(&report->collective[i]);
+        const uint64_t key = espi_report_collective_key(&report->collective[i]);
+        for (int k = 0; k < 2; k++)
+            espi_sketch_add(sketch, ESPI_WEIGHT_TIME + k, key, weight.part[k]);
+    }
+}
+
+static void weigh_records(struct espi_report *report, const struct espi_sketch *sketch)
+{
+    for (size_t i = 0; i < report->types; i++) {
+        struct espi_report_type *type = &report->type[i];
+        type->weight = weight_of_type(type);
+        for (int k = 0; sketch != NULL && k < 3; k++)
+            type->weight.part[k] = espi_sketch_estimate(sketch, ESPI_WEIGHT_SAVED + k, type->key);
+    }
+    for (size_t i = 0; i < report->collectives; i++) {
+        struct espi_report_collective *collective = &report->collective[i];
+        const uint64_t key = espi_report_collective_key(collective);
+        collective->weight = weight_of_collective(collective);
+        for (int k = 0; sketch != NULL && k < 2; k++)
+            collective->weight.part[k] = espi_sketch_estimate(sketch, ESPI_WEIGHT_TIME + k, key);
+    }
+}
+
+static int heavier_first(const struct espi_report_weight *a, const struct espi_report_weight *b)
+{
+    for (int k = 0; k < 3; k++)
+        if (a->part[k] != b->part[k])
+            return a->part[k] > b->part[k] ? -1 : 1;
+    return 0;
+}
+
+int espi_report_type_order(const struct espi_report_type *a, const struct espi_report_type *b)
+{
+    int order = heavier_first(&a->weight, &b->weight);
+    return order != 0 ? order : a->key < b->key ? -1 : a->key > b->key;
+}
+
+int espi_report_collective_order(const struct espi_report_collective *a, const struct espi_report_collective *b)
+{
+    int order = heavier_first(&a->weight, &b->weight);
+    return order != 0 ? order : espi_report_collective_compare(a, b);
+}
+
+static int compare_types(const void *a, const void *b)
+{
+    return espi_report_type_order(a, b);
+}
+
+static int compare_collectives(const void *a, const void *b)
+{
+    return espi_report_collective_order(a, b);
+}
+
+static void sort_records(struct espi_report *report)
+{
+    if (report->types > 1)
+        qsort(report->type, report->types, sizeof *report->type, compare_types);
+    if (report->collectives > 1)
+        qsort(report->collective, report->collectives, sizeof *report->collective, compare_collectives);
+}
+
+/* A record counts once for each rank, which is known wherever it is dropped; how many different ones all ranks drop
+   is not. */
+void espi_report_cut(struct espi_report *report)
+{
+    while (report->types > ESPI_REPORT_TYPES) {
+        struct espi_report_type *last = &report->type[--report->types];
+        report->other_types = espi_add_saturated(report->other_types, last->ranks);
+        report->other_uses = espi_add_saturated(report->other_uses, last->uses);
+        report->other_bytes = espi_add_saturated(report->other_bytes, last->bytes);
+        espi_report_type_release(last);
+    }
+    while (report->collectives > ESPI_REPORT_COLLECTIVES) {
+        const struct espi_report_collective *last = &report->collective[--report->collectives];
+        report->other_collectives = espi_add_saturated(report->other_collectives, last->roots);
+        report->other_calls = espi_add_saturated(report->other_calls, espi_report_collective_calls(last));
+    }
+}
+
+void espi_report_order(struct espi_report *report, const struct espi_sketch *sketch)
+{
+    weigh_records(report, sketch);
+    sort_records(report);
+    espi_report_cut(report);
+}
+
+void espi_report_finish(struct espi_report *report)
+{
+    espi_report_order(report, NULL);
+}
