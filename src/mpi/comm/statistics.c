@@ -1,5 +1,6 @@
 #include "mpi/comm/statistics.h"
 
+#include "base/log.h"
 #include "mpi/core/pmpi.h"
 #include "stats/report.h"
 
@@ -43,8 +44,11 @@ void espi_statistics_write(const struct espi_stats_run *run, MPI_Comm comm)
     bool have = espi_report_take(&report, run) == ESPI_OK;
     if (espi_stats_merges(run) && comm != MPI_COMM_NULL)
         have = merge_over_ranks(&report, have, run, comm);
-    if (!have)
+    if (!have) {
+        if (espi_stats_is_writer(run))
+            espi_log(ESPI_LOG_WARN, "no memory is left for statistics: rank %d writes none", run->rank);
         return;
+    }
     if (espi_stats_is_writer(run)) {
         if (espi_stats_merges(run))
             report.missing = report.ranks - report.reporting;
