@@ -12,10 +12,11 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_own_blocks_SOURCES = %D%/own_blocks.c $(ESPI_BYTES_SOURCES)
 %C%_own_messages_SOURCES = %D%/own_messages.c $(ESPI_BYTES_SOURCES)
 %C%_packed_SOURCES = %D%/packed.c %D%/packed.h %D%/packed_completions.c %D%/packed_layouts.c \
-	%D%/packed_parts.c $(ESPI_BYTES_SOURCES)
+	%D%/packed_parts.c %D%/packed_persistent.c $(ESPI_BYTES_SOURCES)
 %C%_packed_coll_SOURCES = %D%/packed_coll.c %D%/packed_coll.h %D%/packed_coll_more.c %D%/packed.h \
 	%D%/packed_layouts.c $(ESPI_BYTES_SOURCES)
-%C%_packed_stress_SOURCES = %D%/packed_stress.c $(ESPI_BYTES_SOURCES)
+%C%_packed_stress_SOURCES = %D%/packed_stress.c %D%/packed_stress.h %D%/packed_stress_requests.c \
+	$(ESPI_BYTES_SOURCES)
 TESTS += %D%/run-packed %D%/run-packed-coll %D%/run-packed-stress %D%/run-own %D%/run-lives %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
 	%D%/run-local %D%/run-bad %D%/run-dense-types
 endif

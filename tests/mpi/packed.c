@@ -2,7 +2,7 @@
  * Messages and local calls that pack programs carry out: an ordinary MPI program, which `compare` runs natively and
  * under Espalier. Every rank sends to the next in a ring and receives from the one before, rank 0 sending first, so
  * that both sides may block.
- *   packed PART   messages (the default), large, requests, local, self, wrong
+ *   packed PART   messages (the default), large, requests, persistent, local, self, wrong
  */
 #include "packed.h"
 
@@ -412,6 +412,8 @@ int main(int argc, char **argv)
         part_self();
     else if (strcmp(part, "requests") == 0)
         part_requests();
+    else if (strcmp(part, "persistent") == 0)
+        part_persistent();
     else if (strcmp(part, "wrong") == 0)
         part_wrong();
     else if (strcmp(part, "large") == 0)

@@ -40,5 +40,6 @@ void part_wrong(void);
 void part_local(void);
 void part_self(void);
 void part_requests(void);
+void part_persistent(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Random traffic of derived types between two ranks for some seconds: random types, counts, ways to send and to
- * receive, MPI_Pack and MPI_Unpack. What is received is compared with what the type maps say, written down while the
- * types were made (typegen.h); no engine has a part in that.
+ * receive, persistent requests, cancelled and freed ones, MPI_Pack and MPI_Unpack. What is received is compared with
+ * what the type maps say, written down while the types were made (typegen.h); no engine has a part in that.
  *   packed_stress SECONDS [THREADS]
  * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over:
  * pairs and several base types, where a message is cut within them; and structs of which a part has no data.
@@ -14,20 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
+#include "packed_stress.h"
 
-#define TAG 31
+enum { THREADS = 8, MESSAGES = 8, SHARED = 16, BUFFER = 1 << 26 };
 
-enum { THREADS = 8, BLOCKS = 3, MESSAGES = 8, SHARED = 16 };
-
-struct worker {
-    uint64_t seed, state; /* the same on both ranks */
-    MPI_Comm comm;
-    double until;
-    long passed, failed;
-};
-
-static int me, threads = 1;
+int me, threads = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what is below, and the output */
 static struct family *used[SHARED];
 
@@ -48,7 +39,7 @@ static void let_go(struct family *family)
     free(family);
 }
 
-static void compare(struct worker *w, const struct family *f, const struct side *s, const char *what)
+void compare(struct worker *w, const struct family *f, const struct side *s, const char *what)
 {
     if (memcmp(s->mem, s->want, s->size) == 0) {
         w->passed++;
@@ -62,7 +53,7 @@ static void compare(struct worker *w, const struct family *f, const struct side 
     pthread_mutex_unlock(&lock);
 }
 
-static void must(struct worker *w, bool good, const char *what)
+void must(struct worker *w, bool good, const char *what)
 {
     if (good) {
         w->passed++;
@@ -88,7 +79,7 @@ static struct message draw(struct worker *w, const struct family *f)
 {
     struct message m = {.f = f, .from_type = (int)tg_below(&w->state, FAMILY),
                         .to_type = 1 + (int)tg_below(&w->state, FAMILY - 1),
-                        .room = 1 + (int)tg_below(&w->state, BLOCKS), .how = (int)tg_below(&w->state, 5),
+                        .room = 1 + (int)tg_below(&w->state, BLOCKS), .how = (int)tg_below(&w->state, 6),
                         .way = (int)tg_below(&w->state, 7), .large = tg_below(&w->state, 3) == 0,
                         .packed = tg_below(&w->state, 8) == 0, .sender = (int)tg_below(&w->state, 2)};
     m.sent = tg_below(&w->state, 4) ? m.room : (int)tg_below(&w->state, (uint64_t)m.room + 1);
@@ -129,6 +120,9 @@ static void send_one(struct worker *w, const struct message *m)
         code = C(Issend, data, count, type, 1 - me, TAG, w->comm, &request);
         while (!flag && code == MPI_SUCCESS)
             code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        break;
+    case 4:
+        code = C(Bsend, data, count, type, 1 - me, TAG, w->comm);
         break;
     default:
         code = C(Sendrecv, data, count, type, 1 - me, TAG, &flag, 0, MPI_INT, MPI_PROC_NULL, TAG, w->comm,
@@ -245,6 +239,11 @@ static void *work(void *of)
                 receive_one(w, &m);
             if (f->bytes > 0)
                 pack_one(w, &m);
+            if (f->bytes > 0 && i % 4 == 0) {
+                channels(w, f);
+                replace_one(w, f);
+                cancel_one(w, f);
+            }
         }
         let_go(exchange(f, step % SHARED));
     }
@@ -257,6 +256,7 @@ int main(int argc, char **argv)
     const char *seed = getenv("ESPALIER_TEST_SEED");
     long have[2] = {0, 0}, all[2];
     int level, size;
+    void *buffer = malloc(BUFFER); /* for MPI_Bsend */
     threads = argc > 2 ? atoi(argv[2]) : 1;
     threads = threads < 1 ? 1 : threads > THREADS ? THREADS : threads;
     MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
@@ -268,9 +268,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "packed_stress SECONDS [THREADS], with two ranks\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    MPI_Buffer_attach(buffer, BUFFER);
     for (int i = 0; i < threads; i++) {
         const uint64_t own = mix(seed ? strtoull(seed, NULL, 0) : 1, (uint64_t)i);
-        worker[i] = (struct worker){.seed = own, .state = own, .until = MPI_Wtime() + atof(argv[1])};
+        worker[i] = (struct worker){.seed = own, .state = own, .own = mix(own, (uint64_t)me),
+                                    .until = MPI_Wtime() + atof(argv[1])};
         MPI_Comm_dup(MPI_COMM_WORLD, &worker[i].comm);
     }
     for (int i = 1; i < threads; i++)
@@ -286,6 +288,8 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < SHARED; i++)
         let_go(used[i]);
+    MPI_Buffer_detach(&buffer, &size);
+    free(buffer);
     MPI_Allreduce(have, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     if (me == 0)
         printf("%ld passed, %ld failed\n", all[0], all[1]);

@@ -175,7 +175,7 @@ static void start_call(struct call *c, enum espi_fn fn, int count)
     const struct espi_api_row *row = &espi_api_rows[fn];
     *c = (struct call){.args = {(espi_word)data, (espi_word)count, type, 0, 1, MPI_COMM_SELF}};
     if (row->args > 6)
-        c->args[6] = row->kind & ESPI_NONBLOCKING ? (espi_word)&request : (espi_word)&status;
+        c->args[6] = row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) ? (espi_word)&request : (espi_word)&status;
     memcpy(c->changed, c->args, sizeof c->changed);
     c->d = (struct espi_substitution){.thread = &own_thread, .thread_state = espi_thread_state(&own_thread),
                                       .row = row, .args = c->args, .changed = c->changed};
@@ -206,15 +206,18 @@ static int64_t spare(void)
 /* A call for which there is no memory is left as it is, and counted; the next one is packed. */
 START_TEST(no_memory)
 {
-    static const enum espi_fn fns[] = {ESPI_FN_Send, ESPI_FN_Recv, ESPI_FN_Isend, ESPI_FN_Irecv};
+    static const enum espi_fn fns[] = {ESPI_FN_Send,   ESPI_FN_Recv,      ESPI_FN_Bsend,    ESPI_FN_Isend,
+                                       ESPI_FN_Irecv,  ESPI_FN_Send_init, ESPI_FN_Recv_init, ESPI_FN_Bsend_init,
+                                       ESPI_FN_Ibsend};
+    enum { CALLS = sizeof fns / sizeof *fns, BLOCKING = 3 };
     struct call c;
 
     begin(1);
     start_call(&c, ESPI_FN_Send, 1); /* plans the type */
     ck_assert(is_packed(&c));
     espi_substitute_end(&c.d, MPI_ERR_OTHER);
-    for (int i = 0; i < 4; i++)
-        for (int room = 0; room < (i < 2 ? 1 : 2); room++) {
+    for (int i = 0; i < CALLS; i++)
+        for (int room = 0; room < (i < BLOCKING ? 1 : 2); room++) {
             uint64_t left = counted(ESPI_COUNT_left_no_buffer);
             uint64_t packed = counted(ESPI_COUNT_calls_packed);
             espi_pool_release();
@@ -259,12 +262,14 @@ END_TEST
    there, and its buffer is given back. */
 START_TEST(repeated)
 {
-    static const enum espi_fn fns[] = {ESPI_FN_Send, ESPI_FN_Recv, ESPI_FN_Isend, ESPI_FN_Irecv};
+    static const enum espi_fn fns[] = {ESPI_FN_Send, ESPI_FN_Recv, ESPI_FN_Isend, ESPI_FN_Irecv, ESPI_FN_Send_init,
+                                       ESPI_FN_Recv_init};
+    enum { CALLS = sizeof fns / sizeof *fns };
     char before[ROOM];
     struct call c;
 
     begin(1);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < CALLS; i++) {
         start_call(&c, fns[i], COUNT);
         ck_assert(is_packed(&c));
         memset((void *)c.changed[0], 0x5a, BYTES);

@@ -14,6 +14,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/selfcopy/self_sends.h"
+#include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/core/api_table.h"
@@ -141,6 +142,13 @@ static espi_word handle_completion(struct espi_thread *thread, enum espi_fn fn, 
     return espi_reduce_complete(thread, fn, args, next);
 }
 
+static espi_word handle_start(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    if (atomic_load_explicit(&espi_packed_requests, memory_order_acquire) > 0)
+        espi_packed_start(fn, args);
+    return espi_reduce_start(thread, fn, args, next);
+}
+
 /* The functions treated as LIFE, by name. */
 #define ESPI_LIFE_Comm_free handle_comm_end
 #define ESPI_LIFE_Comm_disconnect handle_comm_end
@@ -153,8 +161,8 @@ static espi_word handle_completion(struct espi_thread *thread, enum espi_fn fn, 
 #define ESPI_LIFE_Init_thread espi_handle_init
 #define ESPI_LIFE_Session_init espi_handle_session_init
 #define ESPI_LIFE_Session_finalize espi_handle_session_finalize
-#define ESPI_LIFE_Start espi_reduce_start
-#define ESPI_LIFE_Startall espi_reduce_start
+#define ESPI_LIFE_Start handle_start
+#define ESPI_LIFE_Startall handle_start
 #define ESPI_LIFE_Wait handle_completion
 #define ESPI_LIFE_Waitall handle_completion
 #define ESPI_LIFE_Waitany handle_completion

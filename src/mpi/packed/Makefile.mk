@@ -1,5 +1,6 @@
 # Lists of src/mpi/packed/: calls whose data a pack program moves.
 espi_mpi_services += %D%/packed_call.c %D%/packed_call.h %D%/packed_requests.c %D%/packed_requests.h
+espi_mpi_services += %D%/packed_record.c %D%/packed_record.h %D%/packed_persistent.c %D%/packed_persistent.h
 espi_mpi_services += %D%/packed_blocks.c %D%/packed_blocks.h
 espi_mpi_services += %D%/packed_collective.c %D%/packed_collective.h
 espi_mpi_types += %D%/self_test.c %D%/self_test.h

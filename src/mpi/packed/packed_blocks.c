@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "mpi/core/pmpi.h"
 #include "mpi/packed/packed_call.h"
 #include "stats/stats.h"
 
@@ -114,17 +113,15 @@ static void keep_types(struct espi_packed_blocks *side)
         return;
     for (int i = 0; i < side->n; i++) {
         const struct espi_packed_block *b = &side->blocks[i];
-        side->kept[i] = MPI_DATATYPE_NULL;
-        if (b->received && b->pack != NULL && b->count > 0)
-            espi_pmpi.Type_dup(b->type, &side->kept[i]);
+        side->kept[i] = b->received && b->pack != NULL && b->count > 0 ? espi_packed_type_copy(b->type)
+                                                                       : MPI_DATATYPE_NULL;
     }
 }
 
 static void free_types(struct espi_packed_blocks *side)
 {
     for (int i = 0; i < side->n && side->kept != NULL; i++)
-        if (side->kept[i] != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&side->kept[i]);
+        espi_packed_type_back(&side->kept[i]);
     free(side->kept);
 }
 

@@ -9,6 +9,7 @@
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
+#include "mpi/datatype/own_types.h"
 #include "stats/stats.h"
 
 static _Atomic int64_t in_use; /* bytes of buffers */
@@ -23,16 +24,28 @@ static bool is_pack(const struct espi_api_row *row)
     return is_function(row, ESPI_FN_Pack, ESPI_FN_Pack_c);
 }
 
+/* MPI copies these into the program's buffer. */
+static bool is_buffered(const struct espi_api_row *row)
+{
+    return is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c) || is_function(row, ESPI_FN_Ibsend, ESPI_FN_Ibsend_c) ||
+           is_function(row, ESPI_FN_Bsend_init, ESPI_FN_Bsend_init_c);
+}
+
+/* A matched receive names no peer. One buffer may be for both ways. */
 static bool receives(const struct espi_buffer_args *typed)
 {
-    return typed->dest < 0;
+    return typed->dest < 0 || typed->source >= 0;
+}
+
+static bool sends(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return typed->dest >= 0 && (int)args[typed->dest] != MPI_PROC_NULL;
 }
 
 bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_buffer_args *typed)
 {
     return (row->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) == ESPI_P2P &&
-           typed->shape == ESPI_SHAPE_ONE && !is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c) &&
-           !is_function(row, ESPI_FN_Ibsend, ESPI_FN_Ibsend_c) &&
+           typed->shape == ESPI_SHAPE_ONE && !is_buffered(row) &&
            (typed->dest < 0 || typed->source < 0); /* not one buffer for both ways */
 }
 
@@ -41,13 +54,16 @@ enum espi_packable espi_packable(const struct espi_api_row *row, const struct es
 {
     if (is_pack(row) || is_function(row, ESPI_FN_Unpack, ESPI_FN_Unpack_c))
         return ESPI_PACK_LOCAL;
-    if (!espi_packed_is_message(row, typed))
+    if ((row->kind & (ESPI_P2P | ESPI_PARTITIONED)) != ESPI_P2P || typed->shape != ESPI_SHAPE_ONE)
         return ESPI_PACK_NOT;
-    if (receives(typed)) /* the status comes last, or the request */
-        return args[row->args - 1] != 0 && (typed->source < 0 || (int)args[typed->source] != MPI_PROC_NULL)
-                   ? ESPI_PACK_MESSAGE
-                   : ESPI_PACK_NOT;
-    return (int)args[typed->dest] != MPI_PROC_NULL ? ESPI_PACK_MESSAGE : ESPI_PACK_NOT;
+    if (receives(typed) && args[row->args - 1] == 0) /* the status comes last, or the request */
+        return ESPI_PACK_NOT;
+    if (!sends(typed, args) &&
+        (!receives(typed) || (typed->source >= 0 && (int)args[typed->source] == MPI_PROC_NULL)))
+        return ESPI_PACK_NOT;
+    if (is_buffered(row))
+        return ESPI_PACK_COPIED;
+    return typed->dest >= 0 && typed->source >= 0 ? ESPI_PACK_BLOCKS : ESPI_PACK_MESSAGE;
 }
 
 static int64_t count_of(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *typed)
@@ -97,6 +113,24 @@ void espi_packed_check(bool received, void *data, int64_t count, MPI_Datatype ty
         unpacks_as_mpi(data, count, type, stream, bytes);
     else
         packs_as_mpi(data, count, type, stream, bytes);
+}
+
+/* Not MPI_Type_dup, which would run the program's attribute callbacks. */
+MPI_Datatype espi_packed_type_copy(MPI_Datatype type)
+{
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+
+    if (espi_pmpi.Type_contiguous(1, type, &copy) != MPI_SUCCESS)
+        return MPI_DATATYPE_NULL;
+    if (espi_own_types_is_high(copy) || espi_pmpi.Type_commit(&copy) != MPI_SUCCESS) /* MPICH may pack it wrongly */
+        espi_pmpi.Type_free(&copy);
+    return copy;
+}
+
+void espi_packed_type_back(MPI_Datatype *type)
+{
+    if (*type != MPI_DATATYPE_NULL)
+        espi_pmpi.Type_free(type);
 }
 
 /* ---- MPI_Pack, MPI_Unpack ---- */
@@ -157,42 +191,62 @@ void espi_packed_close(struct espi_packed_side *side)
     side->pack = NULL;
 }
 
+/* Whether a program that counted with its own type has attached enough. */
+static bool fits_buffer(const espi_word *args, const struct espi_buffer_args *typed, int64_t count, int comm,
+                        int64_t bytes)
+{
+    MPI_Count room = 0;
+
+    return espi_pmpi.Pack_size_c(count, (MPI_Datatype)args[typed->type], (MPI_Comm)args[comm], &room) ==
+               MPI_SUCCESS && bytes <= room;
+}
+
 bool espi_packed_begin(struct espi_packed_call *call, int which, const struct espi_api_row *row,
                        const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     struct espi_packed_side *side = &call->side[which];
     const int64_t count = count_of(row, args, typed), bytes = espi_pack_size(pack) * count; /* fits an int */
-    const void *data = (const void *)args[typed->buffer];
+    void *data = (void *)args[typed->buffer];
 
-    if ((side->stream = espi_packed_buffer(bytes)) == NULL)
+    if ((is_buffered(row) && !fits_buffer(args, typed, count, row->comm, bytes)) ||
+        (side->stream = espi_packed_buffer(bytes)) == NULL)
         return false;
     side->pack = pack;
     side->bytes = bytes;
     side->receives = receives(typed);
-    if (!receives(typed)) {
-        espi_pack_run(pack, data, count, side->stream);
-        if (check)
-            packs_as_mpi(data, count, (MPI_Datatype)args[typed->type], side->stream, bytes);
-    } else if (!(row->kind & ESPI_NONBLOCKING) && (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE) {
+    if (sends(typed, args) && !(row->kind & ESPI_PERSISTENT))
+        espi_packed_pack(side, data, count, check ? (MPI_Datatype)args[typed->type] : MPI_DATATYPE_NULL);
+    if (side->receives && !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) &&
+        (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE)
         changed[row->args - 1] = (espi_word)&call->status;
-    }
     changed[typed->buffer] = (espi_word)side->stream;
     changed[typed->count] = (espi_word)bytes;
     changed[typed->type] = (espi_word)MPI_PACKED;
     return true;
 }
 
-void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, const MPI_Status *status)
+void espi_packed_pack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type)
+{
+    espi_pack_run(side->pack, data, count, side->stream);
+    if (type != MPI_DATATYPE_NULL)
+        espi_packed_check(false, data, count, type, side->stream, side->bytes);
+}
+
+void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type,
+                        const MPI_Status *status)
 {
     MPI_Count bytes = 0;
 
     if (espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) != MPI_SUCCESS || bytes <= 0)
         return;
-    if (bytes >= side->bytes)
-        espi_unpack_run(side->pack, side->stream, data, count);
-    else
+    if (bytes < side->bytes) {
         espi_unpack_range(side->pack, side->stream, data, count, 0, bytes);
+        return;
+    }
+    espi_unpack_run(side->pack, side->stream, data, count);
+    if (type != MPI_DATATYPE_NULL)
+        espi_packed_check(true, data, count, type, side->stream, side->bytes);
 }
 
 void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
@@ -201,17 +255,12 @@ void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *r
     for (int i = 0; i < 2; i++) {
         struct espi_packed_side *side = &call->side[i];
         const struct espi_buffer_args *typed = &row->typed[i];
-        const MPI_Status *status = (const MPI_Status *)changed[row->args - 1];
-        MPI_Count bytes = 0;
         if (side->pack == NULL)
             continue;
-        if (side->receives && result == MPI_SUCCESS) {
-            void *data = (void *)args[typed->buffer];
-            const int64_t count = count_of(row, args, typed);
-            espi_packed_unpack(side, data, count, status);
-            if (check && espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) == MPI_SUCCESS && bytes == side->bytes)
-                unpacks_as_mpi(data, count, (MPI_Datatype)args[typed->type], side->stream, bytes);
-        }
+        if (side->receives && result == MPI_SUCCESS)
+            espi_packed_unpack(side, (void *)args[typed->buffer], count_of(row, args, typed),
+                               check ? (MPI_Datatype)args[typed->type] : MPI_DATATYPE_NULL,
+                               (const MPI_Status *)changed[row->args - 1]);
         espi_packed_close(side);
     }
 }

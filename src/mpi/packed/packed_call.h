@@ -14,7 +14,7 @@
 
 /* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. In collective
    calls, sides whose blocks the library sends or receives as they are; one that it packs itself, into a buffer of its
-   own; and one that it copies to where it is received. */
+   own; and one that it copies to where it is received. Messages that the library copies besides count as those do. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_STAGED, ESPI_PACK_COPIED, ESPI_PACK_NOT = -1 };
 
@@ -22,7 +22,8 @@ enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PA
 enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,
                                  const espi_word *args);
 
-/* Whether calls of this function send or receive a message that may be packed, of this buffer. */
+/* Whether calls of this function send or receive a message that may be packed, of this buffer, and do so at once: not
+   persistent, nor copied by the library besides. */
 bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_buffer_args *typed);
 
 /* One side of a call that is under way. */
@@ -36,8 +37,11 @@ static inline bool espi_packed_receives(const struct espi_packed_side *side)
 {
     return side->receives;
 }
-/* After a message was received with this status, which may be a shorter one. */
-void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, const MPI_Status *status);
+/* Packs what is to be sent. `type`: to compare with what MPI does (ESPALIER_CHECK), or MPI_DATATYPE_NULL. */
+void espi_packed_pack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type);
+/* After a message was received with this status, which may be a shorter one: unpacks it. `type`: as above. */
+void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type,
+                        const MPI_Status *status);
 /* Gives the buffer back. */
 void espi_packed_close(struct espi_packed_side *side);
 
@@ -46,6 +50,11 @@ void *espi_packed_buffer(int64_t bytes);
 void espi_packed_buffer_back(void *stream, int64_t bytes);
 /* Under ESPALIER_CHECK, after packing, or unpacking: compares with what MPI does; where it differs, MPI's holds. */
 void espi_packed_check(bool received, void *data, int64_t count, MPI_Datatype type, void *stream, int64_t bytes);
+/* A type of the same layout for that, which lives when the program has freed its own; MPI_DATATYPE_NULL where there
+   is none to be had, so that nothing is compared. */
+MPI_Datatype espi_packed_type_copy(MPI_Datatype type);
+/* Frees it; MPI_DATATYPE_NULL is allowed. */
+void espi_packed_type_back(MPI_Datatype *type);
 
 struct espi_packed_call {
     struct espi_packed_side side[2];
@@ -57,8 +66,9 @@ struct espi_packed_call {
 bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
                        bool check);
 
-/* Gets a buffer for this side of a message, packs what is sent, and writes into `changed` what MPI is to do. False:
-   no memory, and nothing was changed. */
+/* Gets a buffer for this side of a message, packs what is sent (but for a persistent request, see
+   packed_persistent.h), and writes into `changed` what MPI is to do. False: no memory, or the program's buffer for
+   MPI_Bsend need not have room for that; nothing was changed. */
 bool espi_packed_begin(struct espi_packed_call *call, int side, const struct espi_api_row *row,
                        const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check);
 /* After a blocking call, with the arguments that it was made with: unpacks what was received. */

@@ -1,293 +1,214 @@
 /*
- * Records are found by the handle of MPI's request, in a small table under a lock that is never held over an MPI
- * call. A call that may complete a request takes its record out first, and puts it back if the request is still
- * there: as soon as MPI has ended it, the handle may be that of another thread's request.
- *
  * MPICH gives sends that are complete at once one handle for all of them: so such a send is let go when it was made,
  * and has no record.
- *
- * A request that the program frees while its message is on the way is kept by us, until a later call finds it
- * complete.
  */
 #include "mpi/packed/packed_requests.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi/core/pmpi.h"
-#include "mpi/typeplan/handle_table.h"
 
-struct espi_packed_request {
-    MPI_Request handle;
-    struct espi_packed_side side;
-    struct espi_packed_blocks *blocks[2]; /* of a collective call, which has no `side` */
-    void *data; /* of the program */
-    int64_t count;
-    bool unpacked; /* MPI_Request_get_status has told of the end */
-    void *owner;
-    void (*release)(void *owner);
-    struct espi_packed_request *next;
-    /* In the call that is under way: the index among its requests, and the next one that was found. */
-    int at;
-    struct espi_packed_request *found;
-};
-
-enum { BUCKETS = 256, STATUSES = 128 };
-
-atomic_int espi_packed_requests;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists */
-static struct espi_packed_request *table[BUCKETS];
-static struct espi_packed_request *freed; /* by the program; by `next` */
-static atomic_int any_freed;
-
-struct espi_packed_request *espi_packed_request_new(void)
+void espi_packed_request_enter(struct espi_packed_request *r, MPI_Request handle,
+                               const struct espi_packed_message *message, void (*release)(void *owner))
 {
-    return calloc(1, sizeof(struct espi_packed_request));
-}
-
-void espi_packed_request_drop(struct espi_packed_request *request)
-{
-    free(request);
-}
-
-static struct espi_packed_request **bucket_of(MPI_Request handle)
-{
-    return &table[((uint32_t)handle ^ (uint32_t)handle >> 8) % BUCKETS];
-}
-
-/* Takes the record of this handle out of the table; NULL: there is none. */
-static struct espi_packed_request *claim(MPI_Request handle)
-{
-    struct espi_packed_request **at, *r;
-
-    if (handle == MPI_REQUEST_NULL)
-        return NULL;
-    pthread_mutex_lock(&lock);
-    for (at = bucket_of(handle); *at != NULL && (*at)->handle != handle; at = &(*at)->next)
-        ;
-    r = *at;
-    if (r != NULL)
-        *at = r->next;
-    pthread_mutex_unlock(&lock);
-    return r;
-}
-
-static void put_back(struct espi_packed_request *r)
-{
-    pthread_mutex_lock(&lock);
-    struct espi_packed_request **bucket = bucket_of(r->handle);
-    r->next = *bucket;
-    *bucket = r;
-    pthread_mutex_unlock(&lock);
-}
-
-static bool is_collective(const struct espi_packed_request *r)
-{
-    return r->blocks[0] != NULL || r->blocks[1] != NULL;
-}
-
-static void let_go(struct espi_packed_request *r)
-{
-    for (int i = 0; i < 2; i++)
-        if (r->blocks[i] != NULL)
-            espi_packed_blocks_close(r->blocks[i], r->release);
-    if (!is_collective(r)) {
-        espi_packed_close(&r->side);
-        r->release(r->owner);
-    }
-    free(r);
-    atomic_fetch_sub(&espi_packed_requests, 1);
-}
-
-static bool receives(const struct espi_packed_request *r)
-{
-    return is_collective(r) || espi_packed_receives(&r->side);
-}
-
-/* The message is complete, and this is its status. */
-static void finish(struct espi_packed_request *r, const MPI_Status *status)
-{
-    int cancelled = 0;
-
-    if (r->unpacked || !receives(r))
-        return;
-    r->unpacked = true;
-    for (int i = 0; i < 2; i++)
-        if (r->blocks[i] != NULL)
-            espi_packed_blocks_unpack(r->blocks[i]);
-    if (is_collective(r))
-        return;
-    if (espi_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && !cancelled)
-        espi_packed_unpack(&r->side, r->data, r->count, status);
-}
-
-/* Asks for the messages whose requests the program has freed. */
-static void sweep(void)
-{
-    struct espi_packed_request *r, *next, *left = NULL;
-    MPI_Status status;
-
-    if (atomic_load_explicit(&any_freed, memory_order_relaxed) == 0)
-        return;
-    pthread_mutex_lock(&lock);
-    r = freed;
-    freed = NULL;
-    pthread_mutex_unlock(&lock);
-    for (; r != NULL; r = next) {
-        int complete = 0;
-        next = r->next;
-        if (espi_pmpi.Test(&r->handle, &complete, &status) == MPI_SUCCESS && !complete) {
-            r->next = left;
-            left = r;
-            continue;
-        }
-        if (complete)
-            finish(r, &status);
-        let_go(r);
-        atomic_fetch_sub(&any_freed, 1);
-    }
-    if (left == NULL)
-        return;
-    pthread_mutex_lock(&lock);
-    for (r = left; r->next != NULL; r = r->next)
-        ;
-    r->next = freed;
-    freed = left;
-    pthread_mutex_unlock(&lock);
-}
-
-void espi_packed_request_enter(struct espi_packed_request *r, MPI_Request handle, struct espi_packed_side *side,
-                               void *data, int64_t count, void *owner, void (*release)(void *owner))
-{
+    struct espi_packed_message m = *message;
     int complete = 0;
 
-    sweep();
-    *r = (struct espi_packed_request){
-        .handle = handle, .side = *side, .data = data, .count = count, .owner = owner, .release = release};
-    side->pack = NULL;
-    /* First, so that the requests are not completed by the stub alone. */
-    if (atomic_fetch_add(&espi_packed_requests, 1) == 0)
-        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
-    if (!espi_packed_receives(&r->side) &&
+    espi_packed_record_sweep();
+    if (!espi_packed_receives(&m.side) &&
         espi_pmpi.Request_get_status(handle, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete) {
-        let_go(r);
+        espi_packed_close(&m.side);
+        espi_packed_type_back(&m.type);
+        release(m.owner);
+        espi_packed_request_drop(r);
         return;
     }
-    put_back(r);
+    r->handle = handle;
+    r->message = m;
+    r->release = release;
+    espi_packed_record_enter(r);
 }
 
 void espi_packed_request_enter_blocks(struct espi_packed_request *r, MPI_Request handle,
                                       struct espi_packed_blocks *const sides[2], void (*release)(void *owner))
 {
-    sweep();
-    *r = (struct espi_packed_request){.handle = handle, .blocks = {sides[0], sides[1]}, .release = release};
-    if (atomic_fetch_add(&espi_packed_requests, 1) == 0)
-        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
-    put_back(r);
+    espi_packed_record_sweep();
+    r->handle = handle;
+    r->blocks[0] = sides[0];
+    r->blocks[1] = sides[1];
+    r->release = release;
+    espi_packed_record_enter(r);
 }
 
 /* ---- calls that complete requests ---- */
 
+enum { STATUSES = 128, FEW = 16 };
+
 /* Where the requests and statuses of a call are. */
 struct completion {
+    enum espi_fn fn;
+    const espi_word *args;
     int n; /* requests */
     MPI_Request *requests;
     int status_at;    /* the argument for one status or an array of them */
-    const int *index; /* of the one that is complete; NULL: see fn */
+    const int *index; /* of the one that is complete, or of some; NULL: see fn */
+    const int *flag;  /* whether any is; NULL: it is so after the call */
     int statuses;     /* as many there may be */
+};
+
+/* A record that the call may complete. */
+struct held {
+    struct espi_packed_request *record;
+    int at; /* index among the requests */
+    unsigned cycle;
+};
+struct helds {
+    struct held few[FEW], *all;
+    int n, room;
 };
 
 static struct completion read_call(enum espi_fn fn, const espi_word *args)
 {
+#define REQUESTS fn, args, (int)args[0], (MPI_Request *)args[1]
     switch (fn) {
     case ESPI_FN_Wait:
-        return (struct completion){1, (MPI_Request *)args[0], 1, NULL, 1};
+        return (struct completion){fn, args, 1, (MPI_Request *)args[0], 1, NULL, NULL, 1};
     case ESPI_FN_Test:
-        return (struct completion){1, (MPI_Request *)args[0], 2, NULL, 1};
+        return (struct completion){fn, args, 1, (MPI_Request *)args[0], 2, NULL, (const int *)args[1], 1};
     case ESPI_FN_Waitall:
-        return (struct completion){(int)args[0], (MPI_Request *)args[1], 2, NULL, (int)args[0]};
+        return (struct completion){REQUESTS, 2, NULL, NULL, (int)args[0]};
     case ESPI_FN_Testall:
-        return (struct completion){(int)args[0], (MPI_Request *)args[1], 3, NULL, (int)args[0]};
+        return (struct completion){REQUESTS, 3, NULL, (const int *)args[2], (int)args[0]};
     case ESPI_FN_Waitany:
-        return (struct completion){(int)args[0], (MPI_Request *)args[1], 3, (const int *)args[2], 1};
+        return (struct completion){REQUESTS, 3, (const int *)args[2], NULL, 1};
     case ESPI_FN_Testany:
-        return (struct completion){(int)args[0], (MPI_Request *)args[1], 4, (const int *)args[2], 1};
+        return (struct completion){REQUESTS, 4, (const int *)args[2], (const int *)args[3], 1};
     case ESPI_FN_Waitsome:
     case ESPI_FN_Testsome:
-        return (struct completion){(int)args[0], (MPI_Request *)args[1], 4, (const int *)args[3], (int)args[0]};
+        return (struct completion){REQUESTS, 4, (const int *)args[3], NULL, (int)args[0]};
     default:
-        return (struct completion){0, NULL, -1, NULL, 0};
+        return (struct completion){.fn = fn, .args = args};
     }
+#undef REQUESTS
 }
 
-/* The status of request number `at`, which is complete. */
-static const MPI_Status *status_of(enum espi_fn fn, const espi_word *args, const struct completion *c, int at)
+/* The place of the status of request number `at`; -1: the call, which went well but perhaps for some requests, did
+   not complete that one. */
+static int place_of_status(const struct completion *c, int at)
 {
-    const MPI_Status *statuses = (const MPI_Status *)args[c->status_at];
-
-    if (fn == ESPI_FN_Waitall || fn == ESPI_FN_Testall)
-        return &statuses[at];
-    if (fn == ESPI_FN_Waitsome || fn == ESPI_FN_Testsome)
-        for (int k = 0; k < *(const int *)args[2]; k++)
+    if (c->fn == ESPI_FN_Waitsome || c->fn == ESPI_FN_Testsome) {
+        for (int k = 0; k < *(const int *)c->args[2]; k++)
             if (c->index[k] == at)
-                return &statuses[k];
-    return statuses;
+                return k;
+        return -1;
+    }
+    if (c->index != NULL)
+        return *c->index == at ? 0 : -1;
+    return c->fn == ESPI_FN_Waitall || c->fn == ESPI_FN_Testall ? at : 0;
 }
 
-/* After the call: those that are complete have no request any more. */
-static void end_found(enum espi_fn fn, const espi_word *args, const struct completion *c,
-                      struct espi_packed_request *found, int result)
+/* Whether this call has completed that request without an error, and its status; `in_status`: errors of single
+   requests are in their statuses. */
+static bool is_done(const struct completion *c, const struct held *h, bool in_status, const MPI_Status **status)
 {
-    struct espi_packed_request *next;
+    const MPI_Status *statuses = (const MPI_Status *)c->args[c->status_at];
+    int at;
+
+    *status = NULL;
+    if ((!in_status && c->flag != NULL && !*c->flag) || (at = place_of_status(c, h->at)) < 0)
+        return false;
+    if (statuses == MPI_STATUS_IGNORE) /* nothing is received */
+        return !in_status;
+    *status = &statuses[at];
+    return !in_status || (*status)->MPI_ERROR == MPI_SUCCESS;
+}
+
+/* After the call: those that are complete are unpacked; they have no request any more, unless it is persistent. */
+static void end_found(const struct completion *c, struct helds *found, int result)
+{
     int class = MPI_SUCCESS;
 
-    if (result != MPI_SUCCESS)
-        espi_pmpi.Error_class(result, &class);
-    for (; found != NULL; found = next) {
-        next = found->found;
-        if (c->requests[found->at] == found->handle) {
-            put_back(found);
-            continue;
+    if (result != MPI_SUCCESS && espi_pmpi.Error_class(result, &class) != MPI_SUCCESS)
+        class = MPI_ERR_UNKNOWN;
+    for (int i = 0; i < found->n; i++) {
+        struct held *h = &found->all[i];
+        const MPI_Status *status;
+        if ((class == MPI_SUCCESS || class == MPI_ERR_IN_STATUS) &&
+            is_done(c, h, class == MPI_ERR_IN_STATUS, &status)) {
+            espi_packed_record_finish(h->record, h->cycle, status);
+            espi_packed_record_inactive(h->record, h->cycle);
         }
-        const MPI_Status *status = status_of(fn, args, c, found->at); /* there is none where nothing is received */
-        if (receives(found) &&
-            (result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_SUCCESS)))
-            finish(found, status);
-        let_go(found);
+        if (h->record->persistent || c->requests[h->at] == h->record->handle)
+            espi_packed_record_back(h->record);
+        else
+            espi_packed_record_end(h->record);
     }
+}
+
+static void give_back(struct helds *found)
+{
+    if (found->all != found->few)
+        free(found->all);
+}
+
+static bool add(struct helds *found, struct held one)
+{
+    if (found->n == found->room) {
+        struct held *more = malloc(2 * (size_t)found->room * sizeof *more);
+        if (more == NULL)
+            return false;
+        memcpy(more, found->all, (size_t)found->n * sizeof *more);
+        give_back(found);
+        found->all = more;
+        found->room *= 2;
+    }
+    found->all[found->n++] = one;
+    return true;
+}
+
+/* Claims the records among the requests. False: no memory, and none is claimed. `asks`: something is received. */
+static bool claim_all(const struct completion *c, struct helds *found, bool *asks)
+{
+    for (int i = 0; i < c->n && c->requests != NULL; i++) {
+        struct held one = {.at = i};
+        if ((one.record = espi_packed_record_claim(c->requests[i], false, &one.cycle)) == NULL)
+            continue;
+        if (!add(found, one)) {
+            espi_packed_record_back(one.record);
+            for (int k = 0; k < found->n; k++)
+                espi_packed_record_back(found->all[k].record);
+            give_back(found);
+            return false;
+        }
+        *asks = *asks || espi_packed_record_receives(one.record);
+    }
+    return true;
 }
 
 static espi_word complete_some(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                                espi_handler go_on)
 {
-    struct completion c = read_call(fn, args);
-    struct espi_packed_request *found = NULL, *record;
+    const struct completion c = read_call(fn, args);
+    struct helds found = {.n = 0, .room = FEW};
     MPI_Status own[STATUSES], *statuses = own;
     bool asks = false;
 
-    for (int i = 0; i < c.n && c.requests != NULL; i++) {
-        if ((record = claim(c.requests[i])) == NULL)
-            continue;
-        record->at = i;
-        record->found = found;
-        found = record;
-        asks = asks || receives(record);
-    }
+    found.all = found.few;
+    if (!claim_all(&c, &found, &asks))
+        return MPI_ERR_NO_MEM; /* as MPICH does with so many; nothing was completed */
     if (asks && (MPI_Status *)args[c.status_at] == MPI_STATUS_IGNORE) {
-        if (c.statuses > STATUSES)
-            statuses = malloc((size_t)c.statuses * sizeof *statuses);
-        if (statuses == NULL) { /* as MPICH does with so many; nothing was completed */
-            for (; found != NULL; found = record) {
-                record = found->found;
-                put_back(found);
-            }
+        if (c.statuses > STATUSES && (statuses = malloc((size_t)c.statuses * sizeof *statuses)) == NULL) {
+            for (int i = 0; i < found.n; i++)
+                espi_packed_record_back(found.all[i].record);
+            give_back(&found);
             return MPI_ERR_NO_MEM;
         }
         args[c.status_at] = (espi_word)statuses;
     }
     espi_word result = go_on(thread, fn, args, next);
-    end_found(fn, args, &c, found, (int)result);
+    end_found(&c, &found, (int)result);
+    give_back(&found);
     if (statuses != own)
         free(statuses);
     return result;
@@ -295,63 +216,50 @@ static espi_word complete_some(struct espi_thread *thread, enum espi_fn fn, espi
 
 static espi_word ask_status(struct espi_thread *thread, espi_word *args, espi_next next, espi_handler go_on)
 {
-    struct espi_packed_request *record = claim((MPI_Request)args[0]);
+    unsigned cycle;
+    struct espi_packed_request *record = espi_packed_record_hold((MPI_Request)args[0], &cycle);
     MPI_Status own;
 
     if (record != NULL && args[2] == (espi_word)MPI_STATUS_IGNORE)
         args[2] = (espi_word)&own;
     espi_word result = go_on(thread, ESPI_FN_Request_get_status, args, next);
     if (record != NULL && (int)result == MPI_SUCCESS && *(const int *)args[1])
-        finish(record, (const MPI_Status *)args[2]);
+        espi_packed_record_finish(record, cycle, (const MPI_Status *)args[2]);
     if (record != NULL)
-        put_back(record);
+        espi_packed_record_back(record);
     return result;
 }
 
-/* MPI goes on with a message whose request is freed; so must we. That of a collective call may not be freed. */
-static bool keep_freed(MPI_Request *request)
+/* A collective call's request may not be freed. */
+static espi_word free_request(struct espi_thread *thread, espi_word *args, espi_next next, espi_handler go_on)
 {
-    struct espi_packed_request *record = request != NULL ? claim(*request) : NULL;
+    MPI_Request *request = (MPI_Request *)args[0];
+    unsigned cycle;
+    struct espi_packed_request *record = NULL;
 
-    if (record == NULL)
-        return false;
-    if (is_collective(record)) {
-        put_back(record);
-        return false;
+    if (request != NULL)
+        record = espi_packed_record_claim(*request, true, &cycle);
+    if (record != NULL && !espi_packed_record_is_collective(record) &&
+        (!record->persistent || espi_packed_record_is_active(record))) {
+        espi_packed_record_keep(record);
+        *request = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
     }
-    pthread_mutex_lock(&lock);
-    record->next = freed;
-    freed = record;
-    pthread_mutex_unlock(&lock);
-    atomic_fetch_add(&any_freed, 1);
-    *request = MPI_REQUEST_NULL;
-    return true;
+    espi_word result = go_on(thread, ESPI_FN_Request_free, args, next);
+    if (record != NULL && record->persistent && (int)result == MPI_SUCCESS)
+        espi_packed_record_end(record);
+    else if (record != NULL)
+        espi_packed_record_back(record);
+    return result;
 }
 
 espi_word espi_packed_complete(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                                espi_handler go_on)
 {
-    sweep();
+    espi_packed_record_sweep();
     if (fn == ESPI_FN_Request_get_status)
         return ask_status(thread, args, next, go_on);
     if (fn == ESPI_FN_Request_free)
-        return keep_freed((MPI_Request *)args[0]) ? MPI_SUCCESS : go_on(thread, fn, args, next);
+        return free_request(thread, args, next, go_on);
     return complete_some(thread, fn, args, next, go_on);
-}
-
-void espi_packed_requests_stop(void)
-{
-    sweep();
-    pthread_mutex_lock(&lock);
-    struct espi_packed_request *r = freed;
-    freed = NULL;
-    pthread_mutex_unlock(&lock);
-    /* MPI reads or writes the buffers until it ends: they stay. */
-    for (struct espi_packed_request *next; r != NULL; r = next) {
-        next = r->next;
-        espi_pmpi.Request_free(&r->handle);
-        r->release(r->owner);
-        free(r);
-    }
-    atomic_store(&any_freed, 0);
 }

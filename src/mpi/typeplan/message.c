@@ -84,13 +84,16 @@ bool espi_message_end(struct espi_message *m, const espi_word *changed, int resu
         m->request = NULL;
     }
     if (m->request != NULL) {
-        espi_packed_request_enter(m->request, *(const MPI_Request *)m->args[m->row->args - 1], side, data, m->count,
-                                  m->plan, release_plan);
+        const struct espi_packed_message message = {
+            .side = *side, .data = data, .count = m->count, .type = MPI_DATATYPE_NULL, .owner = m->plan};
+        espi_packed_request_enter(m->request, *(const MPI_Request *)m->args[m->row->args - 1], &message,
+                                  release_plan);
         return false;
     }
     if (side->pack != NULL) {
         if (side->receives && result == MPI_SUCCESS)
-            espi_packed_unpack(side, data, m->count, (const MPI_Status *)changed[m->row->args - 1]);
+            espi_packed_unpack(side, data, m->count, MPI_DATATYPE_NULL,
+                               (const MPI_Status *)changed[m->row->args - 1]);
         espi_packed_close(side);
     }
     espi_plan_release(m->plan);

@@ -13,6 +13,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
+#include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
@@ -80,7 +81,8 @@ static bool goes_whole(const struct espi_substitution *d, int side)
     const struct espi_buffer_args *other;
     MPI_Datatype type;
 
-    if (row->kind & ESPI_LOCAL || (is_collective(row) && d->collective[side].whole))
+    if (row->kind & ESPI_LOCAL || (is_collective(row) && d->collective[side].whole) ||
+        espi_packable(row, &row->typed[side], d->args) == ESPI_PACK_COPIED)
         return true;
     if ((!(row->kind & ESPI_OWN) || d->thread_state->comm.inter || d->thread_state->comm.peers != 1) &&
         (!is_collective(row) || d->collective[side].use != ESPI_PACK_COPIED))
@@ -134,9 +136,10 @@ static void forget(struct espi_substitution *d)
 
 bool espi_substitute_request(struct espi_substitution *d)
 {
-    if (d->row->kind & ESPI_NONBLOCKING && !d->request)
+    const bool wanted = d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT);
+    if (wanted && !d->request)
         d->request = espi_packed_request_new();
-    return d->request || !(d->row->kind & ESPI_NONBLOCKING);
+    return d->request || !wanted;
 }
 
 /* A side of a collective call; with it goes the plan. */
@@ -187,8 +190,9 @@ static void pack_sides(struct espi_substitution *d)
                                               espi_settings.check);
         if (packed) {
             espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);
-            espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed,
-                       (uint64_t)count_at(d->row, d->args, typed->count) * (uint64_t)plan->size);
+            if (!(d->row->kind & ESPI_PERSISTENT)) /* at each start */
+                espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed,
+                           (uint64_t)count_at(d->row, d->args, typed->count) * (uint64_t)plan->size);
         } else {
             espi_count(d->thread_state->stats, d->row->kind & ESPI_LOCAL ? ESPI_COUNT_left_bad_argument
                                                                          : ESPI_COUNT_left_no_buffer, 1);
@@ -423,25 +427,34 @@ static void release_plan(void *plan)
     espi_plan_release(plan);
 }
 
-/* A nonblocking call has one side, unless it is a collective one. */
+/* A call that makes a request has one side, unless it is a collective one. */
 static void enter_request(struct espi_substitution *d, int result)
 {
     struct espi_packed_side *side = &d->packed.side[0];
     const struct espi_buffer_args *typed = &d->row->typed[0];
-    if ((d->blocks[0] || d->blocks[1]) && result == MPI_SUCCESS) {
-        espi_packed_request_enter_blocks(d->request, *(const MPI_Request *)d->args[d->row->args - 1], d->blocks,
-                                         release_plan);
-        d->blocks[0] = d->blocks[1] = NULL;
-        return;
-    }
-    if (!side->pack || result != MPI_SUCCESS) {
+    if (result != MPI_SUCCESS || (!side->pack && !d->blocks[0] && !d->blocks[1])) {
         espi_packed_request_drop(d->request);
         return;
     }
-    espi_packed_request_enter(d->request, *(const MPI_Request *)d->args[d->row->args - 1], side,
-                              (void *)d->args[typed->buffer], count_at(d->row, d->args, typed->count), d->plans[0],
-                              release_plan);
+    MPI_Request handle = *(const MPI_Request *)d->args[d->row->args - 1];
+    if (!side->pack) {
+        espi_packed_request_enter_blocks(d->request, handle, d->blocks, release_plan);
+        d->blocks[0] = d->blocks[1] = NULL;
+        return;
+    }
+    const MPI_Datatype type = (MPI_Datatype)d->args[typed->type];
+    const bool compares = espi_settings.check && (side->receives || d->row->kind & ESPI_PERSISTENT);
+    const struct espi_packed_message message = {.side = *side,
+                                                .data = (void *)d->args[typed->buffer],
+                                                .count = count_at(d->row, d->args, typed->count),
+                                                .type = compares ? espi_packed_type_copy(type) : MPI_DATATYPE_NULL,
+                                                .owner = d->plans[0]};
+    side->pack = NULL;
     d->plans[0] = NULL;
+    if (d->row->kind & ESPI_PERSISTENT)
+        espi_packed_persistent_enter(d->request, handle, &message, release_plan);
+    else
+        espi_packed_request_enter(d->request, handle, &message, release_plan);
 }
 
 void espi_substitute_end(struct espi_substitution *d, int result)

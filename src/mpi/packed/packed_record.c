@@ -1,0 +1,309 @@
+#include "mpi/packed/packed_record.h"
+
+#include <stdlib.h>
+
+#include "mpi/core/pmpi.h"
+#include "mpi/typeplan/handle_table.h"
+
+enum { BUCKETS = 256 };
+
+atomic_int espi_packed_requests;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists, and the record's own fields */
+static struct espi_packed_request *table[BUCKETS];
+static struct espi_packed_request *kept, **kept_end = &kept; /* of requests that the program freed, in a queue */
+static atomic_int any_kept;
+
+struct espi_packed_request *espi_packed_request_new(void)
+{
+    struct espi_packed_request *r = calloc(1, sizeof *r);
+
+    if (r != NULL && pthread_mutex_init(&r->lock, NULL) != 0) {
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+void espi_packed_request_drop(struct espi_packed_request *r)
+{
+    if (r != NULL)
+        pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+/* ---- the table ---- */
+
+static struct espi_packed_request **bucket_of(MPI_Request handle)
+{
+    return &table[((uint32_t)handle ^ (uint32_t)handle >> 8) % BUCKETS];
+}
+
+/* Where the record of this handle is linked; *result is NULL where there is none. Under the lock. */
+static struct espi_packed_request **link_of(MPI_Request handle)
+{
+    struct espi_packed_request **at = bucket_of(handle);
+
+    while (*at != NULL && (*at)->handle != handle)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Under the lock. */
+static void put_in(struct espi_packed_request *r)
+{
+    struct espi_packed_request **bucket = bucket_of(r->handle);
+
+    r->next = *bucket;
+    *bucket = r;
+    r->listed = true;
+}
+
+/* Under the lock. */
+static void take_out(struct espi_packed_request *r)
+{
+    struct espi_packed_request **at = bucket_of(r->handle);
+
+    if (!r->listed)
+        return;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    r->listed = false;
+}
+
+static void let_contents_go(struct espi_packed_request *r)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool ended = r->ended;
+    r->ended = true;
+    pthread_mutex_unlock(&r->lock);
+    if (ended)
+        return;
+    if (espi_packed_record_is_collective(r)) {
+        for (int i = 0; i < 2; i++)
+            if (r->blocks[i] != NULL)
+                espi_packed_blocks_close(r->blocks[i], r->release);
+    } else {
+        espi_packed_close(&r->message.side);
+        espi_packed_type_back(&r->message.type);
+        r->release(r->message.owner);
+    }
+    atomic_fetch_sub(&espi_packed_requests, 1);
+}
+
+void espi_packed_record_enter(struct espi_packed_request *r)
+{
+    struct espi_packed_request *before;
+
+    /* First, so that the requests are not completed by the stub alone. */
+    if (atomic_fetch_add(&espi_packed_requests, 1) == 0)
+        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
+    pthread_mutex_lock(&lock);
+    before = *link_of(r->handle);
+    if (before != NULL) {
+        take_out(before);
+        if (before->holds > 0)
+            before = NULL;
+    }
+    put_in(r);
+    pthread_mutex_unlock(&lock);
+    if (before != NULL) { /* ended where the core did not see it */
+        let_contents_go(before);
+        espi_packed_request_drop(before);
+    }
+}
+
+/* `claims`: those of requests that are not persistent, and those that are. */
+static struct espi_packed_request *find(MPI_Request handle, const bool claims[2], unsigned *cycle)
+{
+    struct espi_packed_request *r;
+
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    r = *link_of(handle);
+    if (r != NULL) {
+        r->holds++;
+        if (claims[r->persistent]) {
+            take_out(r);
+            r->claimed = true;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (r != NULL) {
+        pthread_mutex_lock(&r->lock);
+        *cycle = r->cycle;
+        pthread_mutex_unlock(&r->lock);
+    }
+    return r;
+}
+
+struct espi_packed_request *espi_packed_record_hold(MPI_Request handle, unsigned *cycle)
+{
+    return find(handle, (const bool[]){false, false}, cycle);
+}
+
+struct espi_packed_request *espi_packed_record_claim(MPI_Request handle, bool persistent, unsigned *cycle)
+{
+    return find(handle, (const bool[]){true, persistent}, cycle);
+}
+
+void espi_packed_record_back(struct espi_packed_request *r)
+{
+    pthread_mutex_lock(&lock);
+    if (r->claimed)
+        put_in(r);
+    r->claimed = false;
+    const bool last = --r->holds == 0 && !r->listed;
+    pthread_mutex_unlock(&lock);
+    if (last)
+        espi_packed_request_drop(r);
+}
+
+void espi_packed_record_end(struct espi_packed_request *r)
+{
+    let_contents_go(r);
+    pthread_mutex_lock(&lock);
+    take_out(r);
+    r->claimed = false;
+    pthread_mutex_unlock(&lock);
+    espi_packed_record_back(r);
+}
+
+/* ---- what was received ---- */
+
+bool espi_packed_record_receives(const struct espi_packed_request *r)
+{
+    return espi_packed_record_is_collective(r) || espi_packed_receives(&r->message.side);
+}
+
+/* Not that of a request that is inactive, nor of one that was cancelled. */
+static bool is_of_message(const MPI_Status *status)
+{
+    int cancelled = 0;
+
+    return status->MPI_SOURCE != MPI_ANY_SOURCE && espi_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS &&
+           !cancelled;
+}
+
+static void unpack(struct espi_packed_request *r, const MPI_Status *status)
+{
+    for (int i = 0; i < 2; i++)
+        if (r->blocks[i] != NULL)
+            espi_packed_blocks_unpack(r->blocks[i]);
+    if (!espi_packed_record_is_collective(r))
+        espi_packed_unpack(&r->message.side, r->message.data, r->message.count, r->message.type, status);
+}
+
+void espi_packed_record_finish(struct espi_packed_request *r, unsigned cycle, const MPI_Status *status)
+{
+    const bool receives = espi_packed_record_receives(r);
+
+    if (receives && !espi_packed_record_is_collective(r) && !is_of_message(status))
+        return;
+    pthread_mutex_lock(&r->lock); /* whoever comes second returns when the data are there */
+    if (!r->ended && r->cycle == cycle && receives && !r->unpacked) {
+        unpack(r, status);
+        r->unpacked = true;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void espi_packed_record_inactive(struct espi_packed_request *r, unsigned cycle)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->cycle == cycle)
+        r->active = false;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool espi_packed_record_is_active(struct espi_packed_request *r)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool active = r->active;
+    pthread_mutex_unlock(&r->lock);
+    return active;
+}
+
+/* ---- requests that the program freed ---- */
+
+/* Under the lock. */
+static void append(struct espi_packed_request *r)
+{
+    r->next = NULL;
+    *kept_end = r;
+    kept_end = &r->next;
+}
+
+void espi_packed_record_keep(struct espi_packed_request *r)
+{
+    pthread_mutex_lock(&lock);
+    r->claimed = false;
+    append(r);
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add(&any_kept, 1);
+}
+
+static struct espi_packed_request *first_kept(void)
+{
+    pthread_mutex_lock(&lock);
+    struct espi_packed_request *r = kept;
+    if (r != NULL) {
+        kept = r->next;
+        if (kept == NULL)
+            kept_end = &kept;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+/* False: it is under way. */
+static bool is_over(struct espi_packed_request *r)
+{
+    MPI_Status status = {0};
+    int complete = 0, code;
+
+    code = r->persistent ? espi_pmpi.Request_get_status(r->handle, &complete, &status)
+                         : espi_pmpi.Test(&r->handle, &complete, &status);
+    if (code == MPI_SUCCESS && !complete)
+        return false;
+    if (code == MPI_SUCCESS)
+        espi_packed_record_finish(r, r->cycle, &status);
+    if (r->persistent)
+        espi_pmpi.Request_free(&r->handle);
+    return true;
+}
+
+/* One after the other is taken out and, if it is still under way, put behind the others: should MPI call an error
+   handler that does not come back, only that one is lost. */
+void espi_packed_record_sweep(void)
+{
+    struct espi_packed_request *r;
+
+    for (int n = atomic_load_explicit(&any_kept, memory_order_relaxed); n > 0 && (r = first_kept()) != NULL; n--) {
+        if (is_over(r)) {
+            atomic_fetch_sub(&any_kept, 1);
+            espi_packed_record_end(r);
+            continue;
+        }
+        pthread_mutex_lock(&lock);
+        append(r);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+void espi_packed_requests_stop(void)
+{
+    struct espi_packed_request *r;
+
+    espi_packed_record_sweep();
+    /* MPI reads or writes the buffers until it ends: they stay. */
+    while ((r = first_kept()) != NULL) {
+        espi_pmpi.Request_free(&r->handle);
+        espi_packed_type_back(&r->message.type);
+        r->release(r->message.owner);
+        atomic_fetch_sub(&any_kept, 1);
+        atomic_fetch_sub(&espi_packed_requests, 1);
+        espi_packed_record_back(r);
+    }
+}

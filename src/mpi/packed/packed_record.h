@@ -1,0 +1,99 @@
+/*
+ * Records of messages and collective calls that are under way: what is to be unpacked, into which memory, and the
+ * buffer that stands for it. The program gets MPI's own request; its record is found by that handle, in one table.
+ *
+ * Whoever looks at a record holds it, over the MPI call that tells of the request. A record is let go by the call
+ * that ends it, and its memory by the last one that holds it.
+ *
+ * A handle may be another thread's request as soon as MPI has ended the one that had it, before that is noticed here.
+ * So a call that may end the request claims its record, which nobody finds then, and puts it back if the request is
+ * still there. A persistent request ends with MPI_Request_free alone, and its record is found until then.
+ *
+ * Nothing is locked over an MPI call, as error handlers may leave one for good. What such a call has claimed is lost,
+ * and its buffers stay in use (MPI may still write there): no more than ESPALIER_PACK_MB in all.
+ */
+#ifndef ESPI_MPI_PACKED_PACKED_RECORD_H
+#define ESPI_MPI_PACKED_PACKED_RECORD_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "mpi/packed/packed_blocks.h"
+#include "mpi/packed/packed_call.h"
+
+/* Records that are there: as long as it is 0 nothing is to be done where requests are started or completed. */
+extern atomic_int espi_packed_requests;
+
+/* One side of a message: `count` items at `data`, of the program. */
+struct espi_packed_message {
+    struct espi_packed_side side;
+    void *data;
+    int64_t count;
+    MPI_Datatype type; /* espi_packed_type_copy, to compare with (ESPALIER_CHECK); or MPI_DATATYPE_NULL */
+    void *owner;       /* of the pack program; let go by `release` */
+};
+
+struct espi_packed_request {
+    MPI_Request handle;
+    bool persistent;
+    struct espi_packed_message message;
+    struct espi_packed_blocks *blocks[2]; /* of a collective call, in the place of a message */
+    void (*release)(void *owner);
+    /* Guarded by `lock`, under which data are packed and unpacked: */
+    pthread_mutex_t lock;
+    unsigned cycle; /* of a persistent request: starts */
+    bool active;    /* started, and not known to be complete */
+    bool unpacked;  /* in this cycle */
+    bool ended;     /* buffer and owner are gone */
+    /* The rest belongs to packed_record.c: */
+    int holds;
+    bool listed, claimed;
+    struct espi_packed_request *next;
+};
+
+/* Memory for one, before the call is made; NULL when it is short. */
+struct espi_packed_request *espi_packed_request_new(void);
+/* NULL is allowed. */
+void espi_packed_request_drop(struct espi_packed_request *request);
+
+/* After its other fields were filled: it is found by its handle from now on. */
+void espi_packed_record_enter(struct espi_packed_request *record);
+
+/* The record of this handle, held; NULL: there is none. `cycle`: the one that it is in. */
+struct espi_packed_request *espi_packed_record_hold(MPI_Request handle, unsigned *cycle);
+/* The same, claimed: nobody else finds it. With `persistent` also one of a persistent request. */
+struct espi_packed_request *espi_packed_record_claim(MPI_Request handle, bool persistent, unsigned *cycle);
+/* Holds it no more; one that was claimed is found again. */
+void espi_packed_record_back(struct espi_packed_request *record);
+/* The same, and the request is ended: lets buffer and owner go. */
+void espi_packed_record_end(struct espi_packed_request *record);
+
+static inline bool espi_packed_record_is_collective(const struct espi_packed_request *record)
+{
+    return record->blocks[0] != NULL || record->blocks[1] != NULL;
+}
+
+/* Whether there is something to be unpacked when it is complete. */
+bool espi_packed_record_receives(const struct espi_packed_request *record);
+
+/* A persistent request is inactive after that cycle. */
+void espi_packed_record_inactive(struct espi_packed_request *record, unsigned cycle);
+/* Whether it may be active. */
+bool espi_packed_record_is_active(struct espi_packed_request *record);
+
+/* MPI gave this status for a request that is complete: unpacks what was received in that cycle, unless that was done.
+   `status` is of no meaning where no message is received. */
+void espi_packed_record_finish(struct espi_packed_request *record, unsigned cycle, const MPI_Status *status);
+
+/* MPI goes on with a message whose request is freed; so must we: keeps a record that is claimed, and its request,
+   until espi_packed_record_sweep finds the message complete. */
+void espi_packed_record_keep(struct espi_packed_request *record);
+/* Looks after the messages that are kept. */
+void espi_packed_record_sweep(void);
+
+/* While MPI still works: lets all go that nobody will ask for any more. */
+void espi_packed_requests_stop(void);
+
+#endif
