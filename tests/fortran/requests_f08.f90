@@ -2,7 +2,7 @@ program requests
   use mpi_f08
   implicit none
   type(MPI_Datatype) :: v
-  type(MPI_Request) :: r(2)
+  type(MPI_Request) :: r(2), p(2)
   type(MPI_Status) :: st(2), s1
   integer :: rank, ierr, i, k, bad, idx
   logical :: flag

@@ -2,6 +2,7 @@
    such messages, several times, with data that change in between, also where some of them fail. */
 #include "packed.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,70 @@ static void too_long(const struct layout *l, int how)
     area_end(&c, now, "received, good");
 }
 
+static jmp_buf landing;
+
+static void jump(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    class_is("class that a handler is told", *code);
+    longjmp(landing, 1);
+}
+
+/* An error handler leaves the call that finds a message too long, for good: by MPI_Wait or by MPI_Waitall, of a
+   receive that is persistent or not. The others, and those that are started again, are as ever. */
+static void jumped(const struct layout *l, int which)
+{
+    static MPI_Request request[3], sends[3];
+    struct area a = area_new(l->type, (uint64_t)prog.me), b = area_new(l->type, 85), c = area_new(l->type, 86);
+    MPI_Errhandler handler;
+    const bool persistent = which % 2, all = which > 1;
+    snprintf(now, sizeof now, "%s: left by a jump, %d", l->name, which);
+    MPI_Comm_create_errhandler(jump, &handler);
+    request[0] = recv_init(b.origin, 2, l->type, from, TAG);
+    if (persistent)
+        CK(MPI_Start(&request[0]));
+    else
+        CK(MPI_Irecv(b.origin, 2, l->type, from, TAG, prog.comm, &request[2]));
+    request[1] = recv_init(c.origin, ITEMS, l->type, from, TAG + 1);
+    CK(MPI_Start(&request[1]));
+    CK(MPI_Isend(a.origin, 3, l->type, to, TAG, prog.comm, &sends[0]));
+    CK(MPI_Isend(a.origin, ITEMS, l->type, to, TAG + 1, prog.comm, &sends[1]));
+    CK(wait_all(2, sends));
+    MPI_Comm_set_errhandler(prog.comm, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    if (setjmp(landing) == 0) {
+        MPI_Request *first = &request[persistent ? 0 : 2], both[2] = {*first, request[1]};
+        if (all)
+            wait_all(2, both);
+        else
+            MPI_Wait(first, MPI_STATUS_IGNORE);
+        check_equal(NULL, now, "the handler was not called", 0, 1);
+    }
+    MPI_Comm_set_errhandler(prog.comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+    CK(MPI_Wait(&request[1], MPI_STATUS_IGNORE));
+    look(&b, "received, too long");
+    look(&c, "received beside it");
+    for (int round = 0; round < 2; round++) {
+        refill(&b, 87);
+        CK(MPI_Start(&request[0]));
+        CK(MPI_Irecv(c.origin, ITEMS, l->type, from, TAG + 1, prog.comm, &request[2]));
+        CK(MPI_Isend(a.origin, 2, l->type, to, TAG, prog.comm, &sends[0]));
+        CK(MPI_Isend(a.origin, 1, l->type, to, TAG + 1, prog.comm, &sends[1]));
+        CK(MPI_Wait(&request[2], MPI_STATUS_IGNORE));
+        CK(MPI_Wait(&request[0], MPI_STATUS_IGNORE));
+        CK(wait_all(2, sends));
+        look(&b, "received later");
+        look(&c, "received later beside it");
+    }
+    CK(MPI_Request_free(&request[0]));
+    CK(MPI_Request_free(&request[1]));
+    area_end(&a, now, "sent");
+    area_end(&b, now, "received");
+    area_end(&c, now, "received beside it");
+}
+
 /* Requests that are freed while they are active, sends and receives, and without ever having been; receives that are
    cancelled, and started again. */
 static void given_up(const struct layout *l, enum how how)
@@ -415,6 +480,8 @@ void part_persistent(void)
     for (int i = 0; i < LAYOUTS; i++) {
         for (int how = 0; how < 7; how++)
             too_long(&layouts[i], how);
+        for (int which = 0; which < 4; which++)
+            jumped(&layouts[i], which);
         for (int which = 0; which < 6; which++)
             buffered(&layouts[i], which);
         for (int which = 0; which < 6; which++)

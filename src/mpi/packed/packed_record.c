@@ -124,17 +124,13 @@ static struct espi_packed_request *find(MPI_Request handle, const bool claims[2]
     r = *link_of(handle);
     if (r != NULL) {
         r->holds++;
+        *cycle = atomic_load_explicit(&r->cycle, memory_order_relaxed);
         if (claims[r->persistent]) {
             take_out(r);
             r->claimed = true;
         }
     }
     pthread_mutex_unlock(&lock);
-    if (r != NULL) {
-        pthread_mutex_lock(&r->lock);
-        *cycle = r->cycle;
-        pthread_mutex_unlock(&r->lock);
-    }
     return r;
 }
 
@@ -148,10 +144,12 @@ struct espi_packed_request *espi_packed_record_claim(MPI_Request handle, bool pe
     return find(handle, (const bool[]){true, persistent}, cycle);
 }
 
-void espi_packed_record_back(struct espi_packed_request *r)
+static void hold_no_more(struct espi_packed_request *r, bool ends)
 {
     pthread_mutex_lock(&lock);
-    if (r->claimed)
+    if (ends)
+        take_out(r);
+    else if (r->claimed)
         put_in(r);
     r->claimed = false;
     const bool last = --r->holds == 0 && !r->listed;
@@ -160,14 +158,15 @@ void espi_packed_record_back(struct espi_packed_request *r)
         espi_packed_request_drop(r);
 }
 
+void espi_packed_record_back(struct espi_packed_request *r)
+{
+    hold_no_more(r, false);
+}
+
 void espi_packed_record_end(struct espi_packed_request *r)
 {
     let_contents_go(r);
-    pthread_mutex_lock(&lock);
-    take_out(r);
-    r->claimed = false;
-    pthread_mutex_unlock(&lock);
-    espi_packed_record_back(r);
+    hold_no_more(r, true);
 }
 
 /* ---- what was received ---- */

@@ -43,10 +43,10 @@ struct espi_packed_request {
     void (*release)(void *owner);
     /* Guarded by `lock`, under which data are packed and unpacked: */
     pthread_mutex_t lock;
-    unsigned cycle; /* of a persistent request: starts */
-    bool active;    /* started, and not known to be complete */
-    bool unpacked;  /* in this cycle */
-    bool ended;     /* buffer and owner are gone */
+    atomic_uint cycle; /* of a persistent request: starts. Read without the lock, too */
+    bool active;       /* started, and not known to be complete */
+    bool unpacked;     /* in this cycle */
+    bool ended;        /* buffer and owner are gone */
     /* The rest belongs to packed_record.c: */
     int holds;
     bool listed, claimed;

@@ -137,7 +137,8 @@ static void end_found(const struct completion *c, struct helds *found, int resul
         if ((class == MPI_SUCCESS || class == MPI_ERR_IN_STATUS) &&
             is_done(c, h, class == MPI_ERR_IN_STATUS, &status)) {
             espi_packed_record_finish(h->record, h->cycle, status);
-            espi_packed_record_inactive(h->record, h->cycle);
+            if (h->record->persistent)
+                espi_packed_record_inactive(h->record, h->cycle);
         }
         if (h->record->persistent || c->requests[h->at] == h->record->handle)
             espi_packed_record_back(h->record);
