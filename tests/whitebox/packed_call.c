@@ -9,6 +9,7 @@
 
 #include "base/buffer_pool.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/decode.h"
@@ -258,6 +259,41 @@ START_TEST(too_much)
 }
 END_TEST
 
+static MPI_Count asked_room;
+
+static int small_room(MPI_Count count, MPI_Datatype of, MPI_Comm comm, MPI_Count *size)
+{
+    (void)count;
+    (void)of;
+    (void)comm;
+    *size = asked_room;
+    return MPI_SUCCESS;
+}
+
+/* Where the program's buffer may be smaller than what would be put there, it is the library's. */
+START_TEST(buffered)
+{
+    static const enum espi_fn fns[] = {ESPI_FN_Bsend, ESPI_FN_Ibsend, ESPI_FN_Bsend_init, ESPI_FN_Send};
+    struct call c;
+
+    begin(1);
+    int (*const real)(MPI_Count, MPI_Datatype, MPI_Comm, MPI_Count *) = espi_pmpi.Pack_size_c;
+    espi_pmpi.Pack_size_c = small_room;
+    for (int i = 0; i < 4; i++)
+        for (int lacks = 0; lacks < 2; lacks++) {
+            uint64_t left = counted(ESPI_COUNT_left_no_buffer);
+            asked_room = BYTES - lacks;
+            start_call(&c, fns[i], COUNT);
+            ck_assert(lacks && i < 3 ? is_untouched(&c) : is_packed(&c));
+            ck_assert_uint_eq(counted(ESPI_COUNT_left_no_buffer), left + (lacks && i < 3));
+            espi_substitute_end(&c.d, MPI_ERR_OTHER);
+            ck_assert_int_eq(spare(), MB);
+        }
+    espi_pmpi.Pack_size_c = real;
+    end();
+}
+END_TEST
+
 /* A call that is made again with the program's arguments has received in the program's buffer: nothing is unpacked
    there, and its buffer is given back. */
 START_TEST(repeated)
@@ -371,6 +407,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_call", refused, no_memory, too_much, repeated, planned,
-                     planned_without_memory, left);
+    return TYPES_RUN(argc, argv, "packed_call", refused, no_memory, too_much, buffered, repeated,
+                     planned, planned_without_memory, left);
 }
