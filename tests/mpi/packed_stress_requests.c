@@ -1,3 +1,5 @@
+/* The parts of packed_stress.c with requests that are persistent, freed, cancelled or asked for by several threads,
+   and MPI_Sendrecv_replace. */
 #include "packed_stress.h"
 
 #include <pthread.h>
@@ -356,7 +358,7 @@ void replace_one(struct worker *w, const struct family *f)
 /* MPICH 4.0.2 keeps the types of receives that are cancelled, and packs some types wrongly once it has 520. */
 void cancel_one(struct worker *w, const struct family *f)
 {
-    enum { CANCELS = 120 };
+    enum { CANCELS = 24 };
     if (w->cancels++ >= CANCELS / threads)
         return;
     const int v = 1 + (int)tg_below(&w->own, FAMILY - 1), count = f->count[v] * BLOCKS;
