@@ -10,6 +10,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "select_setup.h"
 #include "suite.h"
@@ -234,9 +235,38 @@ START_TEST(forms_when_used)
 }
 END_TEST
 
+/* A class for which nothing but a pack program is better, and none of whose uses one has done so far: the next type
+   of it is left alone. */
+START_TEST(of_no_use)
+{
+    for (int served = 0; served < 2; served++) {
+        MPI_Datatype type = irregular_list(200, 2, MPI_DOUBLE);
+        start(ESPI_MODE_AUTO);
+        espi_type_service.packing = ESPI_MODE_AUTO;
+        espi_type_service.one_node = true;
+        for (int life = 0; life < 2; life++) {
+            struct espi_type_slot *slot;
+            int uses = 0;
+            espi_types_committed(espi_thread_state(&own_thread), type);
+            slot = espi_slot_of(type);
+            while (slot->plan == NULL && ++uses < 1000)
+                espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_NOT, 1);
+            ck_assert_int_eq(slot->plan != NULL, life == 0 || served);
+            espi_slot_class(slot)->packs = served;
+            espi_slot_class(slot)->passed = ESPI_CLASS_PASSED_MOST;
+            ck_assert_int_eq(espi_slot_class(slot)->state == ESPI_CLASS_PLAIN, life == 1 && !served);
+            espi_types_ending(espi_thread_state(&own_thread), type);
+        }
+        real.Type_free(&type);
+        espi_types_stop();
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown, packing_alone, forms_when_used};
+    const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown, packing_alone, forms_when_used,
+                                  of_no_use};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);
