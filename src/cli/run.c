@@ -68,6 +68,12 @@ static int take_summary(const struct cli_row *row, const char *value, void *requ
     return put_setting("ESPALIER_SUMMARY", "1");
 }
 
+static int take_all(const struct cli_row *row, const char *value, void *request)
+{
+    (void)row, (void)value, (void)request;
+    return put_setting("ESPALIER_WORLD", "all");
+}
+
 static int take_pair(const struct cli_row *row, const char *value, void *request)
 {
     char variable[128];
@@ -101,6 +107,9 @@ static const struct cli_spec spec = {
              .take = take_stats},
             {.option = {"--summary", NULL, "print a short summary on stderr at the end (ESPALIER_SUMMARY=1)"},
              .take = take_summary},
+            {.option = {"--all", NULL, "promise that every rank runs under Espalier (ESPALIER_WORLD=all), where the "
+                                       "launcher does not tell"},
+             .take = take_all},
             {.option = {"--set", "NAME=VALUE",
                         "set any setting; 'espalier settings' lists them; may be repeated"},
              .take = take_pair},
@@ -201,11 +210,11 @@ static void let_it_read(void)
 static int refuse_model(bool ranks)
 {
     static const char abort_job[] = "cmd=abort exitcode=1\n";
-    struct espi_hydra hydra;
+    int wire;
 
-    if (espi_hydra_find(&hydra)) {
+    if (espi_hydra_find(&wire)) {
         let_it_read();
-        send(hydra.wire, abort_job, sizeof abort_job - 1, MSG_NOSIGNAL);
+        send(wire, abort_job, sizeof abort_job - 1, MSG_NOSIGNAL);
     } else if (ranks) {
         fprintf(stderr, "espalier run: the program starts without this model: other ranks may wait for it\n");
         return CLI_OK;

@@ -1,168 +1,119 @@
 /*
- * Before the real MPI_Init every rank that has the core says so, in one of two places. MPI_Init on more than one rank
- * has all of them wait for each other, so when it has returned, whoever was ever going to say so has done it, and
- * each rank that looks sees the same: the verdicts agree without a word between ranks.
+ * Every rank that has the core says so while MPI_Init goes on, in the conversation that the MPI library has with the
+ * launcher (relay_thread.h), by keys in the launcher's store (roll.h). MPI_Init on more than one rank has all of them
+ * wait for each other, so when it has returned, whoever was ever going to say so has done it. Those who ask then read
+ * the same keys and come to the same verdict, without a word between ranks. One that cannot ask has put no key, and
+ * all others find that it is missing.
  *
- * Ranks of one node post a note on its board (presence.h), which takes microseconds. Others, and those that can not,
- * put a key into the launcher's store (pmi.h), whose answers have to be waited for. A rank that has posted a note
- * looks for the notes of all others, and one that has put a key for the keys of all others, and nobody does both: all
- * are present where all chose the same place, and otherwise nobody finds all. A rank that Hydra has not started, as
- * far as it can know (job/hydra.h), says nothing in any place.
- *
- * Rank 0 leaves its settings in the launcher's store, in pieces, unless they are the defaults. Those who want to know
- * them are the ranks that have others.
+ * Who wants to know rank 0's settings are the ranks that have others: the first key that is read tells which it has.
  */
 #include "job/all_present.h"
 
-#include <config.h>
-
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "job/hydra.h"
-#include "job/presence.h"
+#include "base/number.h"
+#include "job/nodes.h"
 #include "job/pmi.h"
+#include "job/relay_thread.h"
 
-#define KEY "espalier-"
-#define KEY_SETTINGS "espalier-settings"
-#define VALUE "espalier-world-" PACKAGE_VERSION "-" /* behind it a hash of the settings */
-enum {
-    PIECE = 400, /* bytes of settings in one value, two digits each */
-    PIECES = (ESPI_ALL_PRESENT_TEXT + PIECE - 1) / PIECE
-};
+static struct espi_roll roll;
+static int wire = -1;
+static bool begun, heard; /* the relay stands, has stood */
+static struct espi_roll_ask ask;
 
-static enum { ABSENT, ON_BOARD, IN_STORE } place = ABSENT;
-static uint64_t own_settings = 0; /* hash of this rank's settings */
-static int own_rank = 0;
-
-static const char *note_of_rank(int rank)
+/* -1: none. */
+static int number_in_environment(const char *name)
 {
-    static char note[24] = "";
-    snprintf(note, sizeof note, "%d", rank);
-    return note;
-}
-
-/* Rank 0 has this one instead where its settings are not the defaults, and one that tells them. */
-#define NOTE_FIRST "0-settings"
-
-static const char *note_of_settings(uint64_t hash)
-{
-    static char note[32];
-    snprintf(note, sizeof note, "settings-%016" PRIx64, hash);
-    return note;
-}
-
-/* A pair for each piece, and one for their number. */
-static int cut_pairs(const char *text, size_t length, struct espi_pmi_pair *pairs)
-{
-    int count = 0;
-    for (size_t at = 0; at < length; at += PIECE, count++) {
-        size_t end = length - at < PIECE ? length : at + PIECE;
-        snprintf(pairs[count].key, sizeof pairs[count].key, "%s-%d", KEY_SETTINGS, count);
-        for (size_t i = at; i < end; i++)
-            sprintf(pairs[count].value + 2 * (i - at), "%02x", (unsigned char)text[i]);
-    }
-    if (count == 0)
-        return 0;
-    snprintf(pairs[count].key, sizeof pairs[count].key, "%s", KEY_SETTINGS);
-    snprintf(pairs[count].value, sizeof pairs[count].value, "%d", count);
-    return count + 1;
+    const char *text = getenv(name);
+    int64_t value;
+    return text != NULL && espi_whole_parse(text, strlen(text), &value) && value >= 0 && value <= INT_MAX ? (int)value
+                                                                                                         : -1;
 }
 
 void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
 {
-    static struct espi_pmi_pair pairs[PIECES + 2];
-    struct espi_hydra hydra;
-    if (place != ABSENT || !espi_hydra_find(&hydra) || hydra.size < 2 || hydra.size > ESPI_ALL_PRESENT_MAX ||
-        length > ESPI_ALL_PRESENT_TEXT)
+    const int size = number_in_environment("PMI_SIZE"), rank = number_in_environment("PMI_RANK");
+    if (begun || heard || size < 2 || rank < 0 || rank >= size || length > ESPI_ROLL_TEXT)
         return; /* one rank has nobody to ask */
-    own_settings = hash;
-    own_rank = hydra.rank;
-    int count = hydra.rank == 0 ? cut_pairs(text, length, pairs) : 0;
-    /* A proxy may serve spawned ranks, too, whose numbers begin with 0 again. */
-    if (hydra.one_node && !hydra.spawned && espi_presence_find(hydra.proxy) &&
-        (hydra.rank != 0 || hash == ESPI_ALL_PRESENT_DEFAULTS
-             ? espi_presence_post(note_of_rank(hydra.rank))
-             : espi_presence_post(note_of_settings(hash)) && espi_presence_post(NOTE_FIRST))) {
-        place = ON_BOARD;
-    } else {
-        espi_presence_clear();
-        place = IN_STORE;
-        snprintf(pairs[count].key, sizeof pairs[count].key, "%s%d", KEY, hydra.rank);
-        snprintf(pairs[count++].value, sizeof pairs[0].value, "%s%016" PRIx64, VALUE, hash);
-    }
-    if (count > 0 && !espi_pmi_put(pairs, count)) {
-        espi_presence_clear();
-        place = ABSENT;
-    }
+    roll = (struct espi_roll){
+        .rank = rank,
+        .size = size,
+        .level = espi_job_on_one_node(size) ? ESPI_ROLL_ON_NODE : ESPI_ROLL_PRESENT,
+        .hash = hash,
+        .text = text,
+        .length = length,
+    };
+    wire = number_in_environment("PMI_FD");
+    begun = espi_relay_start(wire, &roll);
 }
 
-static bool first_is_on_board(void)
+void espi_all_present_announced(void)
 {
-    return espi_presence_has(note_of_rank(0)) || espi_presence_has(NOTE_FIRST);
-}
-
-/* Whether rank 0 is where this rank is, with other settings. */
-static bool first_has_others(void)
-{
-    char value[128];
-    uint64_t hash;
-    if (place == ON_BOARD)
-        return own_settings == ESPI_ALL_PRESENT_DEFAULTS
-                   ? espi_presence_has(NOTE_FIRST)
-                   : !espi_presence_has(note_of_settings(own_settings)) && first_is_on_board();
-    return place == IN_STORE && espi_pmi_get(KEY "0", value, sizeof value) &&
-           strncmp(value, VALUE, sizeof VALUE - 1) == 0 &&
-           sscanf(value + sizeof VALUE - 1, "%" SCNx64, &hash) == 1 && hash != own_settings;
-}
-
-static bool join_pairs(const char *value, char *text, size_t size, size_t *length)
-{
-    unsigned byte;
-    for (; *value; value += 2) {
-        if (*length == size || value[1] == '\0' || sscanf(value, "%2x", &byte) != 1)
-            return false;
-        text[(*length)++] = (char)byte;
+    struct espi_relay_ended ended;
+    if (begun && espi_relay_stop(&ended)) {
+        heard = true;
+        espi_pmi_open(wire, ended.version, ended.space);
     }
+    begun = false;
+    roll.text = NULL;
+}
+
+/* The next key. False: there is no more to be known. */
+static bool ask_one(void)
+{
+    char key[ESPI_PMI_KEY], value[ESPI_PMI_VALUE];
+    if (!heard || !espi_roll_ask_next(&ask, roll.size, key))
+        return false;
+    espi_roll_ask_heard(&ask, roll.size, espi_pmi_get(key, value, sizeof value) ? value : NULL);
     return true;
 }
 
 bool espi_all_present_settings(int rank, char *text, size_t size, size_t *length)
 {
-    char value[1024], key[64];
-    int pieces = 0;
+    char value[ESPI_PMI_VALUE], key[ESPI_PMI_KEY];
     *length = 0;
-    if (rank == 0 || !first_has_others())
+    while (!ask.first_known && ask_one())
+        ;
+    if (rank == 0 || !ask.first_known || ask.first_hash == roll.hash)
         return false;
-    if (espi_pmi_get(KEY_SETTINGS, value, sizeof value) &&
-        (sscanf(value, "%d", &pieces) != 1 || pieces < 1 || pieces > PIECES))
+    if (ask.first_hash == ESPI_ALL_PRESENT_DEFAULTS)
+        return true;
+    if (!espi_pmi_get(ESPI_ROLL_SETTINGS, value, sizeof value))
         return false;
+    const int pieces = espi_roll_pieces(value);
     for (int piece = 0; piece < pieces; piece++) {
-        snprintf(key, sizeof key, "%s-%d", KEY_SETTINGS, piece);
-        if (!espi_pmi_get(key, value, sizeof value) || !join_pairs(value, text, size, length))
+        espi_roll_piece_key(piece, key);
+        if (!espi_pmi_get(key, value, sizeof value) || !espi_roll_piece(value, text, size, length))
             return false;
     }
-    return true;
+    return pieces > 0;
 }
 
 bool espi_all_present(int size)
 {
     if (size == 1)
         return true;
-    if (size > ESPI_ALL_PRESENT_MAX || place == ABSENT)
+    if (!heard || size != roll.size)
         return false;
-    if (place == IN_STORE)
-        return espi_pmi_all(KEY, size, VALUE);
-    return espi_presence_has_all(note_of_rank, 1, size, own_rank) && (own_rank == 0 || first_is_on_board());
+    while (ask_one())
+        ;
+    return ask.level != ESPI_ROLL_ABSENT;
 }
 
 bool espi_all_present_is_local(void)
 {
-    return place != IN_STORE;
+    return !heard || ask.keys == ESPI_ROLL_DONE;
+}
+
+bool espi_all_present_is_heard(void)
+{
+    return heard;
 }
 
 bool espi_all_present_on_node(void)
 {
-    return place == ON_BOARD;
+    return heard && ask.keys == ESPI_ROLL_DONE && ask.level == ESPI_ROLL_ON_NODE;
 }

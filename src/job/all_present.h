@@ -9,13 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ESPI_ALL_PRESENT_MAX 1024  /* more ranks than this: unknown, so false */
-#define ESPI_ALL_PRESENT_TEXT 4096 /* bytes of settings at most */
+#include "job/roll.h"
+
+#define ESPI_ALL_PRESENT_TEXT ESPI_ROLL_TEXT /* bytes of settings at most */
 #define ESPI_ALL_PRESENT_DEFAULTS 0 /* stands for the hash of the defaults */
 
-/* Before MPI is initialized in this process. `hash`: of this rank's settings, or ESPI_ALL_PRESENT_DEFAULTS. `text`,
-   of `length` bytes, is what the others may take from rank 0; 0 bytes: the defaults. */
+/* Right before the real MPI_Init. `hash`: of this rank's settings, or ESPI_ALL_PRESENT_DEFAULTS. `text`, of `length`
+   bytes, is what the others may take from rank 0; 0 bytes: the defaults. It must stay until
+   espi_all_present_announced. */
 void espi_all_present_announce(uint64_t hash, const char *text, size_t length);
+
+/* Right after the real MPI_Init, whatever it returned. */
+void espi_all_present_announced(void);
 
 /* After MPI_Init: whether rank 0 announced other settings than this rank. Then `text` holds what it has left. */
 bool espi_all_present_settings(int rank, char *text, size_t size, size_t *length);
@@ -27,8 +32,11 @@ bool espi_all_present(int size);
 /* Whether the answers of this rank need no launcher. */
 bool espi_all_present_is_local(void);
 
-/* Whether this rank has announced itself to those on its node only. If all are present, so have they, and all stand
-   on one node. */
+/* Whether this rank could say that it is there. If not, its launcher is none that it knows. */
+bool espi_all_present_is_heard(void);
+
+/* Whether all are present, and know from the launcher that they stand on one node: the same answer on every rank, as
+   soon as espi_all_present has been asked. */
 bool espi_all_present_on_node(void);
 
 #endif

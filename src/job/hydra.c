@@ -67,9 +67,9 @@ static bool runs_proxy(long pid)
     return name != NULL && strcmp(name + 1, PROXY) == 0;
 }
 
-/* The proxy at the other end; 0: there is none. (Sockets of other families have no maker that is known, and one in
-   another name space of processes has the number 0.) */
-static long find_proxy(int wire)
+/* Whether a proxy is at the other end. (Sockets of other families have no maker that is known, and one in another
+   name space of processes has the number 0.) */
+static bool leads_to_proxy(int wire)
 {
     struct ucred maker;
     int type;
@@ -77,24 +77,16 @@ static long find_proxy(int wire)
     if (getsockopt(wire, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 || type != SOCK_STREAM ||
         getsockopt(wire, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 || size != sizeof maker ||
         maker.uid != geteuid())
-        return 0;
-    return proc_is_ours() && runs_proxy(maker.pid) ? maker.pid : 0;
+        return false;
+    return maker.pid > 0 && proc_is_ours() && runs_proxy(maker.pid);
 }
 
-bool espi_hydra_find(struct espi_hydra *hydra)
+bool espi_hydra_find(int *wire)
 {
     const int ranks_here = number_in_environment("MPI_LOCALNRANKS");
     const int number_here = number_in_environment("MPI_LOCALRANKID");
-    *hydra = (struct espi_hydra){
-        .wire = number_in_environment("PMI_FD"),
-        .rank = number_in_environment("PMI_RANK"),
-        .size = number_in_environment("PMI_SIZE"),
-        .spawned = number_in_environment("PMI_SPAWNED") > 0,
-    };
-    hydra->one_node = ranks_here == hydra->size;
-    if (hydra->rank < 0 || hydra->rank >= hydra->size || number_here < 0 || number_here >= ranks_here ||
-        ranks_here > hydra->size)
-        return false;
-    hydra->proxy = find_proxy(hydra->wire);
-    return hydra->proxy > 0;
+    const int rank = number_in_environment("PMI_RANK"), size = number_in_environment("PMI_SIZE");
+    *wire = number_in_environment("PMI_FD");
+    return rank >= 0 && rank < size && number_here >= 0 && number_here < ranks_here && ranks_here <= size &&
+           leads_to_proxy(*wire);
 }

@@ -1,17 +1,9 @@
 /*
- * One line of text for each question, one for each answer, on the descriptor PMI_FD (PMI-1, which Hydra speaks).
- * Nobody but Hydra is asked (job/hydra.h).
- *
- * MPI's own client opens the conversation anew with "init" afterwards; Hydra answers that as often as it is asked.
- * Between our question and its answer the descriptor is ours: before MPI_Init nobody else uses it, and later this
- * thread is the one that is inside of MPI. Nothing may be left unread, for MPI's client would take it for an answer
- * to its own first question, and no rank may give up where another does not. So there is no limit to the time for an
- * answer: MPI waits for it on the same descriptor without one, too. Only when the wire is closed, or an answer is not
- * one to the question, no more is said (`broken`).
- *
- * An answer comes from a process that must first get a processor, while others are being started there (with four
- * ranks on two processors that takes 1 ms, and at times 5). Hydra reads what is there and answers line by line, so it
- * is asked several questions at once.
+ * Between our question and its answer the descriptor is ours, as this thread is the one that is inside of MPI.
+ * Nothing may be left unread, for MPI's client would take it for an answer to its own next question, and no rank may
+ * give up where another does not. So there is no limit to the time for an answer: MPI waits for it on the same
+ * descriptor without one, too. Only when the wire is closed, or an answer is not one to the question, no more is said
+ * (`broken`).
  */
 #include "job/pmi.h"
 
@@ -21,16 +13,22 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "job/hydra.h"
 #include "base/log.h"
 
-#define LINE 2048 /* longest line of the protocol, with room: values are at most 1024 bytes */
-#define NAME 256
-enum { BATCH = 32 }; /* questions at once */
+enum { ANSWER = 2048 }; /* longest answer, with room: values are at most 1,024 bytes */
 
-static int wire = -1; /* PMI_FD */
+static int wire = -1;
+static enum espi_pmi_version version;
+static char space[ESPI_PMI_SPACE];
 static bool broken;
-static char space[NAME]; /* name of this job's key-value space, once the conversation is open */
+
+void espi_pmi_open(int descriptor, enum espi_pmi_version spoken, const char *name)
+{
+    wire = descriptor;
+    version = spoken;
+    snprintf(space, sizeof space, "%s", name);
+    broken = false;
+}
 
 static bool wait_for(short events)
 {
@@ -42,196 +40,85 @@ static bool wait_for(short events)
     return ready > 0;
 }
 
-static bool send_lines(const char *text)
+static bool would_wait(void)
 {
-    for (size_t length = strlen(text); length > 0;) {
-        ssize_t sent = send(wire, text, length, MSG_NOSIGNAL);
+    return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+static bool send_all(const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t sent = send(wire, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent > 0) {
-            text += sent;
+            bytes += sent;
             length -= (size_t)sent;
-        } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (!wait_for(POLLOUT))
-                return false;
-        } else if (sent == 0 || errno != EINTR) {
+        } else if (sent == 0 || !would_wait() || !wait_for(POLLOUT)) {
             return false;
         }
     }
     return true;
 }
 
-/* What is there of a line: up to its end and not a byte further (what follows belongs to MPI). */
-static ssize_t take_bytes(char *into, size_t room)
+/* What is there, up to the end of a line, if `line`, and not a byte further (what follows belongs to MPI). */
+static ssize_t take_bytes(char *into, size_t room, bool line)
 {
     ssize_t seen = recv(wire, into, room, MSG_PEEK | MSG_DONTWAIT);
     if (seen <= 0)
         return seen;
-    const char *end = memchr(into, '\n', (size_t)seen);
+    const char *end = line ? memchr(into, '\n', (size_t)seen) : NULL;
     return recv(wire, into, end ? (size_t)(end - into) + 1 : (size_t)seen, MSG_DONTWAIT);
 }
 
-static bool read_line(char *line, size_t size)
+/* Reads `length` bytes, or the rest of a line of fewer; the number, 0: failed. */
+static size_t read_bytes(char *into, size_t length, bool line)
 {
     size_t used = 0;
-    while (used < size) {
+    while (used < length) {
         if (!wait_for(POLLIN))
-            return false;
-        ssize_t got = take_bytes(line + used, size - used);
-        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
-            return false;
-        if (got < 0)
-            continue;
-        used += (size_t)got;
-        if (line[used - 1] == '\n') {
-            line[used - 1] = '\0';
-            return true;
-        }
+            return 0;
+        ssize_t got = take_bytes(into + used, length - used, line);
+        if (got == 0 || (got < 0 && !would_wait()))
+            return 0;
+        used += got > 0 ? (size_t)got : 0;
+        if (line && used > 0 && into[used - 1] == '\n')
+            return used;
     }
-    return false;
+    return line ? 0 : used;
 }
 
-/* Copies the value of `key` out of "cmd=... key=value ..."; values hold no blanks. */
-static bool copy_field(const char *line, const char *key, char *value, size_t size)
+static bool read_answer(char answer[ANSWER])
 {
-    size_t length = strlen(key);
-    for (const char *at = line; *at;) {
-        at += strspn(at, " ");
-        size_t word = strcspn(at, " ");
-        if (word > length && strncmp(at, key, length) == 0 && at[length] == '=') {
-            size_t found = word - length - 1;
-            if (found >= size)
-                return false;
-            memcpy(value, at + length + 1, found);
-            value[found] = '\0';
-            return true;
-        }
-        at += word;
+    char digits[ESPI_PMI_DIGITS];
+    size_t used;
+    if (version == ESPI_PMI_1) {
+        used = read_bytes(answer, ANSWER, true);
+        if (used > 0)
+            answer[used - 1] = '\0';
+        return used > 0;
     }
-    return false;
-}
-
-static bool succeeded(const char *answer)
-{
-    char code[32];
-    return copy_field(answer, "rc", code, sizeof code) && strcmp(code, "0") == 0;
-}
-
-/* What is to be done with answers. */
-struct listener {
-    const char *command; /* of the answers */
-    bool (*hears)(struct listener *self, const char *answer); /* whether it is as wished */
-    const char *begin; /* for `hears` */
-    char *value;
-    size_t size;
-};
-
-/* Asks `count` questions, a line each, and hears as many answers. False: one was not as wished, or the launcher does
-   not answer as it should. */
-static bool ask_launcher(const char *lines, int count, struct listener *listener)
-{
-    char answer[LINE], command[NAME];
-    bool good = true;
-    broken = !send_lines(lines);
-    for (int i = 0; i < count && !broken; i++) {
-        broken = !read_line(answer, sizeof answer) || !copy_field(answer, "cmd", command, sizeof command) ||
-                 strcmp(command, listener->command) != 0;
-        good = !broken && listener->hears(listener, answer) && good;
-    }
-    if (broken)
-        espi_log(ESPI_LOG_INFO, "the launcher does not answer the roll call as expected");
-    return good && !broken;
-}
-
-/* After "init" comes the name of the space. */
-static bool hears_start(struct listener *self, const char *answer)
-{
-    if (strcmp(self->command, "my_kvsname") == 0)
-        return copy_field(answer, "kvsname", space, sizeof space);
-    self->command = "my_kvsname";
-    return succeeded(answer);
-}
-
-static bool hears_success(struct listener *self, const char *answer)
-{
-    (void)self;
-    return succeeded(answer);
-}
-
-static bool hears_value(struct listener *self, const char *answer)
-{
-    char value[LINE];
-    if (!succeeded(answer) || !copy_field(answer, "value", value, sizeof value) ||
-        strncmp(value, self->begin, strlen(self->begin)) != 0)
+    if (read_bytes(digits, sizeof digits, false) == 0)
         return false;
-    if (self->value != NULL)
-        snprintf(self->value, self->size, "%s", value);
+    long length = espi_pmi_length(digits);
+    if (length <= 0 || length >= ANSWER || read_bytes(answer, (size_t)length, false) == 0)
+        return false;
+    answer[length] = '\0';
     return true;
-}
-
-static bool open_conversation(void)
-{
-    struct listener start = {.command = "response_to_init", .hears = hears_start};
-    struct espi_hydra hydra;
-    if (space[0] != '\0' || broken)
-        return !broken;
-    if (!espi_hydra_find(&hydra))
-        return false;
-    wire = hydra.wire;
-    if (ask_launcher("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n", 2, &start))
-        return true;
-    space[0] = '\0';
-    return false;
-}
-
-bool espi_pmi_put(const struct espi_pmi_pair *pairs, int count)
-{
-    char lines[BATCH * 256];
-    struct listener puts = {.command = "put_result", .hears = hears_success};
-    int asked = 0;
-    size_t used = 0;
-    bool good = open_conversation();
-    for (int i = 0; good && i <= count; i++) {
-        char line[LINE];
-        size_t length = 0;
-        if (i < count)
-            length = (size_t)snprintf(line, sizeof line, "cmd=put kvsname=%s key=%s value=%s\n", space, pairs[i].key,
-                                      pairs[i].value);
-        if (length >= sizeof line)
-            return false;
-        if (asked > 0 && (i == count || used + length >= sizeof lines)) {
-            good = ask_launcher(lines, asked, &puts);
-            asked = 0;
-            used = 0;
-        }
-        memcpy(lines + used, line, length);
-        used += length;
-        lines[used] = '\0';
-        asked++;
-    }
-    return good;
-}
-
-/* The values of `base`, with the numbers from `first` to before `end` behind it if `numbered`. */
-static bool get_values(const char *base, bool numbered, int first, int end, struct listener *listener)
-{
-    char lines[BATCH * (NAME + 128)];
-    int used = 0;
-    for (int i = first; i < end; i++)
-        used += numbered ? sprintf(lines + used, "cmd=get kvsname=%s key=%.64s%d\n", space, base, i)
-                         : sprintf(lines + used, "cmd=get kvsname=%s key=%.64s\n", space, base);
-    return ask_launcher(lines, end - first, listener);
 }
 
 bool espi_pmi_get(const char *key, char *value, size_t size)
 {
-    struct listener listener = {"get_result", hears_value, "", value, size};
-    return open_conversation() && get_values(key, false, 0, 1, &listener);
-}
-
-bool espi_pmi_all(const char *base, int count, const char *begin)
-{
-    struct listener listener = {"get_result", hears_value, begin, NULL, 0};
-    bool all = open_conversation();
-    for (int first = 0; all && first < count; first += BATCH)
-        all = get_values(base, true, first, first + BATCH < count ? first + BATCH : count, &listener);
-    return all;
+    char question[ESPI_PMI_QUESTION], answer[ANSWER];
+    if (wire < 0 || broken)
+        return false;
+    size_t length = espi_pmi_question(version, space, key, NULL, question);
+    if (length == 0)
+        return false;
+    enum espi_pmi_heard heard = ESPI_PMI_ASTRAY;
+    if (send_all(question, length) && read_answer(answer))
+        heard = espi_pmi_found(version, answer, value, size);
+    if (heard == ESPI_PMI_ASTRAY) {
+        broken = true;
+        espi_log(ESPI_LOG_INFO, "the launcher does not answer the roll call as expected");
+    }
+    return heard == ESPI_PMI_YES;
 }

@@ -1,8 +1,6 @@
 /*
- * The key-value store that Hydra keeps for MPI's own start (pmi.c). Other launchers are not asked: there nothing
- * can be put or learnt. Used before the real MPI_Init, and afterwards only while no other thread can be inside of
- * MPI. What is put before MPI_Init can be got after it, by every rank: MPI_Init on more than one rank contains a
- * barrier of that store.
+ * Questions to the key-value store that the launcher keeps for MPI's own start, once MPI_Init is over (pmi.c). Only
+ * while no other thread can be inside of MPI, which speaks on the same descriptor.
  */
 #ifndef ESPI_JOB_PMI_H
 #define ESPI_JOB_PMI_H
@@ -10,16 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct espi_pmi_pair {
-    char key[64], value[1000]; /* no blanks, no line ends */
-};
-/* Leaves the conversation as MPI expects it. False: not all could be put. */
-bool espi_pmi_put(const struct espi_pmi_pair *pairs, int count);
+#include "job/pmi_message.h"
 
-/* False: there is no such key, or nothing can be learnt. A missing key is answered at once. */
+/* The conversation that the MPI library has opened on descriptor `wire`. */
+void espi_pmi_open(int wire, enum espi_pmi_version version, const char *space);
+
+/* False: there is no such key, or nothing can be learnt. */
 bool espi_pmi_get(const char *key, char *value, size_t size);
-
-/* Whether the keys `base`0 to `base`(count-1) are there, each with a value that begins with `begin`. */
-bool espi_pmi_all(const char *base, int count, const char *begin);
 
 #endif

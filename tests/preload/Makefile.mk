@@ -9,11 +9,13 @@ dist_check_SCRIPTS += %D%/run-sanitized %D%/run-files %D%/run-surroundings
 TESTS += %D%/run-sanitized %D%/run-files %D%/run-surroundings
 
 check_PROGRAMS += %D%/ordinary %D%/program %D%/inside %D%/host %D%/foreign %D%/threads %D%/errors %D%/calls %D%/credit
+check_PROGRAMS += %D%/pmi2
 noinst_HEADERS += %D%/work.h %D%/fake.h
 %C%_ordinary_SOURCES = %D%/ordinary.c %D%/work.c
 %C%_program_SOURCES = %D%/program.c %D%/work.c
 # Programs without MPI.
 %C%_credit_LDADD =
+%C%_pmi2_LDADD = libespi-pure.la -lm
 %C%_host_LDADD =
 # -no-install: a plain program that finds the library by LD_LIBRARY_PATH, not libtool's script.
 %C%_foreign_LDFLAGS = -no-install

@@ -67,7 +67,7 @@ def job(count, command, before=(), stub=False, **settings):
     if not MPIEXEC:
         raise Skipped("no launcher")
     libraries = [library for library in ([STUB] if stub else []) + [YIELD] if os.path.exists(library)]
-    # Another user starts the launcher, too: ranks look for each other only where it is their user's.
+    # Another user starts the launcher, too.
     outer, inner = (list(before), []) if before and before[0] == "setpriv" else ([], list(before))
     return (outer + [MPIEXEC, "-n", str(count)] + inner + ["env", "LD_PRELOAD=" + ":".join(libraries)] +
             ["%s=%s" % pair for pair in settings.items()] + list(command))

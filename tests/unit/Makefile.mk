@@ -7,7 +7,8 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
-	%D%/test-buffer-pool %D%/test-dense %D%/test-presence %D%/test-hydra \
+	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-thread \
+	%D%/test-relay-ends %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
 	%D%/test-nodes
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
@@ -41,7 +42,11 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_fold_SOURCES = %D%/test_fold.c
 %C%_test_buffer_pool_SOURCES = %D%/test_buffer_pool.c
 %C%_test_dense_SOURCES = %D%/test_dense.c
-%C%_test_presence_SOURCES = %D%/test_presence.c
+%C%_test_roll_SOURCES = %D%/test_roll.c %D%/roll_job.c %D%/roll_job.h
+%C%_test_relay_SOURCES = %D%/test_relay.c
+%C%_test_relay_thread_SOURCES = %D%/test_relay_thread.c %D%/relay_ends.c %D%/relay_ends.h
+%C%_test_relay_ends_SOURCES = %D%/test_relay_ends.c %D%/relay_ends.c %D%/relay_ends.h
+%C%_test_relay_thread_LDFLAGS = -Wl,--wrap=pthread_create,--wrap=mmap,--wrap=socketpair,--wrap=eventfd,--wrap=dup3
 %C%_test_hydra_SOURCES = %D%/test_hydra.c
 %C%_test_pmi_SOURCES = %D%/test_pmi.c
 %C%_test_all_present_SOURCES = %D%/test_all_present.c
@@ -56,8 +61,8 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_stats_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_test_stats_LDADD = $(ESPI_LIBS_%C%) $(JANSSON_LIBS)
 endif
-# Plays Hydra's proxy, and has its name; tests/preload/run-launchers uses it, too.
+# Plays Hydra's proxy, and has its name.
 check_PROGRAMS += %D%/hydra_pmi_proxy
-%C%_hydra_pmi_proxy_SOURCES = %D%/hydra_pmi_proxy.c %D%/player.h
+%C%_hydra_pmi_proxy_SOURCES = %D%/hydra_pmi_proxy.c
 %C%_hydra_pmi_proxy_LDADD =
 EXTRA_DIST += %D%/data/gather-trees-alpha100.tsv

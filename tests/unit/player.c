@@ -23,27 +23,21 @@ static int receive(int from)
     return descriptor;
 }
 
-pid_t player_start(const char *program, int *wires, int count, enum manner manner)
+pid_t player_start(const char *program, int *wire, bool datagrams)
 {
-    char words[3][16];
+    char socket[16];
     int ends[2], good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
     pid_t pid = good ? fork() : -1;
     if (pid == 0) {
-        snprintf(words[0], sizeof words[0], "%d", (int)manner);
-        snprintf(words[1], sizeof words[1], "%d", count);
-        snprintf(words[2], sizeof words[2], "%d", dup(ends[1]));
-        execl(program, program, words[0], words[1], words[2], NULL);
+        snprintf(socket, sizeof socket, "%d", dup(ends[1]));
+        execl(program, program, datagrams ? "datagrams" : "stream", socket, NULL);
         _exit(127);
     }
     close(ends[1]);
-    for (int i = 0; i < (manner == HANDS_OVER ? 2 * count : count); i++)
-        good = (wires[i] = receive(ends[0])) >= 0 && good;
-    if (pid < 0 || !good) {
+    if (pid < 0 || (*wire = receive(ends[0])) < 0) {
         printf("%s does not play\n", program);
         exit(EXIT_FAILURE);
     }
-    if (manner != DATAGRAMS && manner != HANDS_OVER) /* those stay until this process ends */
-        close(ends[0]);
     return pid;
 }
 
@@ -54,16 +48,13 @@ static void set(const char *name, int value)
     setenv(name, text, 1);
 }
 
-void player_environment(int wire, int rank, int size, int ranks_here, bool spawned)
+void player_environment(int wire, int rank, int size, int ranks_here)
 {
     set("PMI_FD", wire);
     set("PMI_RANK", rank);
     set("PMI_SIZE", size);
-    unsetenv("PMI_SPAWNED");
     unsetenv("MPI_LOCALNRANKS");
     unsetenv("MPI_LOCALRANKID");
-    if (spawned)
-        set("PMI_SPAWNED", 1);
     if (ranks_here >= 0) {
         set("MPI_LOCALNRANKS", ranks_here);
         set("MPI_LOCALRANKID", rank < ranks_here ? rank : 0);

@@ -22,20 +22,20 @@
 #include "player.h"
 #include "runner.h"
 
-static struct espi_hydra hydra;
+static int found;
 static int wire;
 static pid_t player;
 
-static void begin(const char *program, enum manner manner)
+static void begin(const char *program, bool datagrams)
 {
-    player = player_start(program, &wire, 1, manner);
-    player_environment(wire, 1, 3, 3, false);
+    player = player_start(program, &wire, datagrams);
+    player_environment(wire, 1, 3, 3);
 }
 
 static bool found_at(int descriptor)
 {
-    player_environment(descriptor, 1, 3, 3, false);
-    return espi_hydra_find(&hydra);
+    player_environment(descriptor, 1, 3, 3);
+    return espi_hydra_find(&found);
 }
 
 static void set(const char *name, const char *value)
@@ -71,16 +71,13 @@ static void check_apart(const char *what, int (*look)(void))
 
 START_TEST(known)
 {
-    begin(ESPI_PLAYER, PLAIN);
-    ck_assert(espi_hydra_find(&hydra));
-    ck_assert(hydra.wire == wire && hydra.proxy == player && hydra.rank == 1 && hydra.size == 3);
-    ck_assert(hydra.one_node && !hydra.spawned);
-    player_environment(wire, 2, 3, 2, true);
-    ck_assert(espi_hydra_find(&hydra) && hydra.rank == 2 && !hydra.one_node && hydra.spawned);
-    set("PMI_SPAWNED", "0");
-    ck_assert(espi_hydra_find(&hydra) && !hydra.spawned);
-    player_environment(wire, 0, 1, 1, false);
-    ck_assert(espi_hydra_find(&hydra) && hydra.rank == 0 && hydra.size == 1);
+    begin(ESPI_PLAYER, false);
+    ck_assert(espi_hydra_find(&found));
+    ck_assert_int_eq(found, wire);
+    player_environment(wire, 2, 3, 2);
+    ck_assert(espi_hydra_find(&found));
+    player_environment(wire, 0, 1, 1);
+    ck_assert(espi_hydra_find(&found));
 }
 END_TEST
 
@@ -96,17 +93,17 @@ START_TEST(environment)
                  {"PMI_SIZE", {"0", "1", "2"}}, /* 2: fewer than on this node */
                  {"MPI_LOCALNRANKS", {"0", "1", "4"}},
                  {"MPI_LOCALRANKID", {"3", "4"}}};
-    begin(ESPI_PLAYER, PLAIN);
+    begin(ESPI_PLAYER, false);
     for (size_t v = 0; v < sizeof wrong / sizeof *wrong; v++) {
         for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
             ck_assert(found_at(wire));
             set(wrong[v].name, none[i]);
-            ck_assert_msg(!espi_hydra_find(&hydra), "%s=%s", wrong[v].name, none[i] ? none[i] : "(none)");
+            ck_assert_msg(!espi_hydra_find(&found), "%s=%s", wrong[v].name, none[i] ? none[i] : "(none)");
         }
         for (size_t i = 0; i < 4 && wrong[v].values[i] != NULL; i++) {
             ck_assert(found_at(wire));
             set(wrong[v].name, wrong[v].values[i]);
-            ck_assert_msg(!espi_hydra_find(&hydra), "%s=%s", wrong[v].name, wrong[v].values[i]);
+            ck_assert_msg(!espi_hydra_find(&found), "%s=%s", wrong[v].name, wrong[v].values[i]);
         }
     }
 }
@@ -117,7 +114,7 @@ START_TEST(other_files)
 {
     char name[] = "test-hydra-XXXXXX", byte[2];
     int pipes[2], ends[2];
-    begin(ESPI_PLAYER, PLAIN);
+    begin(ESPI_PLAYER, false);
     int file = mkstemp(name);
     ck_assert(file >= 0 && unlink(name) == 0 && write(file, "content", 7) == 7 && lseek(file, 3, SEEK_SET) == 3);
     ck_assert(!found_at(file) && lseek(file, 0, SEEK_CUR) == 3 && lseek(file, 0, SEEK_END) == 7);
@@ -161,8 +158,8 @@ START_TEST(other_sockets)
     struct sockaddr_un unix_name = {.sun_family = AF_UNIX};
     connect_to_itself(AF_INET, (struct sockaddr *)&tcp, sizeof tcp, sizeof tcp);
     connect_to_itself(AF_UNIX, (struct sockaddr *)&unix_name, sizeof(sa_family_t), sizeof unix_name); /* any name */
-    begin(ESPI_PLAYER, DATAGRAMS); /* of the proxy, but no stream */
-    ck_assert(!espi_hydra_find(&hydra));
+    begin(ESPI_PLAYER, true); /* of the proxy, but no stream */
+    ck_assert(!espi_hydra_find(&found));
 }
 END_TEST
 
@@ -176,11 +173,11 @@ START_TEST(other_programs)
     for (int i = 0; i < 4; i++) {
         snprintf(program, sizeof program, "%s%s", folder, endings[i]);
         ck_assert_int_eq(link(ESPI_PLAYER, program), 0);
-        begin(program, PLAIN);
-        ck_assert_msg(espi_hydra_find(&hydra) == (i == 3), "%s", program);
+        begin(program, false);
+        ck_assert_msg(espi_hydra_find(&found) == (i == 3), "%s", program);
         ck_assert_int_eq(unlink(program), 0);
     }
-    ck_assert(!espi_hydra_find(&hydra)); /* its file is gone now */
+    ck_assert(!espi_hydra_find(&found)); /* its file is gone now */
     ck_assert_int_eq(rmdir(folder), 0);
 }
 END_TEST
@@ -189,13 +186,13 @@ END_TEST
 START_TEST(gone)
 {
     siginfo_t info;
-    begin(ESPI_PLAYER, PLAIN);
-    ck_assert(espi_hydra_find(&hydra));
+    begin(ESPI_PLAYER, false);
+    ck_assert(espi_hydra_find(&found));
     ck_assert_int_eq(kill(player, SIGKILL), 0);
     ck_assert_int_eq(waitid(P_PID, (id_t)player, &info, WEXITED | WNOWAIT), 0);
-    ck_assert(!espi_hydra_find(&hydra));
+    ck_assert(!espi_hydra_find(&found));
     ck_assert_int_eq(waitpid(player, NULL, 0), player);
-    ck_assert(!espi_hydra_find(&hydra));
+    ck_assert(!espi_hydra_find(&found));
 }
 END_TEST
 
@@ -203,7 +200,7 @@ static int as_nobody(void)
 {
     if (geteuid() != 0 || setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
         return SKIPPED;
-    return espi_hydra_find(&hydra);
+    return espi_hydra_find(&found);
 }
 
 static bool write_file(const char *name, const char *text)
@@ -235,13 +232,13 @@ static int enter_container(void)
 static int in_container(void)
 {
     int code = enter_container();
-    return code != 0 ? code : !espi_hydra_find(&hydra);
+    return code != 0 ? code : !espi_hydra_find(&found);
 }
 
 static int in_container_with_another(void)
 {
     int code = enter_container();
-    return code != 0 ? code : espi_hydra_find(&hydra);
+    return code != 0 ? code : espi_hydra_find(&found);
 }
 
 /* A name space of processes of its own: of the proxy there is no number in it. */
@@ -252,7 +249,7 @@ static int among_others(void)
     int status;
     pid_t pid = fork();
     if (pid == 0)
-        _exit(espi_hydra_find(&hydra));
+        _exit(espi_hydra_find(&found));
     return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
@@ -265,26 +262,26 @@ static int without_proc(void)
         return SKIPPED;
     if (mount("none", "/proc", "tmpfs", 0, NULL) != 0)
         return SKIPPED;
-    if (espi_hydra_find(&hydra))
+    if (espi_hydra_find(&found))
         return 2;
     snprintf(folder, sizeof folder, "/proc/%d", (int)player);
     snprintf(exe, sizeof exe, "%s/exe", folder);
     snprintf(number, sizeof number, "%d", (int)getpid());
-    if (mkdir(folder, 0755) != 0 || symlink("/bin/hydra_pmi_proxy", exe) != 0 || espi_hydra_find(&hydra))
+    if (mkdir(folder, 0755) != 0 || symlink("/bin/hydra_pmi_proxy", exe) != 0 || espi_hydra_find(&found))
         return 3;
-    if (symlink("4711111", "/proc/self") != 0 || espi_hydra_find(&hydra)) /* those of another name space */
+    if (symlink("4711111", "/proc/self") != 0 || espi_hydra_find(&found)) /* those of another name space */
         return 4;
-    if (unlink("/proc/self") != 0 || symlink(number, "/proc/self") != 0 || !espi_hydra_find(&hydra))
+    if (unlink("/proc/self") != 0 || symlink(number, "/proc/self") != 0 || !espi_hydra_find(&found))
         return 5;
     static const char *const wrong[] = {"hydra_pmi_proxy", "/bin/hydra_pmi_proxy (deleted)", "/bin/hydra_pmi_proxy/",
                                         "/bin/hydra_pmi_proxy/x", "/"};
     for (int i = 0; i < 5; i++)
-        if (unlink(exe) != 0 || symlink(wrong[i], exe) != 0 || espi_hydra_find(&hydra))
+        if (unlink(exe) != 0 || symlink(wrong[i], exe) != 0 || espi_hydra_find(&found))
             return 6 + i;
     char *long_one = malloc(4096); /* the last name of it is not all there */
     memset(long_one, '/', 4095);
     memcpy(long_one + 4095 - strlen("hydra_pmi_proxy"), "hydra_pmi_proxy", sizeof "hydra_pmi_proxy");
-    if (unlink(exe) != 0 || symlink(long_one, exe) != 0 || !espi_hydra_find(&hydra))
+    if (unlink(exe) != 0 || symlink(long_one, exe) != 0 || !espi_hydra_find(&found))
         return 20;
     return 0;
 }
@@ -292,16 +289,16 @@ static int without_proc(void)
 START_TEST(elsewhere)
 {
     char folder[] = ESPI_PLAYER ".XXXXXX", program[sizeof folder + 32];
-    begin(ESPI_PLAYER, PLAIN);
+    begin(ESPI_PLAYER, false);
     check_apart("another user", as_nobody);
     check_apart("a container", in_container);
     check_apart("another name space of processes", among_others);
     check_apart("no /proc", without_proc);
-    ck_assert(espi_hydra_find(&hydra));
+    ck_assert(espi_hydra_find(&found));
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(program, sizeof program, "%s/hydra_pmi_prox2", folder); /* as long */
     ck_assert_int_eq(link(ESPI_PLAYER, program), 0);
-    begin(program, PLAIN);
+    begin(program, false);
     check_apart("a container, and another launcher", in_container_with_another);
     ck_assert(unlink(program) == 0 && rmdir(folder) == 0);
 }

@@ -49,6 +49,11 @@ void espi_world_announce(void)
         espi_all_present_announce(hash, shared, length);
 }
 
+void espi_world_announced(void)
+{
+    espi_all_present_announced();
+}
+
 static bool (*is_last)(enum espi_fn fn);
 
 void espi_world_start(bool (*stub_is_last)(enum espi_fn fn))
@@ -115,6 +120,15 @@ static void take_settings(struct espi_settings *settings)
     espi_log(ESPI_LOG_DEBUG, "rank %d takes the settings of rank 0", espi_world.rank);
 }
 
+static void say_alone(void)
+{
+    espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier", espi_world.rank);
+    if (espi_world.rank == 0 && !espi_all_present_is_heard())
+        espi_log(ESPI_LOG_INFO, "the launcher speaks neither PMI-1 nor PMI-2 with the ranks: no trees for gathers, a "
+                                "statistics file for each rank; ESPALIER_WORLD=all (espalier run --all) tells that "
+                                "every rank has Espalier");
+}
+
 bool espi_world_all_present(void)
 {
     int known = atomic_load_explicit(&espi_world.all_present, memory_order_acquire);
@@ -125,8 +139,7 @@ bool espi_world_all_present(void)
     if (known == ESPI_ALL_PRESENT_UNKNOWN) {
         known = espi_all_present(espi_world.size) ? ESPI_ALL_PRESENT_YES : ESPI_ALL_PRESENT_NO;
         if (known == ESPI_ALL_PRESENT_NO)
-            espi_log(ESPI_LOG_INFO, "rank %d works alone: it is not known that every rank has Espalier",
-                     espi_world.rank);
+            say_alone();
         else
             espi_log(ESPI_LOG_DEBUG, "rank %d knows that every rank has Espalier", espi_world.rank);
         atomic_store_explicit(&espi_world.all_present, known, memory_order_release);
@@ -159,7 +172,7 @@ static void begin_together(const struct espi_settings *settings)
     const bool few = settings->collectives == ESPI_MODE_AUTO && settings->tree == 0 && !settings->model[0] &&
                      espi_world.size > 1 && espi_world.size < FEW_ON_NODE;
     int on_node = 1;
-    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_all_present_on_node() && espi_world_all_present();
+    few_on_node = few && settings->world != ESPI_WORLD_ALL && espi_world_all_present() && espi_all_present_on_node();
     const bool trees = (settings->collectives != ESPI_MODE_OFF || settings->tree != 0) && !few_on_node;
     /* Statistics need a word between the ranks at the end, when the program may have left no communicator to be
        made. */

@@ -23,14 +23,16 @@ extern struct espi_world espi_world;
 
 /* `is_last`: of struct espi_stub. */
 void espi_world_start(bool (*is_last)(enum espi_fn fn));
-/* Before the real MPI_Init: tells the others that this rank has the core. */
+/* Right before the real MPI_Init, which then tells the others that this rank has the core. */
 void espi_world_announce(void);
+/* Right after it, whatever it returned. */
+void espi_world_announced(void);
 /* After the real MPI_Init, on every rank that has the core. Puts rank 0's settings into `settings`, if it has the
    core, too. Never waits for a rank that does not take part. */
 void espi_world_open(struct espi_settings *settings);
 /* Whether every rank of MPI_COMM_WORLD has the core, so that rank 0's settings hold on all: the same answer on all,
-   of whom each may ask at another time, once the world is open. The first time may ask the launcher for as many keys
-   as there are ranks; where several threads may be inside of MPI, that has been done in espi_world_open. */
+   of whom each may ask at another time, once the world is open. The first time may ask the launcher for keys (see
+   job/roll.h); where several threads may be inside of MPI, that has been done in espi_world_open. */
 bool espi_world_all_present(void);
 /* Whether every member of `comm` (a valid intracommunicator) is known to have the core: the answer is the same on all
    of them. Only then may anything collective be done that the program did not ask for. */

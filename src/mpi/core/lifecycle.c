@@ -203,6 +203,7 @@ espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_wor
     if (!atomic_load(&had_session) && espi_pmpi.Initialized(&begun) == MPI_SUCCESS && !begun)
         espi_world_announce();
     espi_word result = fn == ESPI_FN_Init ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 4, args);
+    espi_world_announced();
     if ((int)result == MPI_SUCCESS)
         begin_world();
     return result;
