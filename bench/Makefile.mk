@@ -24,6 +24,11 @@ noinst_PROGRAMS += %D%/commtree
 %C%_commtree_SOURCES = %D%/commtree.c
 %C%_commtree_LDADD = libespi-pure.la -lm
 
+# Placement plans.
+noinst_PROGRAMS += %D%/placement
+%C%_placement_SOURCES = %D%/placement.c
+%C%_placement_LDADD = libespi-pure.la -lm
+
 # What Espalier adds to a call that it leaves alone, and to the life of a type that is used once.
 noinst_PROGRAMS += %D%/callcost
 %C%_callcost_SOURCES = %D%/callcost.c %D%/bench.c

@@ -81,6 +81,9 @@ const char *cli_word(char shown[CLI_WORD], const char *word, size_t len);
 /* "1.234 ms", "12.3 MB"; buf is returned. */
 const char *cli_time(char *buf, size_t size, double ns);
 const char *cli_bytes(char *buf, size_t size, double bytes);
+/* A finite number: whole ones as such, others with as many digits as they need. Returns buf. */
+enum { CLI_NUMBER = 40 };
+const char *cli_number(char buf[CLI_NUMBER], double x);
 
 /* ---- where Espalier is (where.c) ---- */
 

@@ -1,6 +1,5 @@
 /* espalier gather: completion times and pictures of trees for gathers, scatters, broadcasts and reductions. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,16 +142,10 @@ static int make_sizes(const struct request *request, int64_t **size, int *p)
     return cli_fail("-b: expected block sizes whose sum fits 63 bits, found more");
 }
 
-/* Whole numbers as such, others with as many digits as they need. */
 static void print_number(double x)
 {
-    char buf[40];
-    snprintf(buf, sizeof buf, "%.15g", x);
-    if (strtod(buf, NULL) != x)
-        snprintf(buf, sizeof buf, "%.17g", x);
-    if (fabs(x) < 1e18 && x == floor(x))
-        snprintf(buf, sizeof buf, "%.0f", x);
-    fputs(buf, stdout);
+    char buf[CLI_NUMBER];
+    fputs(cli_number(buf, x), stdout);
 }
 
 static void print_json_tree(const struct espi_commtree *tree, const char *name, double time, bool last)

@@ -1,5 +1,6 @@
 /* Reading whole files; words, times and sizes for people. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,5 +91,15 @@ const char *cli_bytes(char *buf, size_t size, double bytes)
         i++;
     }
     snprintf(buf, size, i == 0 ? "%.0f %s" : "%.3g %s", bytes, unit[i]);
+    return buf;
+}
+
+const char *cli_number(char buf[CLI_NUMBER], double x)
+{
+    snprintf(buf, CLI_NUMBER, "%.15g", x);
+    if (strtod(buf, NULL) != x)
+        snprintf(buf, CLI_NUMBER, "%.17g", x);
+    if (fabs(x) < 1e18 && x == floor(x))
+        snprintf(buf, CLI_NUMBER, "%.0f", x);
     return buf;
 }

@@ -25,5 +25,6 @@ int fuzz_file(const uint8_t *data, size_t size, char name[FUZZ_NAME]);
 /* The targets: each takes one input and returns 0. */
 int fuzz_tree(const uint8_t *data, size_t size);
 int fuzz_sizes(const uint8_t *data, size_t size);
+int fuzz_place(const uint8_t *data, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The fuzz targets without a fuzzer: a few thousand inputs, random trees, maps, lines, sizes, models, links and
- * bytes, some of them damaged. It keeps the targets compiling and their checks exercised wherever `make check` runs.
- * ESPALIER_TEST_SEED repeats a run, ESPALIER_TEST_ROUNDS sets its length; a check that does not hold ends the process
- * by a trap.
+ * The fuzz targets without a fuzzer: a few thousand inputs, random trees, maps, lines, sizes, models, links, graphs
+ * and bytes, some of them damaged. It keeps the targets compiling and their checks exercised wherever `make check`
+ * runs. ESPALIER_TEST_SEED repeats a run, ESPALIER_TEST_ROUNDS sets its length; a check that does not hold ends the
+ * process by a trap.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -116,6 +116,33 @@ static size_t links(void)
     return size;
 }
 
+/* Of fuzz_place: a few operations and nodes, seldom what is not there. */
+static size_t graph(void)
+{
+    size_t size = (size_t)snprintf((char *)data, LONGEST, "placements a b c\nmove * * %d 1\n", (int)random_in(0, 9));
+    int arity[4] = {0};
+    for (int o = 0; o < 3; o++) {
+        arity[o] = o == 0 ? 0 : (int)random_in(0, 2);
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "operation o%d\n", o);
+        for (int64_t n = random_in(1, 2); n > 0; n--) {
+            size += (size_t)snprintf((char *)data + size, LONGEST - size, "method");
+            for (int i = 0; i < arity[o]; i++)
+                size += (size_t)snprintf((char *)data + size, LONGEST - size, " %c", "abc?*"[random_in(0, 4)]);
+            size += (size_t)snprintf((char *)data + size, LONGEST - size, " -> %c %d\n", "abc?"[random_in(0, 3)],
+                                     (int)random_in(0, 9));
+        }
+    }
+    for (int v = 0, o; v < 6 && size < LONGEST - 60; v++) {
+        o = v == 0 ? 0 : (int)random_in(0, 2);
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "node n%d o%d", v, o);
+        for (int i = 0; i < arity[o]; i++)
+            size += (size_t)snprintf((char *)data + size, LONGEST - size, " n%d", (int)random_in(0, v - 1));
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, random_in(0, 9) ? "\n" : " size=%d\n", v);
+    }
+    damage(size);
+    return size;
+}
+
 static size_t bytes(void)
 {
     size_t size = (size_t)random_in(0, LONGEST);
@@ -134,7 +161,7 @@ int main(void)
         int (*target)(const uint8_t *, size_t);
     } kinds[] = {{tree_text, fuzz_tree}, {coded_map, fuzz_tree},    {lines, fuzz_tree},  {bytes, fuzz_tree},
                  {model, fuzz_sizes},    {block_sizes, fuzz_sizes}, {bytes, fuzz_sizes}, {block_sizes, fuzz_sizes},
-                 {links, fuzz_sizes}};
+                 {links, fuzz_sizes},     {graph, fuzz_place},      {graph, fuzz_place}};
 
     random_seed("fuzz_some");
     for (long i = 0; i < rounds; i++) {

@@ -10,7 +10,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-thread \
 	%D%/test-relay-ends %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
-	%D%/test-nodes
+	%D%/test-nodes %D%/test-placement %D%/test-placement-file
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
@@ -19,10 +19,14 @@ $(ESPI_UNIT_TESTS): %D%/libespi-unit.la libespi-pure.la
 # What the tests share. The flag gives its objects names of their own: tests/fuzz uses one of the files, too.
 check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_libespi_unit_la_SOURCES = %D%/commtree_support.c %D%/commtree_support.h %D%/oracle.c %D%/oracle.h \
-	%D%/plain.c %D%/plain.h %D%/player.c %D%/player.h %D%/random.c %D%/random.h %D%/runner.c %D%/runner.h
+	%D%/plain.c %D%/plain.h %D%/placement_support.c %D%/placement_support.h \
+	%D%/player.c %D%/player.h %D%/random.c %D%/random.h %D%/runner.c %D%/runner.h
 %C%_libespi_unit_la_CFLAGS = $(AM_CFLAGS)
 
 %C%_test_layout_SOURCES = %D%/test_layout.c
+%C%_test_placement_SOURCES = %D%/test_placement.c
+%C%_test_placement_file_SOURCES = %D%/test_placement_file.c
+%C%_test_placement_file_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_slice_SOURCES = %D%/test_slice.c
 %C%_test_transpack_SOURCES = %D%/test_transpack.c
 %C%_test_copy_SOURCES = %D%/test_copy.c

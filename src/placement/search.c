@@ -1,0 +1,170 @@
+/* Plans for graphs in general, by branch and bound.
+
+   Nodes are chosen in the reverse order of their elimination. What the nodes still open cost at least is the sum of
+   the tables that they sent (Dechter and Rish's mini-buckets, see elimination.h; as a bound for searches: K. Kask,
+   R. Dechter, AIJ 129, 2001); where no table was split that is what they do cost, and the first descent ends at the
+   best plan. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "placement/elimination.h"
+
+struct branch {
+    double bound; /* least cost of all plans from here on, at least */
+    int method;
+};
+
+/* The branches of a step, best first, and which of them is next. */
+struct level {
+    struct branch *branch;
+    int n, next;
+};
+
+struct search {
+    struct espi_place_elimination e;
+    struct espi_place_plan *plan;
+    struct level *level; /* of each step */
+    int *method;         /* those of steps above the present one are chosen */
+    int *sent;           /* of each step: its first message; others follow in next_sent */
+    int *next_sent;
+    uint64_t steps, left; /* that may be made, and those still to be made */
+    double slack;        /* bounds this near to the best plan are not worth a look: they may be rounded */
+};
+
+static int compare_branches(const void *a, const void *b)
+{
+    const struct branch *x = a, *y = b;
+    if (x->bound != y->bound)
+        return x->bound < y->bound ? -1 : 1;
+    return x->method - y->method;
+}
+
+/* The branches of a step below a bound; those that cannot be better than what is known are left out. */
+static void open_level(struct search *search, int step, double above)
+{
+    const struct espi_place_elimination *e = &search->e;
+    struct level *level = &search->level[step];
+    int v = e->order[step];
+    double promised = e->constant[step]; /* what `above` has counted for this node */
+
+    for (int f = search->sent[step]; f >= 0; f = search->next_sent[f])
+        promised += espi_place_lookup(e, &e->factor[f], search->method);
+    level->n = level->next = 0;
+    for (int j = 0; j < espi_place_methods(e->graph, v); j++) {
+        search->method[v] = j;
+        double bound = above - promised + espi_place_step_cost(e, step, search->method);
+        if (bound < search->plan->cost - search->slack)
+            level->branch[level->n++] = (struct branch){bound, j};
+    }
+    qsort(level->branch, (size_t)level->n, sizeof *level->branch, compare_branches);
+    search->left -= search->left > 0;
+}
+
+static void keep_if_better(struct search *search)
+{
+    double cost = espi_place_total(search->e.graph, search->method);
+    if (cost < search->plan->cost) {
+        search->plan->cost = cost;
+        search->slack = cost * 1e-13;
+        memcpy(search->plan->method, search->method, (size_t)search->e.graph->nodes * sizeof *search->method);
+    }
+}
+
+/* True at the end, false when steps ran out. */
+static bool descend(struct search *search)
+{
+    int top = search->e.graph->nodes - 1, step = top;
+    open_level(search, step, search->e.bound);
+    while (step <= top) {
+        struct level *level = &search->level[step];
+        if (level->next == level->n || level->branch[level->next].bound >= search->plan->cost - search->slack) {
+            level->next = level->n;
+            step++;
+            continue;
+        }
+        if (search->left == 0)
+            return false;
+        const struct branch *branch = &level->branch[level->next++];
+        search->method[search->e.order[step]] = branch->method;
+        if (step == 0)
+            keep_if_better(search);
+        else
+            open_level(search, --step, branch->bound);
+    }
+    return true;
+}
+
+/* What was left open could still have cost this. */
+static double open_bound(const struct search *search)
+{
+    double bound = search->plan->cost;
+    for (int step = 0; step < search->e.graph->nodes; step++) {
+        const struct level *level = &search->level[step];
+        if (level->next < level->n && level->branch[level->next].bound < bound)
+            bound = level->branch[level->next].bound;
+    }
+    return bound;
+}
+
+static espi_status prepare(struct search *search)
+{
+    struct espi_place_elimination *e = &search->e;
+    size_t n = (size_t)e->graph->nodes;
+
+    search->level = espi_arena_calloc(&e->arena, n, sizeof *search->level);
+    search->method = espi_arena_calloc(&e->arena, n, sizeof *search->method);
+    search->sent = espi_arena_alloc(&e->arena, n * sizeof *search->sent);
+    search->next_sent = espi_arena_alloc(&e->arena, (size_t)e->factors * sizeof *search->next_sent);
+    if (search->level == NULL || search->method == NULL || search->sent == NULL || search->next_sent == NULL)
+        return ESPI_ERR_MEMORY;
+    for (size_t k = 0; k < n; k++) {
+        size_t methods = (size_t)espi_place_methods(e->graph, e->order[k]);
+        search->level[k].branch = espi_arena_alloc(&e->arena, methods * sizeof *search->level[k].branch);
+        if (search->level[k].branch == NULL)
+            return ESPI_ERR_MEMORY;
+        search->sent[k] = -1;
+    }
+    for (int f = 0; f < e->factors; f++) {
+        if (e->factor[f].source >= 0) {
+            search->next_sent[f] = search->sent[e->factor[f].source];
+            search->sent[e->factor[f].source] = f;
+        }
+    }
+    return ESPI_OK;
+}
+
+espi_status espi_place_plan_search(const struct espi_place_graph *graph, const struct espi_place_options *options,
+                                   struct espi_place_plan *plan)
+{
+    struct espi_place_options o = *options;
+    struct search search = {.plan = plan};
+    uint64_t descent = 2 * (uint64_t)graph->nodes; /* enough for a first plan, where everything is possible */
+
+    search.steps = search.left = options->max_steps > descent ? options->max_steps : descent;
+    o.way = ESPI_PLACE_SEARCH;
+    plan->cost = INFINITY;
+    for (int v = 0; v < graph->nodes; v++) {
+        if (espi_place_methods(graph, v) == 0) {
+            espi_place_plan_none(graph, plan);
+            return ESPI_OK;
+        }
+    }
+    espi_status status = espi_place_elimination_init(&search.e, graph, &o);
+    if (status == ESPI_OK)
+        status = espi_place_eliminate(&search.e);
+    if (status == ESPI_OK)
+        status = prepare(&search);
+    if (status == ESPI_OK) {
+        plan->exact = graph->nodes == 0 || isinf(search.e.bound) || descend(&search);
+        if (graph->nodes == 0)
+            plan->cost = 0;
+        plan->lower_bound = plan->exact ? plan->cost : open_bound(&search);
+        plan->steps = search.steps - search.left;
+        if (isinf(plan->cost) && !plan->exact)
+            status = ESPI_ERR_LIMIT;
+        else if (isinf(plan->cost))
+            espi_place_plan_none(graph, plan);
+    }
+    espi_place_elimination_release(&search.e);
+    return status;
+}
