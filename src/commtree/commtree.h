@@ -122,6 +122,13 @@ struct espi_commtree_levels {
    that know no nodes. Both operations take equally long. */
 espi_status espi_commtree_two_level(const struct espi_commtree_problem *problem,
                                     const struct espi_commtree_levels *levels, struct espi_commtree *tree);
+/* An ordered tree for any number of ranks, in time that grows as the ranks do (0.1 s for 1,000,000): the optimal one
+   where no more than ESPI_COMMTREE_GROUPED_RANKS have data and there are no levels, else optimal trees of groups of
+   neighbours, joined by one more; with levels the first groups are the nodes (the runs of neighbours of one node).
+   `levels` may be NULL; problem->model is not used with them. Errors as for espi_commtree_build. */
+#define ESPI_COMMTREE_GROUPED_RANKS 512
+espi_status espi_commtree_grouped(const struct espi_commtree_problem *problem,
+                                  const struct espi_commtree_levels *levels, struct espi_commtree *tree);
 espi_status espi_commtree_time_levels(const struct espi_commtree *tree, const int64_t *size,
                                       const struct espi_commtree_levels *levels, enum espi_commtree_op op,
                                       double *time);

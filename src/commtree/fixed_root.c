@@ -71,7 +71,7 @@ espi_status espi_rectangle_fill(const struct espi_table *s, const struct espi_tr
         c->front = 0;
         c->back = -1;
         c->ks = root;
-        c->kr = j - 1;
+        c->kr = s->ready ? j : j - 1; /* as in free_root.c */
     }
     for (int i = root; i >= 0; i--) {
         int front = 0, back = -1;

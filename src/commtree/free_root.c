@@ -126,10 +126,11 @@ static void plain_row(const struct espi_table *s, int lo, int i, int hi, double 
     for (int j = i + 2; j < hi; j++) {
         double *t = columns[j - lo].t;
         const double *q = s->q;
-        double best = espi_min(espi_right_sends(s, i, i, j, 0, t[i + 1 - lo]),
-                               espi_left_sends(s, i, j - 1, j, row[j - 1 - lo], 0));
-        best = espi_min(best, espi_left_sends(s, i, i, j, 0, t[i + 1 - lo]));
-        best = espi_min(best, espi_right_sends(s, i, j - 1, j, row[j - 1 - lo], 0));
+        double first = espi_ready(s, i), last = espi_ready(s, j);
+        double best = espi_min(espi_right_sends(s, i, i, j, first, t[i + 1 - lo]),
+                               espi_left_sends(s, i, j - 1, j, row[j - 1 - lo], last));
+        best = espi_min(best, espi_left_sends(s, i, i, j, first, t[i + 1 - lo]));
+        best = espi_min(best, espi_right_sends(s, i, j - 1, j, row[j - 1 - lo], last));
         for (int k = i + 1; k < j - 1; k++) {
             double a = row[k - lo], b = t[k + 1 - lo];
             double r = espi_max(a, b + s->latency) + (q[j + 1] - q[k + 1]);
@@ -171,13 +172,14 @@ espi_status espi_triangle_fill(const struct espi_table *s, int lo, int hi, struc
         c->queue = queues ? queues + (c->t - tri->t) : NULL;
         c->front = 0;
         c->back = -1;
-        c->ks = c->kr = j - 1 - lo;
-        c->t[j - lo] = 0;
+        c->ks = j - 1 - lo;
+        c->kr = s->ready ? j - lo : j - 1 - lo; /* T(i, j-1) >= T(j, j) + L, unless index j has to be waited for */
+        c->t[j - lo] = espi_ready(s, j);
     }
     for (int i = hi - 2; i >= lo; i--) {
-        row[i - lo] = 0;
-        row[i + 1 - lo] = espi_min(espi_right_sends(s, i, i, i + 1, 0, 0),
-                                   espi_left_sends(s, i, i, i + 1, 0, 0));
+        row[i - lo] = espi_ready(s, i);
+        row[i + 1 - lo] = espi_min(espi_right_sends(s, i, i, i + 1, 0, espi_ready(s, i + 1)),
+                                   espi_left_sends(s, i, i, i + 1, espi_ready(s, i), 0));
         columns[i + 1 - lo].t[i - lo] = row[i + 1 - lo];
         if (s->plain)
             plain_row(s, lo, i, hi, row, columns);

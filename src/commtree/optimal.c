@@ -93,15 +93,14 @@ struct todo {
     bool right;
 };
 
-static espi_status walk_back(const struct walk *w, const struct espi_compact *c, int p, struct espi_commtree *tree)
+static espi_status walk_back(const struct walk *w, int n, struct espi_joins *joins, int *leader)
 {
-    int n = c->n, nodes = 0, depth = 0, root = 0;
+    int nodes = 0, depth = 0;
     struct espi_split *split = malloc((size_t)n * sizeof *split);
     struct todo *stack = malloc(((size_t)n + 1) * sizeof *stack);
     int *scratch = malloc((size_t)n * sizeof *scratch);
-    struct espi_joins joins = {0, 0, NULL, NULL};
     espi_status status = ESPI_ERR_MEMORY;
-    if (!split || !stack || !scratch || espi_joins_make(n, &joins) != ESPI_OK)
+    if (!split || !stack || !scratch)
         goto out;
     stack[depth++] = (struct todo){0, n - 1, -1, false};
     while (depth) {
@@ -121,13 +120,41 @@ static espi_status walk_back(const struct walk *w, const struct espi_compact *c,
         stack[depth++] = (struct todo){at.k + 1, r.j, nodes, true};
         nodes++;
     }
-    espi_splits_join(split, nodes, 0, scratch, &joins, &root);
-    status = espi_joins_tree(&joins, c, p, root, true, tree);
+    espi_splits_join(split, nodes, 0, scratch, joins, leader);
+    status = ESPI_OK;
 out:
     free(split);
     free(stack);
     free(scratch);
-    espi_joins_release(&joins);
+    return status;
+}
+
+espi_status espi_table_joins(const struct espi_table *s, int root, struct espi_joins *joins, int *leader,
+                             double *time)
+{
+    struct espi_triangle left = {0, 0, NULL}, right = {0, 0, NULL};
+    struct espi_rectangle rect = {0, 0, NULL};
+    struct walk w = {s, &left, &right, NULL};
+    espi_status status;
+    if (root == ESPI_COMMTREE_BEST) {
+        status = espi_triangle_fill(s, 0, s->n, &left);
+        if (status == ESPI_OK)
+            *time = espi_at(&left, 0, s->n - 1);
+    } else {
+        status = espi_triangle_fill(s, 0, root, &left);
+        if (status == ESPI_OK)
+            status = espi_triangle_fill(s, root + 1, s->n, &right);
+        if (status == ESPI_OK)
+            status = espi_rectangle_fill(s, &left, &right, root, &rect);
+        if (status == ESPI_OK)
+            *time = espi_rectangle_column(&rect, s->n - 1)[0];
+        w.rect = &rect;
+    }
+    if (status == ESPI_OK)
+        status = walk_back(&w, s->n, joins, leader);
+    free(rect.f);
+    espi_triangle_release(&left);
+    espi_triangle_release(&right);
     return status;
 }
 
@@ -144,17 +171,16 @@ espi_status espi_build_optimal(const struct espi_commtree_problem *problem, cons
                                struct espi_commtree *tree)
 {
     const struct espi_commtree_model *m = &problem->model;
-    int n = c->n;
-    struct espi_triangle left = {0, 0, NULL}, right = {0, 0, NULL};
-    struct espi_rectangle rect = {0, 0, NULL};
-    double *q = NULL, *own = NULL;
+    int n = c->n, root = 0;
+    struct espi_joins joins = {0, 0, NULL, NULL};
+    double *q = NULL, *own = NULL, time;
     espi_status status = ESPI_ERR_MEMORY;
     bool plain = !times_grow(c, m);
     if (n > UINT16_MAX || (problem->max_bytes && bytes_needed(c, plain) > problem->max_bytes))
         return ESPI_ERR_LIMIT;
     q = malloc(((size_t)n + 1) * sizeof *q);
     own = malloc((size_t)n * sizeof *own);
-    if (!q || !own)
+    if (!q || !own || espi_joins_make(n, &joins) != ESPI_OK)
         goto out;
     q[0] = 0;
     for (int v = 0; v < n; v++) {
@@ -162,25 +188,13 @@ espi_status espi_build_optimal(const struct espi_commtree_problem *problem, cons
         own[v] = m->gamma * (double)c->size[v];
     }
     double slack = 4 * DBL_EPSILON * (q[n] + m->alpha);
-    struct espi_table s = {n, q, own, m->alpha, m->latency, m->early_copy, plain, slack};
-    struct walk w = {&s, &left, &right, NULL};
-    if (c->root == ESPI_COMMTREE_BEST) {
-        status = espi_triangle_fill(&s, 0, n, &left);
-    } else {
-        status = espi_triangle_fill(&s, 0, c->root, &left);
-        if (status == ESPI_OK)
-            status = espi_triangle_fill(&s, c->root + 1, n, &right);
-        if (status == ESPI_OK)
-            status = espi_rectangle_fill(&s, &left, &right, c->root, &rect);
-        w.rect = &rect;
-    }
+    struct espi_table s = {n, q, own, NULL, m->alpha, m->latency, m->early_copy, plain, slack};
+    status = espi_table_joins(&s, c->root, &joins, &root, &time);
     if (status == ESPI_OK)
-        status = walk_back(&w, c, problem->p, tree);
+        status = espi_joins_tree(&joins, c, problem->p, root, true, tree);
 out:
     free(q);
     free(own);
-    free(rect.f);
-    espi_triangle_release(&left);
-    espi_triangle_release(&right);
+    espi_joins_release(&joins);
     return status;
 }

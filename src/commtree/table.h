@@ -11,7 +11,8 @@
 struct espi_table {
     int n;             /* indices of the whole problem */
     const double *q;   /* n+1: beta * (sum of sizes before) */
-    const double *own; /* n: gamma * size */
+    const double *own; /* n: gamma * size, when an index alone may receive */
+    const double *ready; /* n: when an index alone may send; NULL: at once */
     double alpha, latency;
     bool early, plain; /* plain: every split is tried */
     double slack;      /* rounding that a comparison of times must allow for */
@@ -32,6 +33,11 @@ static inline double *espi_column(const struct espi_triangle *tri, int j)
 static inline double espi_at(const struct espi_triangle *tri, int i, int j)
 {
     return espi_column(tri, j)[i - tri->lo];
+}
+
+static inline double espi_ready(const struct espi_table *s, int i)
+{
+    return s->ready ? s->ready[i] : 0;
 }
 
 /* Cost of the range i..j when i..k receives k+1..j (from the left's view), and the other way round; `a` and `b` are
@@ -67,5 +73,10 @@ static inline double *espi_rectangle_column(const struct espi_rectangle *rect, i
 }
 espi_status espi_rectangle_fill(const struct espi_table *s, const struct espi_triangle *left,
                                 const struct espi_triangle *right, int root, struct espi_rectangle *rect);
+
+/* All of it (optimal.c): appends the n-1 joins of the best tree over the indices, with root `root` or
+   ESPI_COMMTREE_BEST; fills who leads it and its time. */
+espi_status espi_table_joins(const struct espi_table *s, int root, struct espi_joins *joins, int *leader,
+                             double *time);
 
 #endif

@@ -137,7 +137,7 @@ static espi_status candidate_tree(int which, const struct espi_commtree_problem 
     case 2:
         return espi_commtree_build(ESPI_COMMTREE_OPTIMAL, &flat, tree);
     case 3:
-        return espi_two_level_composed(problem, levels, tree);
+        return espi_commtree_grouped(problem, levels, tree);
     default:
         return espi_commtree_build_compact(ESPI_COMMTREE_ADAPTIVE, &flat, tree);
     }

@@ -48,10 +48,6 @@ static inline double espi_two_level_left_sends(const struct espi_two_level_probl
 espi_status espi_two_level_exact(const struct espi_two_level_problem *w, struct espi_commtree *tree);
 /* The same for nodes in any places: O(n^3 * nodes). LIMIT beyond about a second. */
 espi_status espi_two_level_mixed(const struct espi_two_level_problem *w, struct espi_commtree *tree);
-/* A tree for each run of neighbours of one node, and one over the runs; any number of ranks. */
-espi_status espi_two_level_composed(const struct espi_commtree_problem *problem,
-                                    const struct espi_commtree_levels *levels, struct espi_commtree *tree);
-
 /* Splits a range from the top: `choose` fills the best split of i..j in `state`, with the states of its parts. */
 struct espi_two_level_choice {
     double cost;

@@ -6,7 +6,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-layout %D%/test-slice %D%/test-transpack %D%/test-copy %D%/test-pack \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
-	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-fold \
+	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-commtree-many %D%/test-fold \
 	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-thread \
 	%D%/test-relay-ends %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
@@ -45,6 +45,7 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_commtree_two_level_SOURCES = %D%/test_commtree_two_level.c
 %C%_test_commtree_special_SOURCES = %D%/test_commtree_special.c
 %C%_test_commtree_api_SOURCES = %D%/test_commtree_api.c
+%C%_test_commtree_many_SOURCES = %D%/test_commtree_many.c
 %C%_test_fold_SOURCES = %D%/test_fold.c
 %C%_test_buffer_pool_SOURCES = %D%/test_buffer_pool.c
 %C%_test_dense_SOURCES = %D%/test_dense.c
