@@ -64,19 +64,19 @@ bool trees_start(MPI_Comm world, struct espi_commtree_model *model)
     MPI_Comm_dup(world, &own);
 #ifdef TREES_SMPI
     /* Every rank is a host of its own; to find that out takes the simulation minutes. */
-    struct espi_topology places = {.ranges = true};
+    struct espi_topology places = {0};
     struct espi_model models;
     MPI_Comm_size(own, &places.size);
-    places.nodes = places.size;
-    places.node = malloc((size_t)places.size * sizeof *places.node);
+    int *memory = malloc(espi_topology_bytes(places.size));
     memset(&models, 0, sizeof models);
-    if (!places.node)
+    if (!memory)
         stop("memory is short");
     for (int i = 0; i < places.size; i++)
-        places.node[i] = i;
-    espi_model_complete(own, &places, &settings, &models);
+        memory[i] = i;
+    espi_topology_number(memory, &places);
+    espi_model_complete(own, 0, &places, &settings, &models);
     *model = espi_model_flat(&models, &places);
-    free(places.node);
+    free(memory);
 #else
     espi_model_of(own, &settings, model);
 #endif
@@ -146,12 +146,12 @@ struct trees_cell *trees_cell_make(int op, const int64_t *size, int root, const 
     c->own = malloc((size_t)size[c->rank] + 1);
     c->all = c->rank == root ? malloc((size_t)total + 1) : NULL;
     c->lease_comm = (struct espi_lease_comm){
-        .own = c->comm, .rank = c->rank, .size = c->p, .tree = malloc(espi_lease_tree_bytes(c->p))};
+        .own = c->comm, .rank = c->rank, .size = c->p};
     c->lease.family = op == 0 ? ESPI_LEASE_GATHERV : ESPI_LEASE_SCATTERV;
     c->lease.root = root;
     c->lease.method = c->lease.now = ESPI_METHOD_LIBRARY;
     if (total > INT_MAX || !c->counts || !c->displs || !c->own || (c->rank == root && !c->all) ||
-        !c->lease_comm.tree || !make_plans(c))
+        !make_plans(c))
         return NULL;
     for (int64_t k = 0; k < size[c->rank]; k++)
         c->own[k] = byte_of(c->rank, k);
@@ -168,7 +168,6 @@ void trees_cell_free(struct trees_cell *c)
     espi_lease_release(&c->lease);
     MPI_Comm_free(&c->comm);
     MPI_Comm_free(&c->seen);
-    free(c->lease_comm.tree);
     free(c->counts);
     free(c->displs);
     free(c->own);

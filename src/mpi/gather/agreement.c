@@ -14,7 +14,7 @@
 #include "words.h"
 
 enum {
-    COMPOSED_RANKS = 128, /* a tree over nodes takes a millisecond then, and 20 times as long for 512 */
+    MIXED_RANKS = 128, /* a tree that mixes levels takes a millisecond then, and 20 times as long for 512 */
     POLL_MOST = 256,      /* synchronizations from one poll to the next */
     STRIDE_MOST = 1 << 16
 };
@@ -45,13 +45,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `known` */
    and measured times have the last word on each of them anyway. Rank 0's memory decides for all. */
 static struct espi_model known;
 
-static void find_model(struct espi_gather_comm *state, MPI_Comm own)
+static void find_model(struct espi_gather_comm *state, MPI_Comm own, int root)
 {
     pthread_mutex_lock(&lock);
     state->model = known;
     pthread_mutex_unlock(&lock);
-    espi_topology_of(own, espi_world.node, state->node, &state->places);
-    espi_model_complete(own, &state->places, &espi_settings, &state->model);
+    espi_model_complete(own, root, &state->places, &espi_settings, &state->model);
     state->flat = espi_model_flat(&state->model, &state->places);
     pthread_mutex_lock(&lock);
     for (int l = 0; l < ESPI_LEVELS; l++)
@@ -62,10 +61,21 @@ static void find_model(struct espi_gather_comm *state, MPI_Comm own)
             espi_stats_model((enum espi_level)l, &known.levels.level[l], espi_model_source_text(known.source[l]));
         }
     pthread_mutex_unlock(&lock);
-    state->levels = (struct espi_commtree_levels){.node = state->node,
-                                                  .within = state->model.levels.level[ESPI_LEVEL_NODE],
-                                                  .across = state->model.levels.level[ESPI_LEVEL_NET]};
+}
+
+/* All ranks: who shares nodes, told to a root that does not know it yet, and the model. */
+static void find_places(struct espi_gather_comm *state, MPI_Comm own, int root)
+{
+    if (!state->placed || state->places_root != root)
+        espi_topology_of(own, espi_world.node, root, state->lists, &state->places);
+    state->places_root = root;
+    if (!state->placed)
+        find_model(state, own, root);
     state->placed = true;
+    if (state->rank == root)
+        state->levels = (struct espi_commtree_levels){.node = state->places.node,
+                                                      .within = state->model.levels.level[ESPI_LEVEL_NODE],
+                                                      .across = state->model.levels.level[ESPI_LEVEL_NET]};
 }
 
 /* What is known, or a network that trees like: whoever promises nothing there does so nowhere. */
@@ -87,12 +97,11 @@ static struct espi_commtree_model hoped_for(const struct espi_gather_comm *state
 static void set_comm(struct espi_gather_lease *entry, struct espi_gather_comm *state)
 {
     const struct espi_topology *places = &state->places;
-    entry->comm.tree = state->tree;
     entry->comm.one_node = places->nodes == 1;
-    if (places->nodes > 1 && places->nodes < state->size && state->model.levels.have[ESPI_LEVEL_NODE] &&
+    if (state->rank == entry->key.root && places->nodes > 1 && places->nodes < state->size && state->model.levels.have[ESPI_LEVEL_NODE] &&
         state->model.levels.have[ESPI_LEVEL_NET]) {
         entry->comm.levels = &state->levels;
-        entry->comm.composed = espi_model_two_level(places) && state->size <= COMPOSED_RANKS;
+        entry->comm.mixed = espi_model_two_level(places) && state->size <= MIXED_RANKS;
     }
 }
 
@@ -125,15 +134,13 @@ static void list_held(struct espi_gather_comm *state, struct espi_gather_lease *
     entry->next = NULL;
 }
 
-/* All ranks: a lease that a root has asked for, from nothing. `entry` is NULL where memory was short. Whatever fails
+/* All ranks: a lease that `root` has asked for, from nothing. `entry` is NULL where memory was short. Whatever fails
    on one rank, all leave the calls to the library. */
-static void open_lease(struct espi_gather_comm *state, struct espi_gather_lease *entry)
+static void open_lease(struct espi_gather_comm *state, struct espi_gather_lease *entry, int root)
 {
-    if (!state->tree)
-        state->tree = malloc(espi_lease_tree_bytes(state->size));
-    if (!state->node)
-        state->node = malloc((size_t)state->size * sizeof *state->node);
-    MPI_Comm own = espi_world_private(state->comm, entry && state->tree && state->node);
+    if (state->rank == root && !state->lists)
+        state->lists = malloc(espi_topology_bytes(state->size));
+    MPI_Comm own = espi_world_private(state->comm, entry && (state->rank != root || state->lists));
     if (own == MPI_COMM_NULL) {
         if (entry)
             entry->lease.state = ESPI_LEASE_ENDED;
@@ -142,8 +149,7 @@ static void open_lease(struct espi_gather_comm *state, struct espi_gather_lease 
     espi_count_anywhere(ESPI_COUNT_tree_comms, 1);
     entry->comm.own = own;
     entry->looked_at = false;
-    if (!state->placed)
-        find_model(state, own);
+    find_places(state, own, root);
     set_comm(entry, state);
     free(entry->lease.planned); /* what was guessed of them was guessed without a model */
     entry->lease.planned = NULL;
@@ -202,7 +208,8 @@ static void agree_on_leases(struct espi_gather_comm *state)
         any = -1;
     renew_held(state);
     if (any >= 0 && espi_is_in_step(state->made[any % FAMILIES], state->comm))
-        open_lease(state, espi_gather_lease_of(state, (enum espi_lease_family)(any % FAMILIES), any / FAMILIES));
+        open_lease(state, espi_gather_lease_of(state, (enum espi_lease_family)(any % FAMILIES), any / FAMILIES),
+                   any / FAMILIES);
     if (state->syncs >= state->poll)
         state->poll = any >= 0 ? state->syncs + 1
                                : state->syncs + (state->syncs < POLL_MOST ? state->syncs : POLL_MOST);

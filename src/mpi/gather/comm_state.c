@@ -71,8 +71,7 @@ static void state_free(struct espi_gather_comm *state)
         espi_lease_release(&entry->lease);
         lease_give_up(entry);
     }
-    free(state->tree);
-    free(state->node);
+    free(state->lists);
     state_give_back(state);
 }
 

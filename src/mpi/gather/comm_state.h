@@ -51,10 +51,11 @@ struct espi_gather_comm {
     bool placed;
     struct espi_model model;
     struct espi_topology places;
+    int places_root; /* that has the lists of `places` */
     struct espi_commtree_model flat; /* one level for all, see espi_model_flat */
-    struct espi_commtree_levels levels; /* of places and model; used where ranks share nodes and there are several */
-    int *node; /* of places */
-    char *tree; /* for all leases, as one is agreed at a time */
+    /* Where this rank was a root; NULL elsewhere: */
+    void *lists; /* of places */
+    struct espi_commtree_levels levels; /* of lists and model; used where ranks share nodes and there are several */
 };
 
 /* Changes whenever a communicator or lease ends, so that no thread uses one that it remembers. */

@@ -197,10 +197,10 @@ static int await_all(const struct espi_subtree_plan *plan, MPI_Comm comm, const 
 static int take_others(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks)
 {
     int rc = MPI_SUCCESS;
-    for (int r = 0, i = 0; r < plan->p && plan->members < plan->p; r++) {
-        while (i < plan->members && plan->ranks[i] < r)
+    for (int r = 0, i = 0; r < plan->p && plan->n < plan->p; r++) {
+        while (i < plan->n && plan->ranks[i] < r)
             i++;
-        bool member = i < plan->members && plan->ranks[i] == r;
+        bool member = i < plan->n && plan->ranks[i] == r;
         if (!member && r != plan->rank && espi_blocks_bytes(blocks, r) > 0) {
             int bad = take_block(comm, blocks, r, ESPI_TAG_DATA);
             rc = rc ? rc : bad;

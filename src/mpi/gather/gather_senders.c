@@ -13,14 +13,6 @@ struct piece {
     void *late; /* memory of an announced piece */
 };
 
-static int position(const struct espi_subtree_plan *plan, int rank)
-{
-    for (int i = 0; i < plan->n; i++)
-        if (plan->ranks[plan->first + i] == rank)
-            return plan->first + i;
-    return -1;
-}
-
 /* Bytes that any MPI sends without waiting for the receiver, by far. */
 enum { SENT_AT_ONCE = 1024 };
 
@@ -148,7 +140,7 @@ static bool inner_make(const struct espi_subtree_plan *plan, const struct espi_b
     in->requests = (MPI_Request *)(in->statuses + n);
     in->place = (int *)(in->requests + n);
     memset(in->pieces, 0, (size_t)n * sizeof *in->pieces);
-    int own_at = position(plan, plan->rank);
+    int own_at = plan->own_at;
     for (int k = 0; k < plan->children; k++) {
         in->place[k] = plan->child[k].first > own_at ? 1 : 0;
         for (int i = 0; i < plan->children; i++)
@@ -159,8 +151,8 @@ static bool inner_make(const struct espi_subtree_plan *plan, const struct espi_b
                                                                plan->child[k].bytes);
     }
     in->pieces[in->own_place].room = in->pieces[in->own_place].bytes = own->bytes;
-    memcpy(in->sizes, plan->size + plan->first, (size_t)table);
-    in->sizes[own_at - plan->first] = own->refused ? ESPI_SIZE_GONE : own->bytes;
+    memcpy(in->sizes, plan->size, (size_t)table);
+    in->sizes[own_at] = own->refused ? ESPI_SIZE_GONE : own->bytes;
     for (int i = 0; i < n; i++)
         room += in->pieces[i].room;
     in->memory = espi_pool_get((size_t)room);
@@ -206,13 +198,13 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
     /* Whatever failed: nothing may arrive in memory that is no longer ours, or in the next call. */
     last = espi_pmpi.Waitall(plan->children, in.requests, in.statuses);
     rc = rc ? rc : last;
-    bool planned = in.sizes[position(plan, plan->rank) - plan->first] == plan->size[position(plan, plan->rank)];
+    bool planned = in.sizes[plan->own_at] == plan->size[plan->own_at];
     for (int k = 0; k < plan->children && !last; k++) {
         struct espi_subtree *sub = &plan->child[k];
         if (sub->gone)
             in.statuses[k].MPI_TAG = ESPI_TAG_GONE;
         int bad = take_piece(plan, comm, sub, &in.statuses[k], &in.pieces[in.place[k]],
-                             in.sizes + (sub->first - plan->first), &planned);
+                             in.sizes + sub->first, &planned);
         rc = rc ? rc : bad;
     }
     if (!rc) {

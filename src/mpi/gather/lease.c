@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/gather/hand_down.h"
 
 enum { SHORTEST_LEASE = 8, LONGEST_LEASE = 1024, UNSTEADY_MANY = 4, UNSTEADY_REST = 64, UNSTEADY_LONG = 4096 };
 
@@ -21,7 +22,7 @@ struct decision {
     int64_t length, stride;
     int32_t state; /* enum espi_lease_state */
     int32_t method, slack;
-    int32_t fresh, children; /* fresh: a tree follows; children: entries of its child array */
+    int32_t fresh; /* a plan follows, see hand_down.h */
     int32_t unmeasured, skip, interleaved; /* of the next lease, see method_select.h */
 };
 static const struct decision by_library = {.length = SHORTEST_LEASE, .stride = 1, .state = ESPI_LEASE_HOLDS,
@@ -34,13 +35,29 @@ static double *at(double *table, int method)
 
 /* ---- the root's side ---- */
 
+/* The best tree that takes no longer to find than the ranks can wait in a synchronization (planning_seconds), for any
+   number of them. */
+static bool build_best(const struct espi_commtree_problem *problem, const struct espi_lease_comm *comm,
+                       struct espi_commtree *tree)
+{
+    return (comm->mixed ? espi_commtree_two_level(problem, comm->levels, tree)
+                        : espi_commtree_grouped(problem, comm->levels, tree)) == ESPI_OK;
+}
+
+/* What that takes the root, roughly (bench/commtree). */
+static double planning_seconds(int size)
+{
+    double parts = size < 2 * ESPI_COMMTREE_GROUPED_RANKS ? size : 2 * ESPI_COMMTREE_GROUPED_RANKS;
+    return 1e-8 * parts * parts + 2e-7 * size;
+}
+
 static bool build(const struct espi_lease *lease, const struct espi_lease_comm *comm,
                   const struct espi_commtree_model *model, const int64_t *sizes, int method,
                   struct espi_commtree *tree)
 {
     struct espi_commtree_problem problem = {comm->size, sizes, lease->root, *model, (size_t)64 << 20};
-    if (comm->composed && method == ESPI_COMMTREE_OPTIMAL)
-        return espi_commtree_two_level(&problem, comm->levels, tree) == ESPI_OK;
+    if (method == ESPI_COMMTREE_OPTIMAL)
+        return build_best(&problem, comm, tree);
     return espi_commtree_build_compact((enum espi_commtree_kind)method, &problem, tree) == ESPI_OK;
 }
 
@@ -55,8 +72,6 @@ static void predict(struct espi_lease *lease, const struct espi_lease_comm *comm
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct espi_commtree tree = ESPI_COMMTREE_INIT;
         double time;
-        if (kinds[k] == ESPI_COMMTREE_OPTIMAL && comm->size > 2048)
-            continue;
         if (build(lease, comm, model, sizes, kinds[k], &tree)) {
             espi_status timed = comm->levels ? espi_commtree_time_levels(&tree, sizes, comm->levels, op, &time)
                                              : espi_commtree_time(&tree, sizes, model, op, &time);
@@ -164,11 +179,31 @@ static bool is_forced(const struct espi_lease *lease)
     return lease->methods == 1 && lease->order[0] != ESPI_METHOD_LIBRARY;
 }
 
-/* Fills the decision, and the tree where a fresh one is needed. `seconds`: of n calls of the lease that ended. */
+/* The turns of a tree that take twenty times what making it took. */
+static int64_t turns_worth_planning(struct espi_lease *lease, int size, int method)
+{
+    double measured = *at(lease->measured, method), call = measured > 0 ? measured : *at(lease->predicted, method);
+    double turns = call > 0 ? 20 * planning_seconds(size) / call : 0;
+    return turns < LONGEST_LEASE ? (int64_t)turns : LONGEST_LEASE;
+}
+
+/* The plan that is to be handed down; false: none can be made. */
+static bool plan_anew(struct espi_lease *lease, const struct espi_lease_comm *comm,
+                      const struct espi_commtree_model *model, const int64_t *sizes, int method,
+                      struct espi_whole_plan *whole)
+{
+    struct espi_commtree tree = ESPI_COMMTREE_INIT;
+    bool good = build(lease, comm, model, sizes, method, &tree) && tree.ordered &&
+                espi_whole_plan_make(&tree, sizes, whole) == ESPI_OK;
+    espi_commtree_release(&tree);
+    return good;
+}
+
+/* Fills the decision, and the plan where a fresh one is needed. `seconds`: of n calls of the lease that ended. */
 static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
                    const struct espi_commtree_model *model, const struct espi_settings *settings,
                    const int64_t *sizes, const double *seconds, int n, struct decision *decision,
-                   struct espi_commtree *tree)
+                   struct espi_whole_plan *whole)
 {
     bool first = !lease->planned, changed = lease->changed;
     size_t bytes = (size_t)comm->size * sizeof *sizes;
@@ -220,14 +255,15 @@ static void decide(struct espi_lease *lease, const struct espi_lease_comm *comm,
         (decision->method != lease->planned_for || lease->outdated || !lease->plan.ranks)) {
         lease->planned_for = decision->method;
         lease->outdated = false;
-        if (!build(lease, comm, model, sizes, decision->method, tree) || !tree->ordered) {
-            espi_commtree_release(tree);
+        if (!plan_anew(lease, comm, model, sizes, decision->method, whole)) {
             espi_method_select_start(&lease->select, 1);
             *decision = by_library;
             return;
         }
         decision->fresh = 1;
-        decision->children = tree->first[comm->size];
+        int64_t turns = turns_worth_planning(lease, comm->size, decision->method);
+        if (changed && !decision->interleaved && decision->length < turns)
+            decision->length = turns;
     }
 }
 
@@ -257,37 +293,6 @@ bool espi_lease_asks(struct espi_lease *lease, const struct espi_lease_comm *com
 static int64_t counted_number(const struct espi_lease *lease, int64_t syncs)
 {
     return (syncs - lease->begun) / lease->stride - lease->skip;
-}
-
-/* All of a tree as bytes: sizes, parent, first, child. */
-size_t espi_lease_tree_bytes(int size)
-{
-    size_t p = (size_t)size;
-    return p * sizeof(int64_t) + (3 * p + 1) * sizeof(int32_t);
-}
-
-static int exchange_tree(const struct espi_lease *lease, const struct espi_lease_comm *comm, int children,
-                         const struct espi_commtree *tree)
-{
-    size_t p = (size_t)comm->size;
-    int32_t *numbers = (int32_t *)(comm->tree + p * sizeof(int64_t));
-    if (comm->rank == lease->root) {
-        memcpy(comm->tree, lease->planned, p * sizeof(int64_t));
-        memcpy(numbers, tree->parent, p * sizeof(int32_t));
-        memcpy(numbers + p, tree->first, (p + 1) * sizeof(int32_t));
-        memcpy(numbers + 2 * p + 1, tree->child, (size_t)children * sizeof(int32_t));
-    }
-    return espi_pmpi.Bcast(comm->tree, (int)espi_lease_tree_bytes(comm->size), MPI_BYTE, lease->root, comm->own);
-}
-
-static void adopt(struct espi_lease *lease, const struct espi_lease_comm *comm, int slack)
-{
-    size_t p = (size_t)comm->size;
-    int32_t *numbers = (int32_t *)(comm->tree + p * sizeof(int64_t));
-    struct espi_commtree tree = {.p = comm->size, .root = lease->root, .ordered = true, .parent = (int *)numbers,
-                                 .first = (int *)(numbers + p), .child = (int *)(numbers + 2 * p + 1)};
-    espi_subtree_plan_release(&lease->plan);
-    espi_subtree_plan_make(&tree, (const int64_t *)comm->tree, comm->rank, slack, &lease->plan);
 }
 
 bool espi_is_in_step(int64_t calls, MPI_Comm comm)
@@ -330,18 +335,18 @@ static int collect(struct espi_lease *lease, const struct espi_lease_comm *comm,
     return n;
 }
 
-/* Every rank makes the same calls here, whatever happens to it. A rank that is short of memory for its plan says so
-   in the vote at the end, and then all use the library. */
+/* Every rank makes the same calls here, whatever happens to it. Where one is short of memory for its plan all use the
+   library. */
 void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, const struct espi_commtree_model *model,
                       const struct espi_settings *settings, const int64_t *sizes, int64_t syncs, int64_t expected)
 {
     struct decision decision = by_library;
-    struct espi_commtree tree = ESPI_COMMTREE_INIT;
+    struct espi_whole_plan whole = {NULL, NULL};
     double seconds[ESPI_SELECT_SAMPLES];
     int n = collect(lease, comm, seconds);
     if (comm->rank == lease->root) {
         if (n >= 0) {
-            decide(lease, comm, model, settings, sizes, seconds, n, &decision, &tree);
+            decide(lease, comm, model, settings, sizes, seconds, n, &decision, &whole);
         } else if (n == REFUSED) {
             decision.state = ESPI_LEASE_ENDED;
         } else { /* as it is */
@@ -355,18 +360,15 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
     }
     int rc = espi_pmpi.Bcast(&decision, (int)sizeof decision, MPI_BYTE, lease->root, comm->own);
     if (decision.fresh) {
-        int bad, any = 1;
-        rc = exchange_tree(lease, comm, decision.children, &tree);
-        if (!rc)
-            adopt(lease, comm, decision.slack);
-        bad = rc || !lease->plan.ranks;
-        if (espi_pmpi.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm->own) || any) {
+        espi_subtree_plan_release(&lease->plan);
+        rc = espi_plan_hand_down(&whole, comm->own, comm->size, comm->rank, lease->root, decision.slack, &lease->plan);
+        if (rc == MPI_ERR_NO_MEM) {
+            rc = MPI_SUCCESS;
             decision = by_library;
-            espi_subtree_plan_release(&lease->plan);
             espi_method_select_start(&lease->select, 1);
         }
     }
-    espi_commtree_release(&tree);
+    espi_whole_plan_release(&whole);
     lease->state = rc ? ESPI_LEASE_ENDED : (enum espi_lease_state)decision.state;
     lease->method = rc ? ESPI_METHOD_LIBRARY : decision.method;
     lease->begun = syncs;

@@ -14,7 +14,8 @@
  * library by what calls took. For that every rank keeps the times of the calls of some turns of a lease, of the same
  * turns on all ranks: the time of a call is the longest of all ranks. Where trees cannot win, or have lost, leases
  * are long and nothing is measured. When counts change the tree is made anew; when they become another problem, the
- * contest begins again. Where ranks have not made the same calls (arguments that MPI refused, and the like) trees are
+ * contest begins again. A tree that would be made anew again and again, as counts change, holds for so long that this
+ * costs a twentieth of its calls. Where ranks have not made the same calls (arguments that MPI refused, and the like) trees are
  * given up for good.
  */
 #ifndef ESPI_MPI_GATHER_LEASE_H
@@ -89,12 +90,10 @@ struct espi_lease_comm {
     MPI_Comm own; /* the lease's private communicator */
     int rank, size;
     bool one_node; /* all its ranks share memory */
-    char *tree; /* espi_lease_tree_bytes(size) bytes, so that no rank can fail between two messages */
-    const struct espi_commtree_levels *levels; /* where some ranks share a node and others do not; else NULL */
-    /* The optimal tree knows the levels: nodes are ranges, and ranks few enough to build it in a millisecond. */
-    bool composed;
+    /* At the root, where some ranks share a node and others do not; else NULL. */
+    const struct espi_commtree_levels *levels;
+    bool mixed; /* trees that mix the levels are tried: nodes are ranges, and ranks few enough for a millisecond */
 };
-size_t espi_lease_tree_bytes(int size);
 
 /* At the root, alone, in the state ESPI_LEASE_WAITS: whether some tree promises a gain for these sizes (bytes, one of
    each of the p ranks). What a lease has found out about such sizes holds. */

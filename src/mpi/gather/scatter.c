@@ -104,9 +104,9 @@ static int send_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, con
 /* Messages of the root: to its children, and to ranks that are not in the tree but have data in this call. */
 static bool is_other(const struct espi_subtree_plan *plan, const struct espi_blocks *blocks, int rank, int *at)
 {
-    while (*at < plan->members && plan->ranks[*at] < rank)
+    while (*at < plan->n && plan->ranks[*at] < rank)
         (*at)++;
-    return !(*at < plan->members && plan->ranks[*at] == rank) && espi_blocks_bytes(blocks, rank) > 0;
+    return !(*at < plan->n && plan->ranks[*at] == rank) && espi_blocks_bytes(blocks, rank) > 0;
 }
 
 static int copy_own(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own,
@@ -157,10 +157,10 @@ static int scatter_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
 {
     struct sending s;
     int rc = MPI_SUCCESS, last, k = plan->children - 1, r = 0, at = 0;
-    int64_t *sizes = malloc((size_t)plan->members * sizeof *sizes);
-    if (!sending_make(&s, 2 * plan->children + plan->p - plan->members) || !sizes)
+    int64_t *sizes = malloc((size_t)plan->n * sizeof *sizes);
+    if (!sending_make(&s, 2 * plan->children + plan->p - plan->n) || !sizes)
         rc = MPI_ERR_NO_MEM;
-    for (int i = 0; i < plan->members && !rc; i++)
+    for (int i = 0; i < plan->n && !rc; i++)
         sizes[i] = espi_blocks_bytes(blocks, plan->ranks[i]);
     /* The child that a gather hears last has the longest way to go: it is served first. */
     for (; k >= 0 && !rc; k -= !rc)
@@ -199,7 +199,7 @@ static int receive_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, 
             espi_tree_drop(plan->parent, comm);
         return MPI_ERR_NO_MEM;
     }
-    memcpy(sizes, plan->size + plan->first, (size_t)table);
+    memcpy(sizes, plan->size, (size_t)table);
     int rc = espi_tree_recv(*memory, room, MPI_PACKED, plan->parent, MPI_ANY_TAG, comm, &status);
     if (rc || status.MPI_TAG == ESPI_TAG_DATA)
         return rc;
@@ -291,7 +291,7 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
         offsets[i] = at;
     for (; k >= 0 && !rc; k -= !rc) {
         const struct espi_subtree *sub = &plan->child[k];
-        int64_t *below = sizes + (sub->first - plan->first), bytes = 0;
+        int64_t *below = sizes + sub->first, bytes = 0;
         for (int i = 0; i < sub->n; i++)
             bytes += below[i];
         if (!is_sent_to(sub, below))
@@ -300,15 +300,15 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
             rc = pass_on(&s, own, below, (int64_t)sub->n * (int64_t)sizeof *below, sub->rank, ESPI_TAG_ANNOUNCE,
                          comm);
         if (!rc)
-            rc = pass_on(&s, own, memory + offsets[sub->first - plan->first], bytes, sub->rank, ESPI_TAG_DATA, comm);
+            rc = pass_on(&s, own, memory + offsets[sub->first], bytes, sub->rank, ESPI_TAG_DATA, comm);
         if (!rc && !own->refused)
             rc = await_if_large(&s, sub, bytes);
     }
-    for (int i = 0; i < plan->n && !rc; i++)
-        if (plan->ranks[plan->first + i] == plan->rank)
-            rc = own->refused ? keep_part(plan, memory + offsets[i], sizes[i])
-                              : espi_tree_fill(memory + offsets[i], sizes[i], own->buf, own->count, &own->type,
-                                               own->bytes, plan->rank, comm);
+    if (!rc && own->refused)
+        rc = keep_part(plan, memory + offsets[plan->own_at], sizes[plan->own_at]);
+    else if (!rc)
+        rc = espi_tree_fill(memory + offsets[plan->own_at], sizes[plan->own_at], own->buf, own->count, &own->type,
+                            own->bytes, plan->rank, comm);
     for (; k >= 0; k--)
         espi_tree_signal(plan->child[k].rank, ESPI_TAG_FAILED, comm);
     last = sending_finish(&s, MPI_SUCCESS);

@@ -8,88 +8,86 @@
 /* Nanoseconds: long for messages that are on their way, short for a person. */
 enum { PATIENCE = 500000000 };
 
-/* Number of ranks and least rank of every subtree. Parents may have any number, so children are counted off: a rank
-   is done when all its children are. */
-static bool measure(const struct espi_commtree *tree, int *count, int *least, int *largest)
+bool espi_subtree_plan_begin(const struct espi_tree_place *place, int p, int rank, int root, int slack_percent,
+                             struct espi_subtree_plan *plan)
 {
-    int p = tree->p, *pending = malloc((size_t)p * 2 * sizeof *pending), *stack = pending + p, top = 0;
-    if (!pending)
-        return false;
-    for (int v = 0; v < p; v++) {
-        pending[v] = tree->first[v + 1] - tree->first[v];
-        count[v] = tree->parent[v] == ESPI_COMMTREE_ABSENT ? 0 : 1;
-        least[v] = largest[v] = v;
-        if (count[v] && pending[v] == 0)
-            stack[top++] = v;
+    size_t n = (size_t)place->n;
+    *plan = (struct espi_subtree_plan){.p = p, .rank = rank, .root = root, .parent = place->parent,
+                                       .member = place->parent != ESPI_COMMTREE_ABSENT, .n = place->n,
+                                       .children = place->children, .slack_percent = slack_percent,
+                                       .patience = PATIENCE};
+    plan->ranks = malloc((n + 1) * sizeof *plan->ranks);
+    plan->size = malloc((n + 1) * sizeof *plan->size);
+    plan->records = malloc((n + 1) * sizeof *plan->records);
+    plan->child = calloc((size_t)plan->children + 1, sizeof *plan->child);
+    if (plan->ranks && plan->size && plan->records && plan->child)
+        return true;
+    espi_subtree_plan_release(plan);
+    return false;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct espi_tree_record *x = a, *y = b;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Where a rank stands among the ranks of the plan. */
+static int place_of(const struct espi_subtree_plan *plan, int rank)
+{
+    int low = 0, high = plan->n - 1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (plan->ranks[middle] < rank)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    while (top > 0) {
-        int v = stack[--top], up = tree->parent[v];
-        if (up < 0)
-            continue;
-        count[up] += count[v];
-        least[up] = least[v] < least[up] ? least[v] : least[up];
-        largest[up] = largest[v] > largest[up] ? largest[v] : largest[up];
-        if (--pending[up] == 0)
-            stack[top++] = up;
+    return low;
+}
+
+void espi_subtree_plan_finish(struct espi_subtree_plan *plan)
+{
+    struct espi_tree_record *records = plan->records;
+    for (int k = 0, at = 1; k < plan->children; at += records[at].n, k++) {
+        struct espi_subtree *sub = &plan->child[k];
+        *sub = (struct espi_subtree){.rank = records[at].rank, .first = records[at].rank, .n = records[at].n};
+        for (int i = at; i < at + sub->n; i++) {
+            sub->bytes += records[i].size;
+            sub->first = records[i].rank < sub->first ? records[i].rank : sub->first;
+        }
     }
-    free(pending);
-    return true;
+    qsort(records, (size_t)plan->n, sizeof *records, by_rank);
+    for (int i = 0; i < plan->n; i++) {
+        plan->ranks[i] = records[i].rank;
+        plan->size[i] = records[i].size;
+        plan->bytes += records[i].size;
+    }
+    for (int k = 0; k < plan->children; k++)
+        plan->child[k].first = place_of(plan, plan->child[k].first);
+    plan->own_at = place_of(plan, plan->rank);
+    free(records);
+    plan->records = NULL;
 }
 
 espi_status espi_subtree_plan_make(const struct espi_commtree *tree, const int64_t *size, int rank, int slack_percent,
                                    struct espi_subtree_plan *plan)
 {
-    int p = tree->p, *count = NULL, *index = NULL;
-    espi_status st = ESPI_ERR_MEMORY;
+    struct espi_tree_record *records = malloc((size_t)tree->n * sizeof *records), *own = records;
+    struct espi_tree_place *places = malloc((size_t)tree->p * sizeof *places);
     memset(plan, 0, sizeof *plan);
-    plan->p = p;
-    plan->rank = rank;
-    plan->root = tree->root;
-    plan->parent = tree->parent[rank];
-    plan->member = plan->parent != ESPI_COMMTREE_ABSENT;
-    plan->slack_percent = slack_percent;
-    plan->patience = PATIENCE;
-    count = malloc((size_t)p * 3 * sizeof *count);
-    index = malloc((size_t)p * sizeof *index);
-    plan->ranks = malloc((size_t)p * sizeof *plan->ranks);
-    plan->size = malloc((size_t)p * sizeof *plan->size);
-    plan->children = plan->member ? tree->first[rank + 1] - tree->first[rank] : 0;
-    plan->child = calloc((size_t)plan->children + 1, sizeof *plan->child);
-    if (!count || !index || !plan->ranks || !plan->size || !plan->child)
-        goto out;
-    int *least = count + p, *largest = least + p;
-    if (!measure(tree, count, least, largest))
-        goto out;
-    for (int v = 0; v < p; v++) {
-        index[v] = plan->members;
-        if (count[v]) {
-            plan->ranks[plan->members] = v;
-            plan->size[plan->members++] = size[v];
-        }
+    espi_status status = records && places ? espi_tree_parts(tree, size, records, places) : ESPI_ERR_MEMORY;
+    if (status == ESPI_OK && !espi_subtree_plan_begin(&places[rank], tree->p, rank, tree->root, slack_percent, plan))
+        status = ESPI_ERR_MEMORY;
+    if (status == ESPI_OK) {
+        while (plan->member && own->rank != rank)
+            own++;
+        memcpy(plan->records, own, (size_t)plan->n * sizeof *own);
+        espi_subtree_plan_finish(plan);
     }
-    st = ESPI_ERR_ARGUMENT;
-    for (int v = 0; v < p; v++)
-        if (count[v] && (index[largest[v]] - index[least[v]] + 1 != count[v] || (size[v] == 0 && v != tree->root)))
-            goto out;
-    st = ESPI_OK;
-    if (!plan->member)
-        goto out;
-    plan->first = index[least[rank]];
-    plan->n = count[rank];
-    for (int k = 0; k < plan->children; k++) {
-        int v = tree->child[tree->first[rank] + k];
-        plan->child[k] = (struct espi_subtree){.rank = v, .first = index[least[v]], .n = count[v]};
-        for (int i = 0; i < count[v]; i++)
-            plan->child[k].bytes += plan->size[plan->child[k].first + i];
-    }
-    for (int i = 0; i < plan->n; i++)
-        plan->bytes += plan->size[plan->first + i];
-out:
-    free(count);
-    free(index);
-    if (st)
-        espi_subtree_plan_release(plan);
-    return st;
+    free(records);
+    free(places);
+    return status;
 }
 
 void espi_subtree_plan_release(struct espi_subtree_plan *plan)
@@ -101,6 +99,7 @@ void espi_subtree_plan_release(struct espi_subtree_plan *plan)
     free(plan->ranks);
     free(plan->size);
     free(plan->child);
+    free(plan->records);
     memset(plan, 0, sizeof *plan);
 }
 

@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "commtree/commtree.h"
+#include "commtree/parts.h"
 #include "pack/pack.h"
 
 enum espi_tag {
@@ -52,7 +52,8 @@ enum espi_tag {
     ESPI_TAG_FAILED,
     ESPI_TAG_GONE,
     ESPI_TAG_DIRECT,
-    ESPI_TAG_RELEASE
+    ESPI_TAG_RELEASE,
+    ESPI_TAG_PLAN /* hand_down.h */
 };
 
 /* In the place of the size of a block. */
@@ -75,17 +76,17 @@ struct espi_kept_part {
     char data[];
 };
 
-/* What one rank keeps of a tree. */
+/* What one rank keeps of a tree: its own subtree, which at the root is all of it. */
 struct espi_subtree_plan {
     int p, rank, root;
     bool member;      /* of the tree */
     int parent;       /* -1 at the root */
-    int first, n;     /* the range of this rank's own subtree in `ranks` */
+    int n, own_at;    /* ranks of the subtree, and the place of this one among them */
     int64_t bytes;    /* planned, of the subtree */
     int slack_percent; /* room beyond the planned bytes in a gather, for counts that vary */
-    int *ranks;       /* all ranks of the tree, rising */
+    int *ranks;       /* n, rising; not NULL once there is a plan */
     int64_t *size;    /* planned bytes of each of them */
-    int members;      /* length of both */
+    struct espi_tree_record *records; /* n, while the plan is being made */
     int children;
     struct espi_subtree *child; /* in the order of a gather */
     struct espi_kept_part *kept; /* the oldest first */
@@ -95,8 +96,14 @@ struct espi_subtree_plan {
     bool released;               /* a scatter goes from the root to each rank */
 };
 
-/* From a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for. ESPI_ERR_ARGUMENT where a
-   subtree is no range or a rank of the tree other than the root has no data. The plan copies what it needs. */
+/* A plan in two steps, of which only the first needs memory: room for a rank in this place of a tree of p ranks, false
+   where memory is short; and, when plan->records holds the records of its subtree (parts.h), the plan, which needs
+   them no longer. */
+bool espi_subtree_plan_begin(const struct espi_tree_place *place, int p, int rank, int root, int slack_percent,
+                             struct espi_subtree_plan *plan);
+void espi_subtree_plan_finish(struct espi_subtree_plan *plan);
+/* Both, from a tree whose subtrees are ranges (tree->ordered) and the sizes it was made for; errors of
+   espi_tree_parts. The plan copies what it needs. */
 espi_status espi_subtree_plan_make(const struct espi_commtree *tree, const int64_t *size, int rank, int slack_percent,
                                    struct espi_subtree_plan *plan);
 void espi_subtree_plan_release(struct espi_subtree_plan *plan);

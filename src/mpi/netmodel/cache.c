@@ -74,15 +74,12 @@ void espi_model_cache_open(struct espi_model_cache *cache, MPI_Comm own, int ran
 {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = "", version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int len = 0;
-    bool leads = true;
     uint64_t own_hash[2] = {0, 0}, all[2] = {0, 0};
     memset(cache, 0, sizeof *cache);
     if (!wanted)
         return;
     /* Each node counts once, in any order. */
-    for (int i = 0; i < rank; i++)
-        leads = leads && places->node[i] != places->node[rank];
-    if (espi_pmpi.Get_processor_name(name, &len) == MPI_SUCCESS && leads)
+    if (espi_pmpi.Get_processor_name(name, &len) == MPI_SUCCESS && places->leads)
         for (int k = 0; k < 2; k++)
             own_hash[k] = hash_text(UINT64_C(0xcbf29ce484222325) + (uint64_t)k, name);
     if (espi_pmpi.Reduce(own_hash, all, 2, MPI_UINT64_T, MPI_SUM, 0, own) != MPI_SUCCESS || rank != 0 ||

@@ -78,7 +78,9 @@ static void measure_level(const struct espi_topology *places, enum espi_level le
 {
     double own_share = 1;
     struct facts facts[MOST_PAIRS];
-    int n = espi_link_pairs(places, level, most, pair), sizes = ESPI_LINK_SIZES;
+    int n = rank == 0 ? espi_link_pairs(places, level, most, pair) : 0, sizes = ESPI_LINK_SIZES;
+    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(pair, 2 * n, MPI_INT, 0, MPI_COMM_WORLD);
     memset(facts, 0, sizeof facts);
     memset(all, 0, sizeof *all);
     for (int k = 0; k < n; k++) {
@@ -274,15 +276,15 @@ static int calibrate(const char *name, const char *pairs_text)
         return failed("expected two ranks or more; start it as: mpiexec -n 4 espalier calibrate", "");
     if (rank == 0 && name[0])
         why = check_output(name);
-    int *node = malloc((size_t)size * sizeof *node);
+    void *lists = rank == 0 ? malloc(espi_topology_bytes(size)) : NULL;
     char *memory = calloc(1, (size_t)effort.size[effort.sizes - 1]);
-    ready = node && memory && why == NULL;
+    ready = (rank != 0 || lists) && memory && why == NULL;
     MPI_Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!all) {
         code = rank != 0 ? 1 : why ? failed(name, why) : failed("no memory", "");
         goto out;
     }
-    espi_topology_of(MPI_COMM_WORLD, espi_node_of(MPI_COMM_WORLD, &on_node), node, &places);
+    espi_topology_of(MPI_COMM_WORLD, espi_node_of(MPI_COMM_WORLD, &on_node), 0, lists, &places);
     write_head(&text, &places, name, pairs_text);
     for (int l = 0; l < ESPI_LEVELS; l++) {
         struct facts facts;
@@ -299,7 +301,7 @@ static int calibrate(const char *name, const char *pairs_text)
 out:
     espi_buffer_release(&text);
     free(memory);
-    free(node);
+    free(lists);
     return code;
 }
 

@@ -231,7 +231,8 @@ int espi_link_pairs(const struct espi_topology *places, enum espi_level level, i
     for (int q = 0; q < most; q++)
         for (int k = 0; k < p; k++) {
             int rank = (int)(((int64_t)q * p / most + k) % p);
-            int other = is_used(n, pair, rank) ? -1 : partner(places, level, n, pair, rank);
+            bool has_none = level == ESPI_LEVEL_NODE ? places->mates[rank] == 1 : places->nodes == 1;
+            int other = has_none || is_used(n, pair, rank) ? -1 : partner(places, level, n, pair, rank);
             if (other >= 0) {
                 pair[n][0] = rank;
                 pair[n++][1] = other;

@@ -39,8 +39,7 @@ void espi_link_measure(MPI_Comm comm, int rank, int a, int b, const struct espi_
 double espi_copy_measure(char *memory, int64_t bytes, int rounds);
 
 /* Disjoint as far as there are enough ranks, spread over the communicator: pairs on the same node or on different
-   ones.
-   Returns how many, at most `most`. The same on all ranks. */
+   ones, found by the rank that has the lists of `places` in O(size * most). Returns how many, at most `most`. */
 int espi_link_pairs(const struct espi_topology *places, enum espi_level level, int most, int (*pair)[2]);
 
 /* Waits without taking a processor away from those who measure. */

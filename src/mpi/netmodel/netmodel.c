@@ -70,15 +70,31 @@ static int later(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The pairs that `root` has found, at most PAIRS. */
+static int tell_pairs(MPI_Comm own, int root, const struct espi_topology *places, enum espi_level level,
+                      int (*pair)[2])
+{
+    int rank = 0, told[1 + 2 * PAIRS] = {0};
+    espi_pmpi.Comm_rank(own, &rank);
+    if (rank == root) {
+        told[0] = espi_link_pairs(places, level, PAIRS, pair);
+        memcpy(told + 1, pair, (size_t)told[0] * sizeof *pair);
+    }
+    if (espi_pmpi.Bcast(told, 1 + 2 * PAIRS, MPI_INT, root, own) != MPI_SUCCESS)
+        return 0;
+    memcpy(pair, told + 1, (size_t)told[0] * sizeof *pair);
+    return told[0];
+}
+
 /* Collective: the pairs one after the other, all others waiting quietly. False when memory was short somewhere. Of
    the pairs' models the one in the middle (by what a message of 16 KiB takes) holds. */
-static bool measure_level(MPI_Comm own, const struct espi_topology *places, enum espi_level level,
+static bool measure_level(MPI_Comm own, int root, const struct espi_topology *places, enum espi_level level,
                           const struct espi_link_effort *how, struct espi_commtree_model *model)
 {
     struct espi_link_times times;
     struct espi_commtree_model of[PAIRS];
     double middle[PAIRS], sorted[PAIRS];
-    int pair[PAIRS][2], rank = 0, n = espi_link_pairs(places, level, PAIRS, pair), own_pair = -1;
+    int pair[PAIRS][2], rank = 0, n = tell_pairs(own, root, places, level, pair), own_pair = -1;
     int64_t largest = how->size[how->sizes - 1];
     espi_pmpi.Comm_rank(own, &rank);
     for (int k = 0; k < n; k++)
@@ -124,8 +140,8 @@ static bool is_needed(const struct espi_topology *places, enum espi_level level)
     return level == ESPI_LEVEL_NODE ? places->nodes < places->size : places->nodes > 1;
 }
 
-void espi_model_complete(MPI_Comm own, const struct espi_topology *places, const struct espi_settings *settings,
-                         struct espi_model *model)
+void espi_model_complete(MPI_Comm own, int root, const struct espi_topology *places,
+                         const struct espi_settings *settings, struct espi_model *model)
 {
     int rank = 0;
     bool missing = false, fresh = false;
@@ -158,9 +174,9 @@ void espi_model_complete(MPI_Comm own, const struct espi_topology *places, const
         bool cached = model->levels.have[l] && model->source[l] == ESPI_MODEL_CACHED;
         if (!is_needed(places, level) || (model->levels.have[l] && !cached))
             continue;
-        if (cached && measure_level(own, places, level, &probe, &now) && is_alike(&now, &model->levels.level[l]))
+        if (cached && measure_level(own, root, places, level, &probe, &now) && is_alike(&now, &model->levels.level[l]))
             continue;
-        bool measured = measure_level(own, places, level, &effort, &now);
+        bool measured = measure_level(own, root, places, level, &effort, &now);
         fresh = fresh || measured;
         model->levels.level[l] = now;
         model->levels.have[l] = true;
@@ -188,19 +204,20 @@ bool espi_model_two_level(const struct espi_topology *places)
 
 void espi_model_of(MPI_Comm own, const struct espi_settings *settings, struct espi_commtree_model *model)
 {
-    int size = 1, ready, all = 0, ranks, *node;
+    int size = 1, rank = 0, all = 0, ranks;
     *model = assumed;
     espi_pmpi.Comm_size(own, &size);
-    node = malloc((size_t)size * sizeof *node);
-    ready = node != NULL;
+    espi_pmpi.Comm_rank(own, &rank);
+    void *memory = rank == 0 ? malloc(espi_topology_bytes(size)) : NULL;
+    int ready = rank != 0 || memory;
     espi_pmpi.Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, own);
     if (all) {
         struct espi_topology places;
         struct espi_model models;
         memset(&models, 0, sizeof models);
-        espi_topology_of(own, espi_node_of(own, &ranks), node, &places);
-        espi_model_complete(own, &places, settings, &models);
+        espi_topology_of(own, espi_node_of(own, &ranks), 0, memory, &places);
+        espi_model_complete(own, 0, &places, settings, &models);
         *model = espi_model_flat(&models, &places);
     }
-    free(node);
+    free(memory);
 }

@@ -20,10 +20,10 @@ struct espi_model {
 };
 
 /* Adds the levels that the communicator `own` uses and rank 0's `model` does not have yet: from the file that
-   ESPALIER_MODEL names, from the cache, or from a measurement of some milliseconds between some of its ranks.
-   Collective; the result is equal on all ranks. */
-void espi_model_complete(MPI_Comm own, const struct espi_topology *places, const struct espi_settings *settings,
-                         struct espi_model *model);
+   ESPALIER_MODEL names, from the cache, or from a measurement of some milliseconds between four pairs of its ranks at
+   most, however many there are. Collective; the result is equal on all ranks. `root` has the lists of `places`. */
+void espi_model_complete(MPI_Comm own, int root, const struct espi_topology *places,
+                         const struct espi_settings *settings, struct espi_model *model);
 
 /* One pair of constants for the whole communicator: those of the node where all ranks share one, else of the
    network. */

@@ -1,5 +1,7 @@
 #include "mpi/netmodel/topology.h"
 
+#include <stdlib.h>
+
 #include "mpi/core/pmpi.h"
 
 int espi_node_of(MPI_Comm world, int *ranks)
@@ -19,28 +21,70 @@ int espi_node_of(MPI_Comm world, int *ranks)
     return first;
 }
 
-void espi_topology_of(MPI_Comm own, int own_node, int *node, struct espi_topology *places)
+struct named {
+    int name, rank;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    int size = 0, runs = 1, nodes = 0;
-    bool sorted = true; /* names that only grow cannot come again */
-    espi_pmpi.Comm_size(own, &size);
-    for (int i = 0; i < size; i++)
-        node[i] = own_node;
-    espi_pmpi.Allgather(&own_node, 1, MPI_INT, node, 1, MPI_INT, own);
-    for (int i = 1; i < size; i++)
-        runs += node[i] != node[i - 1], sorted = sorted && node[i] >= node[i - 1];
-    /* In place, so that no rank can be short of memory and disagree with the others: numbers go in as -1 - number.
-       Ranks of a node mostly are neighbours. */
+    const struct named *x = a, *y = b;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+size_t espi_topology_bytes(int size)
+{
+    return (size_t)size * (2 * sizeof(int) + sizeof(struct named));
+}
+
+const int *espi_topology_number(void *memory, struct espi_topology *places)
+{
+    int size = places->size, *node = memory, *mates = node + size, nodes = 0, runs = size > 0;
+    struct named *sorted = (struct named *)(mates + size);
+    bool rising = true; /* mostly so */
     for (int i = 0; i < size; i++) {
-        int name = node[i];
-        if (name < 0)
-            continue;
-        for (int k = i; k < size && (!sorted || node[k] == name); k++)
-            if (node[k] == name)
-                node[k] = -1 - nodes;
-        nodes++;
+        sorted[i] = (struct named){node[i], i};
+        rising = rising && (i == 0 || node[i] >= node[i - 1]);
+        runs += i > 0 && node[i] != node[i - 1];
     }
-    for (int i = 0; i < size; i++)
-        node[i] = -1 - node[i];
-    *places = (struct espi_topology){size, nodes, runs == nodes, node};
+    if (!rising)
+        qsort(sorted, (size_t)size, sizeof *sorted, by_name);
+    /* For now a rank's node is called after its first rank. */
+    for (int from = 0, to; from < size; from = to) {
+        for (to = from; to < size && sorted[to].name == sorted[from].name; to++)
+            node[sorted[to].rank] = sorted[from].rank;
+        for (int i = from; i < to; i++)
+            mates[sorted[i].rank] = to - from;
+    }
+    int *leads = (int *)sorted;
+    for (int i = 0; i < size; i++) {
+        leads[i] = node[i] == i;
+        node[i] = leads[i] ? nodes++ : node[node[i]];
+    }
+    *places = (struct espi_topology){size, nodes, runs == nodes, false, node, mates};
+    return leads;
+}
+
+void espi_topology_of(MPI_Comm own, int own_node, int root, void *memory, struct espi_topology *places)
+{
+    int size = 0, rank = 0, leads = 0, *node = NULL;
+    const int *first = NULL;
+    espi_pmpi.Comm_size(own, &size);
+    espi_pmpi.Comm_rank(own, &rank);
+    *places = (struct espi_topology){.size = size};
+    if (rank == root) {
+        node = memory;
+        for (int i = 0; i < size; i++)
+            node[i] = own_node;
+    }
+    espi_pmpi.Gather(&own_node, 1, MPI_INT, node, 1, MPI_INT, root, own);
+    if (rank == root)
+        first = espi_topology_number(memory, places);
+    int shape[2] = {places->nodes, places->ranges};
+    espi_pmpi.Bcast(shape, 2, MPI_INT, root, own);
+    espi_pmpi.Scatter(first, 1, MPI_INT, &leads, 1, MPI_INT, root, own);
+    places->nodes = shape[0];
+    places->ranges = shape[1];
+    places->leads = leads;
 }
