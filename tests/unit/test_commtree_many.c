@@ -63,7 +63,8 @@ START_TEST(any_problem_has_a_tree)
     static int node[3000];
     for (int round = 0; round < 60; round++) {
         int p = (int)random_in(1, 3000), width = (int)random_in(1, 700);
-        struct espi_commtree_problem problem = random_problem(p, size, round % 3 ? SMALL_GAMMA : ANY_GAMMA, round % 2);
+        enum gamma_kind gamma = round % 3 ? SMALL_GAMMA : ANY_GAMMA;
+        struct espi_commtree_problem problem = random_problem(p, size, gamma, round % 2);
         struct espi_commtree_levels levels = {node, problem.model, problem.model};
         levels.within.alpha /= 3;
         for (int v = 0; v < p; v++)

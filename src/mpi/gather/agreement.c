@@ -98,8 +98,8 @@ static void set_comm(struct espi_gather_lease *entry, struct espi_gather_comm *s
 {
     const struct espi_topology *places = &state->places;
     entry->comm.one_node = places->nodes == 1;
-    if (state->rank == entry->key.root && places->nodes > 1 && places->nodes < state->size && state->model.levels.have[ESPI_LEVEL_NODE] &&
-        state->model.levels.have[ESPI_LEVEL_NET]) {
+    bool both = state->model.levels.have[ESPI_LEVEL_NODE] && state->model.levels.have[ESPI_LEVEL_NET];
+    if (state->rank == entry->key.root && places->nodes > 1 && places->nodes < state->size && both) {
         entry->comm.levels = &state->levels;
         entry->comm.mixed = espi_model_two_level(places) && state->size <= MIXED_RANKS;
     }
@@ -198,19 +198,26 @@ static int wished_lease(struct espi_gather_comm *state)
     return -1;
 }
 
+/* All ranks: the lease that some root asks for, as rank and kind in one number; negative: none does. */
+static int poll_roots(struct espi_gather_comm *state)
+{
+    int family = wished_lease(state), any = -1;
+    int asked = family < 0 ? -1 : state->rank * ESPI_LEASE_FAMILIES + family;
+    /* On the program's communicator, where all its ranks have just been and will be: nothing else is there yet. */
+    return espi_pmpi.Allreduce(&asked, &any, 1, MPI_INT, MPI_MAX, state->comm) == MPI_SUCCESS ? any : -1;
+}
+
 static void agree_on_leases(struct espi_gather_comm *state)
 {
     enum { FAMILIES = ESPI_LEASE_FAMILIES };
-    int family = wished_lease(state), asked = family < 0 ? -1 : state->rank * FAMILIES + family, any = -1;
+    bool polls = state->syncs >= state->poll;
     espi_gather_epoch_next();
-    /* On the program's communicator, where all its ranks have just been and will be: nothing else is there yet. */
-    if (espi_pmpi.Allreduce(&asked, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS)
-        any = -1;
+    int any = polls ? poll_roots(state) : -1;
     renew_held(state);
     if (any >= 0 && espi_is_in_step(state->made[any % FAMILIES], state->comm))
         open_lease(state, espi_gather_lease_of(state, (enum espi_lease_family)(any % FAMILIES), any / FAMILIES),
                    any / FAMILIES);
-    if (state->syncs >= state->poll)
+    if (polls)
         state->poll = any >= 0 ? state->syncs + 1
                                : state->syncs + (state->syncs < POLL_MOST ? state->syncs : POLL_MOST);
     state->due = state->poll;

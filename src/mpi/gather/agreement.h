@@ -6,9 +6,9 @@
  * other rank has learnt of it. All ranks count these calls alike, whatever else a program does on some of them only:
  * a rank that missed one would be waited for natively as well.
  *
- * At the first, second, fourth, ... synchronization (the eighth first unless trees are wanted in any case), and when
- * a lease ends, the ranks exchange a word: whether some root asks for a lease. It does where a tree promises a gain
- * for the sizes of its calls. Nothing else is made or agreed before.
+ * At the first, second, fourth, ... synchronization (the eighth first unless trees are wanted in any case) the ranks
+ * exchange a word: whether some root asks for a lease. It does where a tree promises a gain for the sizes of its
+ * calls. Nothing else is made or agreed before. Where a lease ends it is renewed, without that word.
  */
 #ifndef ESPI_MPI_GATHER_AGREEMENT_H
 #define ESPI_MPI_GATHER_AGREEMENT_H

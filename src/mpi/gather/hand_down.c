@@ -5,7 +5,8 @@
 
 #include "mpi/core/pmpi.h"
 
-espi_status espi_whole_plan_make(const struct espi_commtree *tree, const int64_t *size, struct espi_whole_plan *whole)
+espi_status espi_whole_plan_make(const struct espi_commtree *tree, const int64_t *size,
+                                 struct espi_whole_plan *whole)
 {
     whole->records = malloc((size_t)tree->n * sizeof *whole->records);
     whole->places = malloc((size_t)tree->p * sizeof *whole->places);

@@ -1,7 +1,7 @@
 /*
- * How a plan that the root has made reaches the other ranks: each is told its place in the tree, in a scatter of a few
- * bytes for each rank, then its part, which its parent sends it. So no rank but the root ever has more than its own
- * subtree. What that comes to for many ranks: tests/unit/test_commtree_many.c.
+ * How a plan that the root has made reaches the other ranks: each is told its place in the tree, in a scatter of a
+ * few bytes for each rank, then its part, which its parent sends it. So no rank but the root ever has more than its
+ * own subtree. What that comes to for many ranks: tests/unit/test_commtree_many.c.
  */
 #ifndef ESPI_MPI_GATHER_HAND_DOWN_H
 #define ESPI_MPI_GATHER_HAND_DOWN_H
@@ -17,7 +17,8 @@ struct espi_whole_plan {
     struct espi_tree_place *places;
 };
 /* At the root, alone; errors of espi_tree_parts. `whole` is the caller's to release, also after an error. */
-espi_status espi_whole_plan_make(const struct espi_commtree *tree, const int64_t *size, struct espi_whole_plan *whole);
+espi_status espi_whole_plan_make(const struct espi_commtree *tree, const int64_t *size,
+                                 struct espi_whole_plan *whole);
 void espi_whole_plan_release(struct espi_whole_plan *whole);
 
 /* Collective. MPI_ERR_NO_MEM, on all ranks alike and without a plan, where memory is short on one; other errors are

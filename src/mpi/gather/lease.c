@@ -361,7 +361,8 @@ void espi_lease_renew(struct espi_lease *lease, struct espi_lease_comm *comm, co
     int rc = espi_pmpi.Bcast(&decision, (int)sizeof decision, MPI_BYTE, lease->root, comm->own);
     if (decision.fresh) {
         espi_subtree_plan_release(&lease->plan);
-        rc = espi_plan_hand_down(&whole, comm->own, comm->size, comm->rank, lease->root, decision.slack, &lease->plan);
+        rc = espi_plan_hand_down(&whole, comm->own, comm->size, comm->rank, lease->root, decision.slack,
+                                 &lease->plan);
         if (rc == MPI_ERR_NO_MEM) {
             rc = MPI_SUCCESS;
             decision = by_library;

@@ -14,9 +14,9 @@
  * library by what calls took. For that every rank keeps the times of the calls of some turns of a lease, of the same
  * turns on all ranks: the time of a call is the longest of all ranks. Where trees cannot win, or have lost, leases
  * are long and nothing is measured. When counts change the tree is made anew; when they become another problem, the
- * contest begins again. A tree that would be made anew again and again, as counts change, holds for so long that this
- * costs a twentieth of its calls. Where ranks have not made the same calls (arguments that MPI refused, and the like) trees are
- * given up for good.
+ * contest begins again. A tree that changing counts would make anew in each lease holds for so long that making it
+ * costs a twentieth of its calls. Where ranks have not made the same calls (arguments that MPI refused, and the like)
+ * trees are given up for good.
  */
 #ifndef ESPI_MPI_GATHER_LEASE_H
 #define ESPI_MPI_GATHER_LEASE_H

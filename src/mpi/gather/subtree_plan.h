@@ -96,9 +96,9 @@ struct espi_subtree_plan {
     bool released;               /* a scatter goes from the root to each rank */
 };
 
-/* A plan in two steps, of which only the first needs memory: room for a rank in this place of a tree of p ranks, false
-   where memory is short; and, when plan->records holds the records of its subtree (parts.h), the plan, which needs
-   them no longer. */
+/* A plan in two steps, of which only the first needs memory: room for a rank in this place of a tree of p ranks,
+   false where memory is short; and, when plan->records holds the records of its subtree (parts.h), the plan, which
+   needs them no longer. */
 bool espi_subtree_plan_begin(const struct espi_tree_place *place, int p, int rank, int root, int slack_percent,
                              struct espi_subtree_plan *plan);
 void espi_subtree_plan_finish(struct espi_subtree_plan *plan);

@@ -174,7 +174,8 @@ void espi_model_complete(MPI_Comm own, int root, const struct espi_topology *pla
         bool cached = model->levels.have[l] && model->source[l] == ESPI_MODEL_CACHED;
         if (!is_needed(places, level) || (model->levels.have[l] && !cached))
             continue;
-        if (cached && measure_level(own, root, places, level, &probe, &now) && is_alike(&now, &model->levels.level[l]))
+        if (cached && measure_level(own, root, places, level, &probe, &now) &&
+            is_alike(&now, &model->levels.level[l]))
             continue;
         bool measured = measure_level(own, root, places, level, &effort, &now);
         fresh = fresh || measured;
