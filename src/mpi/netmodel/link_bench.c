@@ -211,6 +211,16 @@ static bool is_used(int n, int (*pair)[2], int rank)
     return false;
 }
 
+/* Whether there is a free one, so that nobody looks for it at length in vain. */
+static bool has_partner(const struct espi_topology *places, enum espi_level level, int n, int (*pair)[2], int rank)
+{
+    int used_here = 0;
+    for (int k = 0; k < 2 * n; k++)
+        used_here += places->node[pair[k / 2][k % 2]] == places->node[rank];
+    return level == ESPI_LEVEL_NODE ? places->mates[rank] - 1 > used_here
+                                    : places->size - places->mates[rank] > 2 * n - used_here;
+}
+
 /* A free partner of `rank`: on its node one that is far from it in the numbering, on another node one half way
    round. */
 static int partner(const struct espi_topology *places, enum espi_level level, int n, int (*pair)[2], int rank)
@@ -231,8 +241,9 @@ int espi_link_pairs(const struct espi_topology *places, enum espi_level level, i
     for (int q = 0; q < most; q++)
         for (int k = 0; k < p; k++) {
             int rank = (int)(((int64_t)q * p / most + k) % p);
-            bool has_none = level == ESPI_LEVEL_NODE ? places->mates[rank] == 1 : places->nodes == 1;
-            int other = has_none || is_used(n, pair, rank) ? -1 : partner(places, level, n, pair, rank);
+            int other = is_used(n, pair, rank) || !has_partner(places, level, n, pair, rank)
+                            ? -1
+                            : partner(places, level, n, pair, rank);
             if (other >= 0) {
                 pair[n][0] = rank;
                 pair[n++][1] = other;
