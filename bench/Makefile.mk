@@ -68,7 +68,7 @@ noinst_PROGRAMS += %D%/trees
 %C%_trees_SOURCES = %D%/trees.c %D%/trees.h %D%/trees_methods.c %D%/trees_clock.c %D%/bench.c
 %C%_trees_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
 %C%_trees_LDADD = libespi-mpi.la libespi-pure.la $(MPI_LIBS) -lm
-EXTRA_DIST += %D%/results/trees-sim-512.tsv %D%/results/trees-hosts.tsv
+EXTRA_DIST += %D%/results/trees-sim-512.tsv %D%/results/trees-sim-4096.tsv %D%/results/trees-hosts.tsv
 EXTRA_DIST += %D%/smpi/pmpi.c %D%/smpi/mpi/core/pmpi.h %D%/smpi/mpi/core/smpi.def
 
 # Ten thousand types; scripts/bench/bench-pairs compares whole runs.

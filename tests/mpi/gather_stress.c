@@ -87,8 +87,8 @@ static void one_call(struct group *g, int call, const struct way *root_way, cons
 {
     int total = 0, p = g->size, n = v ? g->counts[g->rank] : g->counts[0];
     int copies_own = n * root_way->each / own_way->each; /* each of the own way divides each of the root's */
-    MPI_Count counts[64];
-    MPI_Aint displs[64];
+    MPI_Count *counts = malloc((size_t)p * sizeof *counts);
+    MPI_Aint *displs = malloc((size_t)p * sizeof *displs);
     for (int k = 0; k < p; k++) { /* forwards, backwards, or with holes */
         int i = order == 1 ? p - 1 - k : k;
         g->displs[i] = total;
@@ -158,6 +158,8 @@ static void one_call(struct group *g, int call, const struct way *root_way, cons
     check(gather ? "gather" : "scatter", call, good);
     free(big);
     free(own);
+    free(counts);
+    free(displs);
 }
 
 int main(int argc, char **argv)

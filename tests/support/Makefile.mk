@@ -6,5 +6,5 @@ check_LTLIBRARIES += %D%/yield.la
 
 # Runs a program on pretended hosts.
 dist_check_SCRIPTS += %D%/two-hosts %D%/pretended-host
-dist_check_SCRIPTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh
-TESTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh
+dist_check_SCRIPTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh
+TESTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh
