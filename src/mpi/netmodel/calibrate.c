@@ -135,12 +135,10 @@ static void write_head(struct espi_buffer *out, const struct espi_topology *plac
                            places->nodes);
     }
     for (int x = 0; x < places->nodes && x < MOST_HOSTS; x++) {
-        int first = 0, ranks = 0;
-        for (int i = places->size - 1; i >= 0; i--)
-            if (places->node[i] == x) {
-                first = i;
-                ranks++;
-            }
+        int first = 0;
+        while (rank == 0 && places->node[first] != x)
+            first++;
+        MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD); /* rank 0 has the lists */
         memcpy(host, name, sizeof host);
         if (first != 0 && rank == first)
             MPI_Send(name, (int)sizeof name, MPI_CHAR, 0, 9, MPI_COMM_WORLD);
@@ -150,7 +148,7 @@ static void write_head(struct espi_buffer *out, const struct espi_topology *plac
             if ((unsigned char)*at < 0x20)
                 *at = '?';
         if (rank == 0)
-            espi_buffer_format(out, "%s %s (%d)", x ? "," : "", host, ranks);
+            espi_buffer_format(out, "%s %s (%d)", x ? "," : "", host, places->mates[first]);
     }
     if (rank == 0)
         espi_buffer_text(out, places->nodes > MOST_HOSTS ? ", ...\n" : "\n");
