@@ -15,11 +15,11 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 	%D%/packed_parts.c %D%/packed_persistent.c $(ESPI_BYTES_SOURCES)
 %C%_packed_coll_SOURCES = %D%/packed_coll.c %D%/packed_coll.h %D%/packed_coll_more.c %D%/packed.h \
 	%D%/packed_layouts.c $(ESPI_BYTES_SOURCES)
-%C%_packed_stress_SOURCES = %D%/packed_stress.c %D%/packed_stress.h %D%/packed_stress_requests.c \
-	$(ESPI_BYTES_SOURCES)
+%C%_packed_stress_SOURCES = %D%/packed_stress.c %D%/packed_stress.h %D%/packed_stress_coll.c \
+	%D%/packed_stress_requests.c $(ESPI_BYTES_SOURCES)
 TESTS += %D%/run-packed %D%/run-packed-coll %D%/run-packed-stress %D%/run-own %D%/run-lives %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
 	%D%/run-local %D%/run-bad %D%/run-dense-types
 endif
 dist_check_SCRIPTS += %D%/run-own %D%/run-lives %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
-	%D%/run-local %D%/run-bad %D%/run-packed %D%/run-packed-coll %D%/run-packed-stress \
-	%D%/run-dense-types
+	%D%/run-local %D%/run-bad %D%/run-packed %D%/run-packed-coll \
+	%D%/run-packed-stress %D%/run-dense-types

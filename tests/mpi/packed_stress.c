@@ -1,7 +1,8 @@
 /*
  * Random traffic of derived types between two ranks for some seconds: random types, counts, ways to send and to
- * receive, persistent requests, cancelled and freed ones, MPI_Pack and MPI_Unpack. What is received is compared with
- * what the type maps say, written down while the types were made (typegen.h); no engine has a part in that.
+ * receive, persistent requests, cancelled and freed ones, collective calls, MPI_Pack and MPI_Unpack. What is received
+ * is compared with what the type maps say, written down while the types were made (typegen.h); no engine has a part
+ * in that.
  *   packed_stress SECONDS [THREADS]
  * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over:
  * pairs and several base types, where a message is cut within them; and structs of which a part has no data.
@@ -80,7 +81,7 @@ static struct message draw(struct worker *w, const struct family *f)
     struct message m = {.f = f, .from_type = (int)tg_below(&w->state, FAMILY),
                         .to_type = 1 + (int)tg_below(&w->state, FAMILY - 1),
                         .room = 1 + (int)tg_below(&w->state, BLOCKS), .how = (int)tg_below(&w->state, 6),
-                        .way = (int)tg_below(&w->state, 7), .large = tg_below(&w->state, 3) == 0,
+                        .way = (int)tg_below(&w->state, 8), .large = tg_below(&w->state, 3) == 0,
                         .packed = tg_below(&w->state, 8) == 0, .sender = (int)tg_below(&w->state, 2)};
     m.sent = tg_below(&w->state, 4) ? m.room : (int)tg_below(&w->state, (uint64_t)m.room + 1);
     return m;
@@ -173,6 +174,13 @@ static void receive_one(struct worker *w, const struct message *m)
         while (!flag && code == MPI_SUCCESS)
             code = MPI_Testall(1, &request, &flag, &status);
         break;
+    case 6:
+        code = MPI_SUCCESS;
+        while (!flag && code == MPI_SUCCESS)
+            code = MPI_Improbe(other, MPI_ANY_TAG, w->comm, &flag, &message, &probed);
+        code |= C(Imrecv, r.origin, count, type, &message, &request);
+        code |= MPI_Wait(&request, &status);
+        break;
     default:
         code = C(Sendrecv, &flag, 0, MPI_INT, MPI_PROC_NULL, TAG, r.origin, count, type, other, MPI_ANY_TAG, w->comm,
                  &status);
@@ -239,6 +247,8 @@ static void *work(void *of)
                 receive_one(w, &m);
             if (f->bytes > 0)
                 pack_one(w, &m);
+            if (f->bytes > 0 && i % 2 == 0)
+                collectives(w, f);
             if (f->bytes > 0 && i % 4 == 0) {
                 channels(w, f);
                 replace_one(w, f);
@@ -274,6 +284,7 @@ int main(int argc, char **argv)
         worker[i] = (struct worker){.seed = own, .state = own, .own = mix(own, (uint64_t)me),
                                     .until = MPI_Wtime() + atof(argv[1])};
         MPI_Comm_dup(MPI_COMM_WORLD, &worker[i].comm);
+        worker[i].graph = graph_of(worker[i].comm);
     }
     for (int i = 1; i < threads; i++)
         if (pthread_create(&thread[i], NULL, work, &worker[i]))
@@ -285,6 +296,7 @@ int main(int argc, char **argv)
         have[0] += worker[i].passed;
         have[1] += worker[i].failed;
         MPI_Comm_free(&worker[i].comm);
+        MPI_Comm_free(&worker[i].graph);
     }
     for (int i = 0; i < SHARED; i++)
         let_go(used[i]);

@@ -14,7 +14,7 @@ enum { BLOCKS = 3 };
 struct worker {
     uint64_t seed, state; /* the same on both ranks */
     uint64_t own;         /* of this rank alone */
-    MPI_Comm comm;
+    MPI_Comm comm, graph;         /* graph: each rank has both as its neighbours */
     double until;
     long passed, failed;
     int cancels;
@@ -29,6 +29,9 @@ void must(struct worker *w, bool good, const char *what);
 void channels(struct worker *w, const struct family *f);
 /* MPI_Sendrecv_replace, against itself and against other calls. */
 void replace_one(struct worker *w, const struct family *f);
+/* Some collective calls. */
+void collectives(struct worker *w, const struct family *f);
+MPI_Comm graph_of(MPI_Comm comm);
 /* Receives that nothing is sent to, cancelled. */
 void cancel_one(struct worker *w, const struct family *f);
 

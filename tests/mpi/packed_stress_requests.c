@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { CHANNELS = 4, CYCLES = 3, HELPERS = 2, FREE_TAG = TAG + 40 };
-enum how { ISEND, ISSEND, IBSEND, SEND_INIT, SSEND_INIT, BSEND_INIT, RSEND_INIT, HOWS };
+enum how { RSEND, IRSEND, ISEND, ISSEND, IBSEND, SEND_INIT, SSEND_INIT, BSEND_INIT, RSEND_INIT, HOWS };
 
 /* One end of a message that is sent in each cycle, with other data each time. */
 struct channel {
@@ -83,6 +83,12 @@ static void make(struct worker *w, const struct family *f, struct channel *c, in
                              : C(Irecv, data, count, type, source, tag, w->comm, r);
     } else {
         switch (c->how) {
+        case RSEND:
+            code = C(Rsend, data, count, type, other, tag, w->comm);
+            break;
+        case IRSEND:
+            code = C(Irsend, data, count, type, other, tag, w->comm, r);
+            break;
         case ISEND:
             code = C(Isend, data, count, type, other, tag, w->comm, r);
             break;
@@ -119,7 +125,9 @@ static void begin_message(struct worker *w, const struct family *f, struct chann
         else
             must(w, MPI_Startall(1, &c->request) == MPI_SUCCESS, "MPI_Startall");
     }
-    c->active = true;
+    c->active = c->request != MPI_REQUEST_NULL;
+    if (!c->active) /* MPI_Rsend */
+        compare(w, f, &c->side, "what was sent in a channel changed");
 }
 
 /* ---- completion ---- */
@@ -280,7 +288,7 @@ void channels(struct worker *w, const struct family *f)
     bool ready = false;
     for (int i = 0; i < n; i++) {
         c[i] = draw(w);
-        ready = ready || c[i].how == RSEND_INIT;
+        ready = ready || c[i].how == RSEND || c[i].how == IRSEND || c[i].how == RSEND_INIT;
         if (c[i].sender == me)
             side_send(&c[i].side, f, c[i].from_type, BLOCKS, me);
         else
@@ -298,7 +306,7 @@ void channels(struct worker *w, const struct family *f)
                 MPI_Barrier(w->comm);
         }
         for (int i = 0; i < n && cycle == cycles - 1; i++)
-            if (c[i].sender == me ? c[i].frees_send : c[i].frees_receive) {
+            if (c[i].active && (c[i].sender == me ? c[i].frees_send : c[i].frees_receive)) {
                 must(w, MPI_Request_free(&c[i].request) == MPI_SUCCESS && c[i].request == MPI_REQUEST_NULL,
                      "MPI_Request_free");
                 c[i].active = false;
