@@ -46,7 +46,8 @@ static void write_report(const struct espi_report *report, bool final)
     fresh[0] = '\0';
     if (espi_report_json(report, &bytes) != ESPI_OK) {
         errno = ENOMEM;
-        give_up("");
+        if (final) /* a .partial that there is no memory for now is left out */
+            give_up("");
     } else if (direct) {
         if (!espi_file_append(&place, bytes.data, bytes.len))
             give_up("");

@@ -10,10 +10,6 @@ EXTRA_DIST += %D%/transcripts %D%/data
 dist_check_SCRIPTS += %D%/run-stats
 TESTS += %D%/run-stats
 check_PROGRAMS += %D%/ring
-check_LTLIBRARIES += %D%/nomem.la
-%C%_nomem_la_SOURCES = %D%/nomem.c
-%C%_nomem_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
-%C%_nomem_la_LIBADD =
 
 # Where the model of gathers and scatters comes from.
 dist_check_SCRIPTS += %D%/run-model

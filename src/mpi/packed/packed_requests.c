@@ -187,8 +187,9 @@ static bool claim_all(const struct completion *c, struct helds *found, bool *ask
     return true;
 }
 
-static espi_word complete_some(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
-                               espi_handler go_on)
+/* False: there is no memory, which calls on FEW requests do not need, and nothing was done. */
+static bool complete_some(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                          espi_handler go_on, espi_word *result)
 {
     const struct completion c = read_call(fn, args);
     struct helds found = {.n = 0, .room = FEW};
@@ -197,22 +198,130 @@ static espi_word complete_some(struct espi_thread *thread, enum espi_fn fn, espi
 
     found.all = found.few;
     if (!claim_all(&c, &found, &asks))
-        return MPI_ERR_NO_MEM; /* as MPICH does with so many; nothing was completed */
+        return false;
     if (asks && (MPI_Status *)args[c.status_at] == MPI_STATUS_IGNORE) {
         if (c.statuses > STATUSES && (statuses = malloc((size_t)c.statuses * sizeof *statuses)) == NULL) {
             for (int i = 0; i < found.n; i++)
                 espi_packed_record_back(found.all[i].record);
             give_back(&found);
-            return MPI_ERR_NO_MEM;
+            return false;
         }
         args[c.status_at] = (espi_word)statuses;
     }
-    espi_word result = go_on(thread, fn, args, next);
-    end_found(&c, &found, (int)result);
+    *result = go_on(thread, fn, args, next);
+    end_found(&c, &found, (int)*result);
     give_back(&found);
     if (statuses != own)
         free(statuses);
+    return true;
+}
+
+/* ---- the same without memory: a few requests at a time ---- */
+
+struct way_on {
+    struct espi_thread *thread;
+    enum espi_fn fn;
+    espi_word *args; /* of the program */
+    espi_next next;
+    espi_handler go_on;
+};
+
+/* The program's call, on `n` of its requests from number `first` on; what tells of them is written to `told`. */
+static espi_word complete_part(const struct way_on *w, int first, int n, int told[2], MPI_Status *status)
+{
+    espi_word args[5], result = MPI_SUCCESS;
+
+    memcpy(args, w->args, sizeof args);
+    args[0] = (espi_word)n;
+    args[1] = (espi_word)((MPI_Request *)w->args[1] + first);
+    args[read_call(w->fn, w->args).status_at] = (espi_word)status;
+    if (w->fn != ESPI_FN_Waitall)
+        args[2] = (espi_word)&told[0];
+    if (w->fn == ESPI_FN_Testany || w->fn == ESPI_FN_Waitsome || w->fn == ESPI_FN_Testsome)
+        args[3] = (espi_word)&told[1];
+    complete_some(w->thread, w->fn, args, w->next, w->go_on, &result);
     return result;
+}
+
+/* By the program's way of asking, since requests of reductions come on with it. */
+static bool may_be_complete(const struct way_on *w, MPI_Request request)
+{
+    int complete = 0;
+    espi_word args[3] = {(espi_word)request, (espi_word)&complete, (espi_word)MPI_STATUS_IGNORE};
+
+    return (int)w->go_on(w->thread, ESPI_FN_Request_get_status, args,
+                         (espi_next)espi_pmpi.Request_get_status) != MPI_SUCCESS || complete;
+}
+
+static void good_statuses(MPI_Status *statuses, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        statuses[i].MPI_ERROR = MPI_SUCCESS;
+}
+
+/* MPI_Waitall; MPI_Testall, where it is made when all are complete. */
+static espi_word complete_all_in_parts(const struct way_on *w, int n, MPI_Status *statuses)
+{
+    const MPI_Request *requests = (const MPI_Request *)w->args[1];
+    espi_word result = MPI_SUCCESS;
+    int told[2];
+
+    for (int i = 0; i < n && w->fn == ESPI_FN_Testall; i++)
+        if (!may_be_complete(w, requests[i])) {
+            *(int *)w->args[2] = 0;
+            return MPI_SUCCESS;
+        }
+    for (int i = 0; i < n; i += FEW) {
+        const int end = n - i < FEW ? n : i + FEW;
+        const bool first = (int)result == MPI_SUCCESS;
+        const espi_word one = complete_part(w, i, end - i, told,
+                                            statuses == MPI_STATUSES_IGNORE ? statuses : statuses + i);
+        if (first)
+            result = one;
+        if ((int)result != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE) /* then all are read */
+            good_statuses(statuses, first ? 0 : i, (int)one == MPI_SUCCESS ? end : i);
+    }
+    if (w->fn == ESPI_FN_Testall)
+        *(int *)w->args[2] = 1;
+    return result;
+}
+
+/* MPI_Waitany and its like: one request at most. */
+static espi_word complete_one_of(const struct way_on *w, int n, MPI_Status *status)
+{
+    const bool some = w->fn == ESPI_FN_Waitsome || w->fn == ESPI_FN_Testsome,
+               waits = w->fn == ESPI_FN_Waitsome || w->fn == ESPI_FN_Waitany;
+    const MPI_Request *requests = (const MPI_Request *)w->args[1];
+    int told[2] = {0, 1}, inactive = 0, found = -1;
+    espi_word result = MPI_SUCCESS;
+
+    do {
+        inactive = 0;
+        for (int i = 0; i < n && found < 0; i++) {
+            if (!may_be_complete(w, requests[i]))
+                continue;
+            result = complete_part(w, i, 1, told, status);
+            if ((int)result != MPI_SUCCESS || told[0] != MPI_UNDEFINED)
+                found = i;
+            else
+                inactive++;
+        }
+    } while (waits && found < 0 && inactive < n);
+    *(int *)w->args[2] = found >= 0 && some ? 1 : found >= 0 ? found : inactive == n ? MPI_UNDEFINED : 0;
+    if (some && found >= 0)
+        *(int *)w->args[3] = found;
+    if (w->fn == ESPI_FN_Testany)
+        *(int *)w->args[3] = found >= 0 || inactive == n;
+    return result;
+}
+
+static espi_word complete_in_parts(const struct way_on *w)
+{
+    const struct completion c = read_call(w->fn, w->args);
+    MPI_Status *statuses = (MPI_Status *)w->args[c.status_at];
+
+    return w->fn == ESPI_FN_Waitall || w->fn == ESPI_FN_Testall ? complete_all_in_parts(w, c.n, statuses)
+                                                                : complete_one_of(w, c.n, statuses);
 }
 
 static espi_word ask_status(struct espi_thread *thread, espi_word *args, espi_next next, espi_handler go_on)
@@ -262,5 +371,8 @@ espi_word espi_packed_complete(struct espi_thread *thread, enum espi_fn fn, espi
         return ask_status(thread, args, next, go_on);
     if (fn == ESPI_FN_Request_free)
         return free_request(thread, args, next, go_on);
-    return complete_some(thread, fn, args, next, go_on);
+    espi_word result;
+    if (complete_some(thread, fn, args, next, go_on, &result))
+        return result;
+    return complete_in_parts(&(struct way_on){thread, fn, args, next, go_on});
 }

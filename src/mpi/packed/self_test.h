@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* Packs and unpacks a few small layouts both ways, once in a process. False where the bytes differ, or MPI refuses,
-   or Espalier has no communicator of its own as yet (then it is asked again). Calls MPI; calls must exclude each
-   other. */
+/* Packs and unpacks a few small layouts both ways, once in a process. False where the bytes differ, or MPI refuses;
+   also where there is no memory, or no communicator of Espalier's own as yet: then it is asked again. Calls MPI;
+   calls must exclude each other. */
 bool espi_packed_self_test(void);
 
 #endif
