@@ -127,11 +127,11 @@ static void print_type(size_t index, const json_t *type)
     printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1, improved ? "improved" : "left alone",
            stat_number(type, "uses", NULL, NULL), stat_number(type, "ranks", NULL, NULL),
            stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
-    printf("%s moved; %" PRId64 " %s, %s each\n",
-           cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)),
-           stat_number(type, "entries", NULL, NULL),
-           stat_number(type, "entries", NULL, NULL) == 1 ? "entry" : "entries",
-           cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
+    printf("%s moved; ", cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)));
+    if (json_is_integer(json_object_get(type, "entries")))
+        printf("%" PRId64 " %s, ", stat_number(type, "entries", NULL, NULL),
+               stat_number(type, "entries", NULL, NULL) == 1 ? "entry" : "entries");
+    printf("%s each\n", cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
     /* Of a type that was left alone nothing came after. */
     print_tree(improved ? "before" : "own   ", stat_text(type, "before", "(not decoded)"),
                json_is_integer(cost_before) ? json_integer_value(cost_before) : -1);
@@ -177,7 +177,8 @@ static void print_other_changes(const json_t *root)
                " leases\n",
                along, library, counter_sum(root, "tree_leases"));
     if (passed + failed > 0)
-        printf("  checks: %" PRId64 " substitutes verified, %" PRId64 " refused\n", passed, failed);
+        printf("  checks: %" PRId64 " passed, %" PRId64 " %s\n", passed, failed,
+               failed > 0 ? "FAILED (what they found wrong was not used; please report this)" : "failed");
 }
 
 static void print_changes(const json_t *root, int64_t top)

@@ -227,7 +227,7 @@ START_TEST(always)
     real.Type_free(&type);
     shorter = true;
     d = decide(list, request);
-    ck_assert(!d.facts.improved && d.counted[ESPI_COUNT_plan_unsupported] == 1);
+    ck_assert(!d.facts.improved && d.counted[ESPI_COUNT_plan_check_failed] == 1);
     shorter = false;
     d = decide(list, checked);
     ck_assert(d.facts.improved && d.counted[ESPI_COUNT_checks_passed] == 1);
@@ -256,7 +256,7 @@ START_TEST(refused)
         d = decide(list, request);
         ck_assert_uint_eq(d.counted[ESPI_COUNT_checks_failed], mode == ESPI_MODE_AUTO ? 2 : 1);
         ck_assert(!d.facts.improved && d.s.gain_ns[ESPI_WHOLE] == 0);
-        ck_assert(d.s.gain_ns[ESPI_PARTS] == 0 && d.counted[ESPI_COUNT_plan_unsupported] == 1);
+        ck_assert(d.s.gain_ns[ESPI_PARTS] == 0 && d.counted[ESPI_COUNT_plan_check_failed] == 1);
     }
     real.Type_free(&instead);
     MPI_Type_free(&half[0]);

@@ -15,6 +15,8 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/type_cache.h"
+#include "stats/report.h"
+#include "stats/snapshot.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -114,6 +116,50 @@ START_TEST(told)
 }
 END_TEST
 
+/* Too many constructors inside of each other to be decoded. */
+static MPI_Datatype nested(void)
+{
+    MPI_Datatype type, outer;
+
+    MPI_Type_vector(3, 2, 4, MPI_INT, &type);
+    for (int i = 0; i < 300; i++) {
+        MPI_Type_contiguous(1, type, &outer);
+        MPI_Type_free(&type);
+        type = outer;
+    }
+    MPI_Type_commit(&type);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    return type;
+}
+
+/* A layout that is not decoded has a record, which names it and why, and counts its uses. */
+START_TEST(named)
+{
+    enum { USES = 9, ITEMS = 2 };
+    struct espi_report report = ESPI_REPORT_INIT;
+    const struct espi_report_type *found = NULL;
+    const char *why = espi_counter_table[ESPI_COUNT_plan_unsupported].help;
+    MPI_Datatype type;
+
+    start(ESPI_MODE_ALWAYS);
+    type = nested();
+    for (int i = 0; i < USES; i++)
+        ck_assert_int_eq(espi_types_better(&own_thread, type, ITEMS, true), type);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    ck_assert_int_eq(espi_stats_collect(&report), ESPI_OK);
+    for (size_t i = 0; i < report.types; i++)
+        if (report.type[i].facts.why != NULL && strcmp(report.type[i].facts.why, why) == 0)
+            found = &report.type[i];
+    ck_assert_ptr_nonnull(found);
+    ck_assert_ptr_nonnull(strstr(found->facts.before, "not decoded: MPI_Type_contiguous"));
+    ck_assert(!found->facts.improved && found->facts.size == 24 && found->facts.entries == -1);
+    ck_assert(found->uses == USES && found->elements == USES * ITEMS && found->bytes == USES * ITEMS * 24);
+    espi_report_release(&report);
+    espi_types_stop();
+}
+END_TEST
+
 /* The type that a call gets in the place of its `send` type. */
 static MPI_Datatype substituted(enum espi_fn fn, const espi_word *args, int send)
 {
@@ -182,5 +228,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
-    return TYPES_RUN(argc, argv, "types_uses", recorded, forgotten, told, whole_or_parts);
+    return TYPES_RUN(argc, argv, "types_uses", recorded, forgotten, told, named, whole_or_parts);
 }

@@ -75,6 +75,7 @@ struct selecting {
     struct espi_type_facts facts;
     struct espi_selection *s;
     bool packed;              /* the pack program is faster */
+    bool refused;             /* a form was not the program's type: ESPALIER_CHECK, or its bounds */
     enum espi_counter reason; /* counted when nothing better is kept */
 };
 
@@ -93,9 +94,11 @@ static enum espi_counter reason_of(espi_status status)
 }
 
 /* Where no form could be built of a layout that was planned. */
-static enum espi_counter reason_of_no_form(espi_status status)
+static enum espi_counter reason_of_no_form(const struct selecting *g, espi_status status)
 {
-    return status == ESPI_ERR_LIMIT ? ESPI_COUNT_plan_no_room : reason_of(status);
+    return g->refused                ? ESPI_COUNT_plan_check_failed
+           : status == ESPI_ERR_LIMIT ? ESPI_COUNT_plan_no_room
+                                      : reason_of(status);
 }
 
 /* Emits `tree`; a long form with the low handles reserved for the program (own_types.h). */
@@ -130,13 +133,13 @@ static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_
     bool is_long;
     espi_status status = emit(g, tree, &e, &is_long);
 
-    if (status == ESPI_OK && !espi_same_bounds(e.type, r->type))
-        status = ESPI_ERR_UNSUPPORTED;
-    else if (status == ESPI_OK && r->check) {
-        bool same = espi_types_agree(r->layout->tree, r->type, e.type);
-        espi_count_anywhere(same ? ESPI_COUNT_checks_passed : ESPI_COUNT_checks_failed, 1);
-        status = same ? ESPI_OK : ESPI_ERR_UNSUPPORTED;
+    g->refused = status == ESPI_OK && !espi_same_bounds(e.type, r->type);
+    if (status == ESPI_OK && !g->refused && r->check) {
+        g->refused = !espi_types_agree(r->layout->tree, r->type, e.type);
+        espi_count_anywhere(g->refused ? ESPI_COUNT_checks_failed : ESPI_COUNT_checks_passed, 1);
     }
+    if (g->refused)
+        status = ESPI_ERR_UNSUPPORTED;
     if (status == ESPI_OK) {
         espi_count_anywhere(ESPI_COUNT_variants_built, 1);
         *(is_long ? &g->s->long_types : &g->s->types) += e.types;
@@ -159,7 +162,7 @@ static void select_by_words(struct selecting *g)
     }
     status = build(g, g->found.tree, &better);
     if (status != ESPI_OK) {
-        g->reason = reason_of_no_form(status);
+        g->reason = reason_of_no_form(g, status);
         return;
     }
     g->s->better[ESPI_WHOLE] = g->s->better[ESPI_PARTS] = better;
@@ -256,7 +259,7 @@ static void keep(struct selecting *g, const struct espi_node *tree[RECIPES], boo
             status = build_fastest(g, tree, p == ESPI_PARTS, &win[p], &g->s->better[p]);
         }
         if (status != ESPI_OK)
-            g->reason = reason_of(status);
+            g->reason = g->refused ? ESPI_COUNT_plan_check_failed : reason_of(status);
         if (status != ESPI_OK || win[p].tree == NULL)
             continue;
         which |= 1 << p;

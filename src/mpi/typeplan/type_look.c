@@ -13,6 +13,7 @@
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_class.h"
+#include "mpi/typeplan/undecoded.h"
 
 enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
 /* What it takes to tie a plan to a type, and to end it with the type, beside reading it back: a type made, looked at,
@@ -87,11 +88,16 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     return !better;
 }
 
-static void refuse(struct espi_type_slot *s, enum espi_counter why)
+/* The uses of its types are still counted. */
+static void refuse(struct espi_type_slot *s, MPI_Datatype type, enum espi_counter why)
 {
+    struct espi_type_class *class = espi_slot_class(s);
+    struct espi_stats_type *record = espi_undecoded_record(class, type, why);
+
     espi_count_anywhere(why, 1);
     espi_types_lock_classes();
-    espi_slot_class(s)->state = ESPI_CLASS_REFUSED;
+    class->state = ESPI_CLASS_REFUSED;
+    class->record = record;
     espi_types_unlock_classes();
 }
 
@@ -131,10 +137,11 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
     espi_admission_book(took);
     if (status != ESPI_OK) {
-        refuse(s, status == ESPI_ERR_LIMIT    ? ESPI_COUNT_plan_too_large
-                  : status == ESPI_ERR_MEMORY ? ESPI_COUNT_plan_no_memory
-                  : status == ESPI_ERR_MPI    ? ESPI_COUNT_plan_mpi_error
-                                              : ESPI_COUNT_plan_unsupported);
+        refuse(s, type,
+               status == ESPI_ERR_LIMIT    ? ESPI_COUNT_plan_too_large
+               : status == ESPI_ERR_MEMORY ? ESPI_COUNT_plan_no_memory
+               : status == ESPI_ERR_MPI    ? ESPI_COUNT_plan_mpi_error
+                                           : ESPI_COUNT_plan_unsupported);
         goto done;
     }
     espi_count_anywhere(ESPI_COUNT_types_decoded, 1);
@@ -150,7 +157,7 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
             espi_plan_improve(plan, &request);
     }
     if (plan == NULL) {
-        refuse(s, ESPI_COUNT_plan_no_memory);
+        refuse(s, type, ESPI_COUNT_plan_no_memory);
         goto done;
     }
     tied = settle(s, type, plan, took, made);
