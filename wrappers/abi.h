@@ -101,8 +101,9 @@ struct espi_core {
  * the 128 when the type is freed.
  *
  * Where types are made again and again, and none of the last ones was worth a look, the core lets a number of them
- * pass unseen (`unseen` of struct espi_hot): such a type has ESPI_HINT_UNSEEN for a hint, and from its commit on all
- * credit there is. The core begins to know it with the first use that it sees.
+ * pass unseen (`unseen` of struct espi_hot): nothing is noted of their constructors, and from its commit on such a
+ * type has ESPI_HINT_UNSEEN for a hint and all credit there is. The core begins to know it with the first use that it
+ * sees.
  */
 enum {
     ESPI_HINT_UNSEEN = 2, /* other hints are odd, or 0 */
@@ -182,7 +183,7 @@ struct espi_hot {
     _Atomic uint64_t on_credit;   /* uses */
     _Atomic uint64_t frees;       /* of types that the core knows or lets pass, where it did not see the call */
     _Atomic uint64_t commits;     /* of types that it lets pass */
-    atomic_int unseen;            /* types that may still be made unseen */
+    atomic_int unseen;            /* types that may still be committed unseen */
     _Atomic uint64_t passed;      /* COUNT with derived types */
     /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);

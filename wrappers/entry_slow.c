@@ -100,18 +100,6 @@ static void note_made(enum espi_fn fn, const espi_word *args)
     atomic_store_explicit(&espi_hot.hint[at], hint, memory_order_relaxed);
 }
 
-/* The same where the core lets it pass. */
-static void pass_made(enum espi_fn fn, const espi_word *args)
-{
-    uint32_t at = espi_credit_at(*(const uint32_t *)args[rows[fn].args - 1]);
-    if (at == ESPI_CREDITS)
-        return;
-    unsigned char credit = atomic_load_explicit(&espi_hot.credit[at], memory_order_relaxed);
-    if (credit > 0 && credit < ESPI_CREDIT_ENDED)
-        atomic_store_explicit(&espi_hot.credit[at], credit + ESPI_CREDIT_ENDED, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot.hint[at], ESPI_HINT_UNSEEN, memory_order_relaxed);
-}
-
 static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
 {
     const struct row *row = &rows[fn];
@@ -174,12 +162,7 @@ espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_
     here->frame = 0;
     if (__builtin_expect((int)result != 0, 0))
         return result;
-    int unseen = atomic_load_explicit(&espi_hot.unseen, memory_order_relaxed);
-    if (unseen > 0) {
-        atomic_store_explicit(&espi_hot.unseen, unseen - 1, memory_order_relaxed);
-        pass_made(fn, args);
-    } else {
+    if (!espi_types_pass_unseen())
         note_made(fn, args);
-    }
     return result;
 }

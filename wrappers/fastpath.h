@@ -264,26 +264,43 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_SHORT_FREE(name, n, kind) (a0 != 0 && espi_ends(a0) && espi_counted(entry))
 #define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)entry, false)
 
-/* After a call of MPI_Type_commit: tells the core, unless it failed, was of no object, or of a type that is let pass.
-   What MPI calls meanwhile is inside of a call. Returns the call's result. */
-static __attribute__((noinline, unused)) espi_word espi_commits(espi_word result, espi_word type)
+/* Whether types that are committed now pass unseen (abi.h). */
+ESPI_INLINE bool espi_types_pass_unseen(void)
+{
+    return atomic_load_explicit(&espi_hot.unseen, memory_order_relaxed) > 0;
+}
+
+/* The commit of a type that was made unseen, of a handle that nothing is known of. False: the core is told. */
+ESPI_INLINE bool espi_commits_unseen(uint32_t type)
+{
+    uint32_t at = espi_credit_at(type);
+    if (!espi_types_pass_unseen() || at == ESPI_CREDITS || *espi_credit_alone(at) != 0 ||
+        atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) != 0)
+        return false;
+    *espi_credit_alone(at) = 1 + ESPI_CREDIT_MOST;
+    atomic_store_explicit(&espi_hot.hint[at], ESPI_HINT_UNSEEN, memory_order_relaxed);
+    --*(int *)&espi_hot.unseen;
+    espi_add_alone(&espi_hot.commits);
+    return true;
+}
+
+/* Tells the core of a type that was committed. What MPI calls meanwhile is inside of a call. */
+static __attribute__((noinline, unused)) void espi_tells_commit(uint32_t type)
 {
     struct espi_thread *here = &espi_here;
     uintptr_t outer = here->frame;
     char mark;
-    if ((int)result != 0 || espi_is_no_object(*(const uint32_t *)type))
-        return result;
-    uint32_t at = espi_credit_at(*(const uint32_t *)type);
-    if (at < ESPI_CREDITS && *espi_credit_alone(at) == 0 &&
-        atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) == ESPI_HINT_UNSEEN) {
-        *espi_credit_alone(at) = 1 + ESPI_CREDIT_MOST;
-        espi_add_alone(&espi_hot.commits);
-        return result;
-    }
     here->frame = (uintptr_t)&mark;
-    atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, *(const uint32_t *)type);
+    atomic_load_explicit(&espi_hot.committed, memory_order_relaxed)(here, type);
     here->frame = outer;
-    return result;
+}
+
+/* After a call of MPI_Type_commit, unless it failed or was of no object. */
+ESPI_INLINE void espi_commits(espi_word result, espi_word type)
+{
+    if ((int)result == 0 && !espi_is_no_object(*(const uint32_t *)type) &&
+        !espi_commits_unseen(*(const uint32_t *)type))
+        espi_tells_commit(*(const uint32_t *)type);
 }
 
 /* Before MPI_Type_free: no use of the type goes straight on any more. What the core knows of it that must end at once
@@ -313,7 +330,7 @@ ESPI_INLINE bool espi_ends(espi_word type)
 #define ESPI_END_REQUESTS
 #define ESPI_END_FREE
 #define ESPI_END_NEVER
-#define ESPI_END_COMMIT result = espi_commits(result, a0);
+#define ESPI_END_COMMIT espi_commits(result, a0);
 
 /* Rows treated as LIFE. */
 #define ESPI_WAY_Type_commit COMMIT

@@ -85,17 +85,26 @@ static void sides(void)
     expect(atomic_load(byte) == 1 + 1, "one of them for one side");
 }
 
+/* A commit with this result, of which the core hears so many times. */
+static void commits(int result, uint32_t type, int times, const char *what)
+{
+    int before = told;
+
+    espi_commits(result, (espi_word)&type);
+    expect(told == before + times, what);
+}
+
 static void commit(void)
 {
     uint32_t type = 0x8c000006u, far = 0xcc040000u, integer = 0x4c000405;
 
     atomic_store(&espi_hot.committed, committed);
-    expect(espi_commits(5, (espi_word)&type) == 5 && told == 0, "a commit that failed is none");
-    expect(espi_commits(0, (espi_word)&integer) == 0 && told == 0, "nor is one of a predefined type");
+    commits(5, type, 0, "a commit that failed is none");
+    commits(0, integer, 0, "nor is one of a predefined type");
     espi_here.frame = 0;
-    expect(espi_commits(0, (espi_word)&type) == 0 && told == 1, "the core hears of others");
+    commits(0, type, 1, "the core hears of others");
     expect(inside && espi_here.frame == 0, "inside of a call");
-    expect(espi_commits(0, (espi_word)&far) == 0 && told == 2, "with credit or without");
+    commits(0, far, 1, "with credit or without");
 }
 
 /* A type that is let pass: known to the stub alone from its commit to its end. */
@@ -103,22 +112,29 @@ static void unseen(void)
 {
     uint32_t type = 0x8c000005u, at = espi_credit_at(type);
     uint64_t frees = atomic_load(&espi_hot.frees);
-    int before = told;
 
     atomic_store(&espi_hot.credit[at], 0);
-    atomic_store(&espi_hot.hint[at], ESPI_HINT_UNSEEN);
-    expect(espi_commits(0, (espi_word)&type) == 0 && told == before, "the core does not hear of its commit");
-    expect(atomic_load(&espi_hot.commits) == 1, "which is counted");
+    atomic_store(&espi_hot.hint[at], 0);
+    commits(0, type, 1, "none is let pass");
+    atomic_store(&espi_hot.unseen, 2);
+    commits(0, type, 0, "the core does not hear of its commit");
+    expect(atomic_load(&espi_hot.commits) == 1 && atomic_load(&espi_hot.unseen) == 1, "which is counted");
     expect(espi_has_credit((espi_word)type, 1, 1) && atomic_load(&espi_hot.credit[at]) == 1 + ESPI_CREDIT_MOST,
            "it has all credit there is");
-    expect(espi_commits(0, (espi_word)&type) == 0 && told == before + 1, "a second commit is the core's");
+    commits(0, type, 1, "a second commit is the core's");
     expect(espi_ends((espi_word)&type) && atomic_load(&espi_hot.credit[at]) == 0, "nothing is left of it");
     expect(atomic_load(&espi_hot.frees) == frees + 1 && atomic_load(&espi_hot.hint[at]) == 0, "its end is counted");
     atomic_store(&espi_hot.credit[at], ESPI_CREDIT_ENDED + 5);
-    atomic_store(&espi_hot.hint[at], ESPI_HINT_UNSEEN);
-    expect(espi_commits(0, (espi_word)&type) == 0 && told == before + 2,
-           "the core hears of it where it knows another of this handle");
+    commits(0, type, 1, "the core hears of it where it knows another of this handle");
     atomic_store(&espi_hot.credit[at], 0);
+    atomic_store(&espi_hot.hint[at], 5);
+    commits(0, type, 1, "and of one whose constructor was seen");
+    atomic_store(&espi_hot.hint[at], 0);
+    commits(0, type, 0, "the last one");
+    expect(espi_ends((espi_word)&type), "ends");
+    commits(0, type, 1, "then no more");
+    atomic_store(&espi_hot.credit[at], 0);
+    atomic_store(&espi_hot.hint[at], 0);
 }
 
 /* A type that is freed: no use goes on by the stub; what was left of the credit stays for the core to count. */

@@ -216,8 +216,10 @@ START_TEST(unseen)
     uint64_t registered = counted(ESPI_COUNT_types_registered), ended = counted(ESPI_COUNT_types_ended);
     for (int wakes = 0; wakes < 2; wakes++) {
         type = irregular(20000, 5);
-        atomic_store(&espi_hot->hint[espi_credit_at((uint32_t)type)], ESPI_HINT_UNSEEN);
+        atomic_store(&espi_hot->hint[espi_credit_at((uint32_t)type)], 0);
+        atomic_store(&espi_hot->unseen, 1);
         espi_types_committed(espi_thread_state(&own_thread), type); /* where the stub can not do it */
+        ck_assert_int_eq(atomic_load(&espi_hot->unseen), 0);
         ck_assert_ptr_null(espi_slot_of_any(type));
         ck_assert(espi_types_known(&own_thread, type));
         ck_assert_int_eq(on_credit(type, 1000), ESPI_CREDIT_MOST);

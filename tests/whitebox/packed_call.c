@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer_pool.h"
@@ -15,6 +16,7 @@
 #include "mpi/datatype/decode.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/message.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
@@ -259,6 +261,70 @@ START_TEST(too_much)
 }
 END_TEST
 
+/* MPI_Sendrecv, the short way: a side that is packed and one that is not, both, and neither where there is room for
+   one of two. */
+START_TEST(both_ways)
+{
+    const struct espi_api_row *row = &espi_api_rows[ESPI_FN_Sendrecv];
+    struct espi_thread_state *thread_state = espi_thread_state(&own_thread);
+    struct espi_message message;
+    struct call c;
+
+    begin(1);
+    ck_assert(espi_message_is(row));
+    start_call(&c, ESPI_FN_Send, 1); /* plans the type */
+    ck_assert(is_packed(&c));
+    espi_substitute_end(&c.d, MPI_ERR_OTHER);
+    for (int which = 0; which < 4; which++) {
+        const MPI_Datatype types[2] = {which & 1 ? type : MPI_INT, which & 2 ? type : MPI_INT};
+        espi_word args[12] = {(espi_word)data,   COUNT, types[0], 0, 5, (espi_word)stream, COUNT, types[1], 0, 5,
+                              MPI_COMM_SELF, (espi_word)MPI_STATUS_IGNORE};
+        espi_word changed[12];
+        memcpy(changed, args, sizeof args);
+        fill(data, ROOM, which);
+        fill(stream, ROOM, 0);
+        ck_assert(espi_message_begin(&message, thread_state, row, args, changed) == (which != 0));
+        if (which == 0)
+            continue;
+        ck_assert_int_eq(changed[2], which & 1 ? MPI_PACKED : MPI_INT);
+        ck_assert_int_eq(changed[7], which & 2 ? MPI_PACKED : MPI_INT);
+        int result = MPI_Sendrecv((void *)changed[0], (int)changed[1], (MPI_Datatype)changed[2], 0, 5,
+                                  (void *)changed[5], (int)changed[6], (MPI_Datatype)changed[7], 0, 5, MPI_COMM_SELF,
+                                  (MPI_Status *)changed[11]);
+        if (which == 3) {
+            ck_assert_int_eq(result, MPI_SUCCESS);
+            ck_assert(!espi_message_end(&message, changed, result));
+            char packed[2][BYTES];
+            for (int i = 0, at = 0; i < 2; i++, at = 0)
+                MPI_Pack(i ? stream : data, COUNT, type, packed[i], BYTES, &at, MPI_COMM_SELF);
+            ck_assert(memcmp(packed[0], packed[1], BYTES) == 0);
+        } else {
+            espi_message_end(&message, changed, result);
+        }
+        ck_assert_int_eq(spare(), MB);
+    }
+    MPI_Aint low, extent;
+    MPI_Type_get_extent(type, &low, &extent);
+    const int most = MB / SIZE / 2;
+    char *large = calloc((size_t)most + 20, (size_t)extent);
+    for (int too_long = 0; too_long < 2; too_long++) {
+        const espi_word args[12] = {(espi_word)large, most, type, 0, 5,
+                                    (espi_word)large, most + 20 * too_long, type, 0, 5,
+                                    MPI_COMM_SELF,    (espi_word)MPI_STATUS_IGNORE};
+        espi_word changed[12];
+        memcpy(changed, args, sizeof args);
+        espi_pool_release();
+        granted = too_long ? -1 : 1;
+        bool done = espi_message_begin(&message, thread_state, row, args, changed);
+        granted = -1;
+        ck_assert(!done);
+        ck_assert_int_eq(spare(), MB);
+    }
+    free(large);
+    end();
+}
+END_TEST
+
 static MPI_Count asked_room;
 
 static int small_room(MPI_Count count, MPI_Datatype of, MPI_Comm comm, MPI_Count *size)
@@ -407,6 +473,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_call", refused, no_memory, too_much, buffered, repeated,
+    return TYPES_RUN(argc, argv, "packed_call", refused, no_memory, too_much, both_ways, buffered, repeated,
                      planned, planned_without_memory, left);
 }

@@ -53,14 +53,9 @@ static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] =
                                        [8] = handle_8,   [9] = handle_9,   [10] = handle_10, [11] = handle_11,
                                        [12] = handle_12, [13] = handle_13};
 
-static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
-{
-    return espi_selfcopy_call(thread, fn, args, next, by_args[espi_api_rows[fn].args]);
-}
-
 /* ---- messages that a pack program sees to ---- */
 
-#define ESPI_MESSAGE(n)                                                                                              \
+#define ESPI_MESSAGE(n, general)                                                                                     \
     static espi_word message_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)       \
     {                                                                                                                \
         struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
@@ -68,14 +63,27 @@ static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_wo
         struct espi_message message;                                                                                 \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
         if (!thread_state || !espi_message_begin(&message, thread_state, &espi_api_rows[fn], args, changed))         \
-            return handle_##n(thread, fn, args, next);                                                               \
+            return general(thread, fn, args, next);                                                                  \
         espi_count_call(thread_state->stats, fn);                                                                    \
         espi_word result = ESPI_CALL(next, n, changed);                                                              \
         return espi_message_end(&message, changed, (int)result) ? ESPI_CALL(next, n, args) : result;                 \
     }
 
-ESPI_MESSAGE(6)
-ESPI_MESSAGE(7)
+ESPI_MESSAGE(6, handle_6)
+ESPI_MESSAGE(7, handle_7)
+ESPI_MESSAGE(12, handle_12)
+
+/* ---- calls in which a rank may give itself data ---- */
+
+static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    return espi_selfcopy_call(thread, fn, args, next, by_args[espi_api_rows[fn].args]);
+}
+
+static espi_word own_message_12(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    return espi_selfcopy_call(thread, fn, args, next, message_12);
+}
 
 /* ---- calls with a type for each peer ---- */
 
@@ -133,11 +141,22 @@ static espi_word handle_blocks_w(struct espi_thread *thread, enum espi_fn fn, es
     return ESPI_CALL(next, 9, args);
 }
 
+static espi_handler choose(const struct espi_api_row *row)
+{
+    if (row->args == 9 && row->typed[0].shape == ESPI_SHAPE_W)
+        return handle_blocks_w;
+    if (!espi_message_is(row))
+        return row->kind & ESPI_OWN ? handle_own : by_args[row->args];
+    return row->args == 6 ? message_6 : row->args == 7 ? message_7 : own_message_12;
+}
+
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
-    if (espi_api_rows[fn].args == 9 && espi_api_rows[fn].typed[0].shape == ESPI_SHAPE_W)
-        return handle_blocks_w;
-    if (espi_message_is(&espi_api_rows[fn]))
-        return espi_api_rows[fn].args == 6 ? message_6 : message_7;
-    return espi_api_rows[fn].kind & ESPI_OWN ? handle_own : by_args[espi_api_rows[fn].args];
+    static _Atomic(espi_handler) chosen[ESPI_FN_COUNT];
+    espi_handler handler = atomic_load_explicit(&chosen[fn], memory_order_relaxed);
+    if (!handler) {
+        handler = choose(&espi_api_rows[fn]);
+        atomic_store_explicit(&chosen[fn], handler, memory_order_relaxed);
+    }
+    return handler;
 }

@@ -11,23 +11,23 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/message_plan.h"
 
-struct espi_plan;
 struct espi_packed_request;
 
 /* A call under way. */
 struct espi_message {
     struct espi_thread_state *thread_state;
     const struct espi_api_row *row;
-    const espi_word *args;            /* as the program gave them */
-    struct espi_plan *plan;           /* a reference */
-    int64_t count;                    /* items */
+    const espi_word *args;             /* as the program gave them */
+    struct espi_message_plan found[2]; /* of each side, a reference; without a plan the side is MPI's */
+    int64_t count[2];                  /* items */
     struct espi_packed_request *request; /* of a nonblocking call */
     struct espi_packed_call packed;
 };
 
-/* Whether calls of this function may go the short way: one buffer, one peer, and a request that ends with it, if
-   any. */
+/* Whether calls of this function may go the short way: one buffer and one peer, or two of each, and a request that
+   ends with it, if any. */
 bool espi_message_is(const struct espi_api_row *row);
 
 /* Whether this one does. If so, what is sent was packed, `changed`, a copy of the arguments, says what MPI is to do,

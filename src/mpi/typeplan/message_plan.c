@@ -6,9 +6,10 @@
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/unseen.h"
 
-struct espi_plan *espi_message_plan(MPI_Datatype type, int64_t count)
+struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
 {
-    const struct espi_type_slot *s = espi_slot_of(type);
+    const struct espi_message_plan none = {NULL, NULL};
+    struct espi_type_slot *s = espi_slot_of(type);
     struct espi_plan *plan = s != NULL ? atomic_load_explicit(&s->plan, memory_order_acquire) : NULL;
     int64_t bytes;
 
@@ -18,23 +19,22 @@ struct espi_plan *espi_message_plan(MPI_Datatype type, int64_t count)
         (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
         !espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0) || __builtin_mul_overflow(plan->size, count, &bytes) ||
         bytes <= 0 || bytes > INT32_MAX)
-        return NULL;
+        return none;
     if (bytes > ESPI_ENGINE_PART && (espi_plan_is_outgrown(plan, count) ||
                                      !(espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)))
-        return NULL;
-    return plan;
+        return none;
+    return (struct espi_message_plan){plan, s};
 }
 
-void espi_message_plan_used(struct espi_stats_thread *stats, MPI_Datatype type, struct espi_plan *plan,
-                            int64_t count)
+void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count)
 {
-    struct espi_type_slot *s = espi_slot_of(type);
+    struct espi_plan *plan = found->plan;
     const int64_t bytes = plan->size * count;
     const enum espi_purpose purpose = bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE;
     const uint64_t saved = 1000 * (plan->gain_ns[purpose] + plan->packed_ns[ESPI_PACK_MESSAGE]);
 
-    espi_bump(&s->uses, 1);
-    espi_bump(&s->items, (uint64_t)count);
+    espi_bump(&found->slot->uses, 1);
+    espi_bump(&found->slot->items, (uint64_t)count);
     espi_types_pay();
     espi_bump(&plan->record->saved_ps,
               count == plan->count ? saved : saved / (uint64_t)plan->count * (uint64_t)count);

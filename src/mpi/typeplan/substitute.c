@@ -74,15 +74,15 @@ static bool is_collective(const struct espi_api_row *row)
 
 /* Whether MPI goes through the type of this side in one go: in local calls; where it packs into a buffer of its own;
    where a rank gives itself data, for nobody else or to be sent from where they are received, unless both sides are
-   noncontiguous (MPICH then copies through a buffer, in parts). */
-static bool goes_whole(const struct espi_substitution *d, int side)
+   noncontiguous (MPICH then copies through a buffer, in parts). `use`: what may be done with the side. */
+static bool goes_whole(const struct espi_substitution *d, int side, enum espi_packable use)
 {
     const struct espi_api_row *row = d->row;
     const struct espi_buffer_args *other;
     MPI_Datatype type;
 
     if (row->kind & ESPI_LOCAL || (is_collective(row) && d->collective[side].whole) ||
-        espi_packable(row, &row->typed[side], d->args) == ESPI_PACK_COPIED)
+        (!is_collective(row) && use == ESPI_PACK_COPIED))
         return true;
     if ((!(row->kind & ESPI_OWN) || d->thread_state->comm.inter || d->thread_state->comm.peers != 1) &&
         (!is_collective(row) || d->collective[side].use != ESPI_PACK_COPIED))
@@ -108,7 +108,8 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     enum espi_packable use = ESPI_PACK_NOT;
     if (side < 2)
         use = is_collective(d->row) ? d->collective[side].use : espi_packable(d->row, typed, d->args);
-    struct espi_way way = espi_types_blocks_way(d->thread, type, count, goes_whole(d, side), use, count / blocks);
+    const bool whole = goes_whole(d, side, use);
+    struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks);
     if (way.packed) {
         d->plans[side] = way.packed;
     } else if (way.type != type) {
@@ -332,7 +333,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
             one_type(d, typed, side, count, filled);
             break;
         case ESPI_SHAPE_W:
-            espi_substitute_array(d, typed, side, goes_whole(d, side), array_length(row, facts, side));
+            espi_substitute_array(d, typed, side, goes_whole(d, side, ESPI_PACK_NOT), array_length(row, facts, side));
             break;
         }
     }

@@ -220,6 +220,8 @@ static void begin(MPI_Datatype type)
 
     if (__builtin_expect(s == NULL, 0))
         return;
+    if (__builtin_expect(hint == ESPI_HINT_UNSEEN, 0))
+        hint = 0; /* it was, and was freed where we did not see it */
     if (atomic_load_explicit(&s->known, memory_order_acquire))
         forget(s, type); /* it was freed where we did not see it */
     espi_types_lock_classes();
@@ -233,14 +235,22 @@ static void begin(MPI_Datatype type)
     espi_slot_begin(s, type, (struct espi_slot_start){look, settled, own ? ESPI_PAIRED_SEEN : 0});
 }
 
-/* A type that is to pass unseen has the handle of one that the stub has seen freed, and the core not. */
-static void begin_unseen(MPI_Datatype type)
+/* A type that is to pass unseen may have the handle of one that the stub has seen freed, and the core not. False: it
+   is not to. */
+static bool begin_unseen(MPI_Datatype type)
 {
-    struct espi_type_slot *s = espi_slot_of_any(type);
+    const uint32_t at = espi_credit_at((uint32_t)type);
+    const int may = atomic_load_explicit(&espi_hot->unseen, memory_order_relaxed);
+    struct espi_type_slot *s;
 
-    if (s != NULL)
+    if (may <= 0 || at >= ESPI_CREDITS || !espi_type_service.attributes || espi_hint_of(type) != 0)
+        return false;
+    if ((s = espi_slot_of_any(type)) != NULL)
         forget(s, type);
-    atomic_store_explicit(espi_slot_credit(type), 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->unseen, may - 1, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->hint[at], ESPI_HINT_UNSEEN, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->credit[at], 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
+    return true;
 }
 
 /* The slot of a type that is committed and not freed, also if it had passed unseen until now; NULL otherwise. */
@@ -266,9 +276,7 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
     /* With several threads in MPI at a time a call may be about to use what would be freed. */
     if (espi_own_types_is_high(type) && espi_own_types_close() && espi_type_service.attributes)
         espi_plans_give_types_back();
-    if (espi_hint_of(type) == ESPI_HINT_UNSEEN)
-        begin_unseen(type);
-    else
+    if (!begin_unseen(type))
         begin(type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
