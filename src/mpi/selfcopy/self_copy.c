@@ -26,7 +26,8 @@
 
 enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
 /* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but
-   for one in SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed. */
+   for one in SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed, and for
+   pairs of classes of which a pair was copied before. */
 enum { FIRST_LOOK = 8, SAMPLE = 16 };
 struct slot {
     struct espi_selfcopy_key key;
@@ -53,14 +54,15 @@ static struct layouts *plans;
 static unsigned plans_made;
 static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
 
-static struct slot *slot_of(const struct espi_selfcopy_key *key) /* under the lock */
+/* Under the lock. `known`: a pair of these classes was copied before. */
+static struct slot *slot_of(const struct espi_selfcopy_key *key, bool known)
 {
     uint64_t h = espi_mix(espi_mix(0, key->from), key->onto);
     h = espi_mix(espi_mix(h, (uint64_t)key->from_count), (uint64_t)key->onto_count);
     struct slot *s = &slots[h % SLOTS];
     if (memcmp(&s->key, key, sizeof *key) != 0) {
         slots_used = true;
-        bool at_once = espi_settings.datatypes == ESPI_MODE_ALWAYS || pairs_seen++ % SAMPLE == 0;
+        bool at_once = known || espi_settings.datatypes == ESPI_MODE_ALWAYS || pairs_seen++ % SAMPLE == 0;
         *s = (struct slot){.key = *key, .look = at_once ? 1 : FIRST_LOOK};
     }
     return s;
@@ -252,8 +254,18 @@ static void pair(MPI_Datatype type, enum espi_paired what)
                                                ~(unsigned)ESPI_PAIRED_SEEN) |
                                               what),
                               memory_order_relaxed);
-    if (slot != NULL && espi_slot_class(slot) != NULL)
+    if (slot != NULL && espi_slot_class(slot) != NULL) {
         espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
+        espi_slot_class(slot)->copied = what == ESPI_PAIRED_COPIED;
+    }
+}
+
+/* Whether blocks of a type of this class were copied; so they may be of a predefined type. */
+static bool was_copied(MPI_Datatype type)
+{
+    const struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+    return espi_type_is_predefined(type) ||
+           (slot != NULL && espi_slot_class(slot) != NULL && espi_slot_class(slot)->copied);
 }
 
 static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
@@ -263,11 +275,12 @@ static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct es
                                                                        const struct espi_selfcopy_side *from,
                                                                        const struct espi_selfcopy_side *onto)
 {
+    const bool known = was_copied(from->type) && was_copied(onto->type);
     struct slot copy, *s;
     bool due;
 
     pthread_mutex_lock(&lock);
-    s = slot_of(key);
+    s = slot_of(key, known);
     s->uses += uses;
     due = !s->decided && s->uses >= s->look;
     if (due)
@@ -279,7 +292,7 @@ static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct es
         if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL && !copy.plan->local)
             copy.plan = NULL;
         pthread_mutex_lock(&lock);
-        s = slot_of(key);
+        s = slot_of(key, known);
         s->plan = copy.plan;
         s->decided = copy.decided;
         s->told = copy.told;

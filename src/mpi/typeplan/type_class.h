@@ -55,6 +55,7 @@ struct espi_type_class {
     uint8_t state;              /* enum espi_class_state; of setting auto */
     bool dense;                 /* no gaps, nor any between items (or some overlap) */
     bool own;                   /* a rank gives itself blocks of such types: each use is to be seen */
+    bool copied;                /* and those of one were copied */
     bool parts;                 /* planned for uses of more than one part of a message */
     bool packs;                 /* a pack program has done a use of its types */
     uint8_t passed;             /* uses in calls that no pack program does, before the first that one does */
