@@ -92,7 +92,8 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
         return espi_entry_slow(true, ESPI_FN_##name, args, __builtin_return_address(0));                             \
     }
 
-/* A constructor. Of a type that is to pass unseen nothing is noted: its commit sees to it. */
+/* A constructor. Of a type that is to pass unseen nothing is noted: what the core did to an earlier type of that
+   handle has ended with its attribute. */
 #define ESPI_MAKER(exported, name, n, profiling)                                                                     \
     ESPI_EXPORT espi_word exported(ESPI_PARAMS_##n);                                                                 \
     ESPI_EXPORT espi_word exported(ESPI_PARAMS_##n)                                                                  \

@@ -108,7 +108,20 @@ START_TEST(dense)
 }
 END_TEST
 
+/* A message in parts costs both sides their programs, and a stream beyond the caches: it wins where the engine takes
+   clearly more than that, not before. */
+START_TEST(streams)
+{
+    const struct espi_pack *pack = program(1690, 25, 80);
+    const double once = 2 * (espi_pack_cost(pack, 1).warm_ns + 100) + 3000;
+
+    ck_assert(espi_pack_message_gain(pack, 1, true, true, once * 8 / 7 + 500) == 0);
+    ck_assert(espi_pack_message_gain(pack, 1, true, true, 2 * once + 10000) > 0);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, dense);
+    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, dense, streams);
 }

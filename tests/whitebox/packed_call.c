@@ -50,7 +50,7 @@ void *__wrap_calloc(size_t n, size_t bytes)
 
 enum { COUNT = 3, SIZE = 24 * sizeof(int), BYTES = COUNT * SIZE, ROOM = 1 << 16, MB = 1 << 20 };
 
-static char data[ROOM], stream[ROOM];
+static char data[8 * MB], stream[ROOM];
 static MPI_Datatype type; /* 24 integers */
 static MPI_Status status;
 static MPI_Request request;
@@ -261,8 +261,7 @@ START_TEST(too_much)
 }
 END_TEST
 
-/* MPI_Sendrecv, the short way: a side that is packed and one that is not, both, and neither where there is room for
-   one of two. */
+/* MPI_Sendrecv, the short way: neither side is packed, one, the other, both. */
 START_TEST(both_ways)
 {
     const struct espi_api_row *row = &espi_api_rows[ESPI_FN_Sendrecv];
@@ -303,24 +302,40 @@ START_TEST(both_ways)
         }
         ck_assert_int_eq(spare(), MB);
     }
-    MPI_Aint low, extent;
-    MPI_Type_get_extent(type, &low, &extent);
-    const int most = MB / SIZE / 2;
-    char *large = calloc((size_t)most + 20, (size_t)extent);
-    for (int too_long = 0; too_long < 2; too_long++) {
-        const espi_word args[12] = {(espi_word)large, most, type, 0, 5,
-                                    (espi_word)large, most + 20 * too_long, type, 0, 5,
-                                    MPI_COMM_SELF,    (espi_word)MPI_STATUS_IGNORE};
+    end();
+}
+END_TEST
+
+/* Neither side is packed where there is a buffer, or memory, for one of two. */
+START_TEST(room_for_one)
+{
+    const struct espi_api_row *row = &espi_api_rows[ESPI_FN_Sendrecv];
+    enum { BOTH, ONE_BUFFER, ONE_ALLOCATION, WAYS };
+    struct espi_message message;
+    struct call c;
+
+    begin(1);
+    start_call(&c, ESPI_FN_Send, 1); /* plans the type */
+    ck_assert(is_packed(&c));
+    espi_substitute_end(&c.d, MPI_ERR_OTHER);
+    for (int way = 0; way < WAYS; way++) {
+        const espi_word args[12] = {(espi_word)data, COUNT, type, 0, 5, (espi_word)stream, COUNT, type, 0, 5,
+                                    MPI_COMM_SELF, (espi_word)MPI_STATUS_IGNORE};
         espi_word changed[12];
-        memcpy(changed, args, sizeof args);
+        memcpy(changed, args, sizeof changed);
+        const int64_t held = way == ONE_BUFFER ? MB - BYTES - 1 : 8;
+        void *buffer = espi_packed_buffer(held);
+        ck_assert_ptr_nonnull(buffer);
         espi_pool_release();
-        granted = too_long ? -1 : 1;
-        bool done = espi_message_begin(&message, thread_state, row, args, changed);
+        granted = way == ONE_ALLOCATION ? 1 : -1;
+        bool done = espi_message_begin(&message, espi_thread_state(&own_thread), row, args, changed);
         granted = -1;
-        ck_assert(!done);
+        ck_assert_int_eq(done, way == BOTH);
+        if (done)
+            espi_message_end(&message, changed, MPI_ERR_OTHER);
+        espi_packed_buffer_back(buffer, held);
         ck_assert_int_eq(spare(), MB);
     }
-    free(large);
     end();
 }
 END_TEST
@@ -473,6 +488,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_call", refused, no_memory, too_much, both_ways, buffered, repeated,
-                     planned, planned_without_memory, left);
+    return TYPES_RUN(argc, argv, "packed_call", refused, no_memory, too_much, both_ways, room_for_one, buffered,
+                     repeated, planned, planned_without_memory, left);
 }

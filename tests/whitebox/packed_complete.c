@@ -141,6 +141,7 @@ static int ask(enum espi_fn fn, int n, bool ignores, int *code)
         told = at[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
         break;
     case ESPI_FN_Testany:
+        at[0] = UNTOLD;
         ASK(Testany, (espi_word)&at[0], (espi_word)&flag, (espi_word)to);
         told = flag == UNTOLD ? UNTOLD : !flag ? 0 : at[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
         break;
@@ -151,6 +152,8 @@ static int ask(enum espi_fn fn, int n, bool ignores, int *code)
         ASK(Testsome, (espi_word)&told, (espi_word)at, (espi_word)to);
     }
     refuses = false;
+    if (fn == ESPI_FN_Testany && flag == 0)
+        ck_assert_int_eq(at[0], MPI_UNDEFINED);
     return told;
 }
 

@@ -307,7 +307,10 @@ static espi_word complete_one_of(const struct way_on *w, int n, MPI_Status *stat
                 inactive++;
         }
     } while (waits && found < 0 && inactive < n);
-    *(int *)w->args[2] = found >= 0 && some ? 1 : found >= 0 ? found : inactive == n ? MPI_UNDEFINED : 0;
+    if (some)
+        *(int *)w->args[2] = found >= 0 ? 1 : inactive == n ? MPI_UNDEFINED : 0;
+    else
+        *(int *)w->args[2] = found >= 0 ? found : MPI_UNDEFINED;
     if (some && found >= 0)
         *(int *)w->args[3] = found;
     if (w->fn == ESPI_FN_Testany)

@@ -1,6 +1,6 @@
 /*
  * Types that the core does not look at (abi.h, ESPI_HINT_UNSEEN): programs may make types without end that are never
- * worth a look. Where of the last 128 that began not one was, the next 1,024 constructors pass by the stub alone;
+ * worth a look. Where of the last 128 that began not one was, the next 1,024 commits pass unseen;
  * twice as many each time that it is so again, up to 8,192.
  */
 #ifndef ESPI_MPI_TYPEPLAN_UNSEEN_H
