@@ -1,6 +1,6 @@
 /*
  * Every rank that has the core says so while MPI_Init goes on, in the conversation that the MPI library has with the
- * launcher (relay_thread.h), by keys in the launcher's store (roll.h). MPI_Init on more than one rank has all of them
+ * launcher (relay_calls.h), by keys in the launcher's store (roll.h). MPI_Init on more than one rank has all of them
  * wait for each other, so when it has returned, whoever was ever going to say so has done it. Those who ask then read
  * the same keys and come to the same verdict, without a word between ranks. One that cannot ask has put no key, and
  * all others find that it is missing.
@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "job/nodes.h"
 #include "job/pmi.h"
-#include "job/relay_thread.h"
+#include "job/relay_calls.h"
 
 static struct espi_roll roll;
 static int wire = -1;
@@ -33,7 +33,7 @@ static int number_in_environment(const char *name)
                                                                                                          : -1;
 }
 
-void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
+void espi_all_present_announce(const void *library, uint64_t hash, const char *text, size_t length)
 {
     const int size = number_in_environment("PMI_SIZE"), rank = number_in_environment("PMI_RANK");
     if (begun || heard || size < 2 || rank < 0 || rank >= size || length > ESPI_ROLL_TEXT)
@@ -47,7 +47,7 @@ void espi_all_present_announce(uint64_t hash, const char *text, size_t length)
         .length = length,
     };
     wire = number_in_environment("PMI_FD");
-    begun = espi_relay_start(wire, &roll);
+    begun = espi_relay_start(wire, library, &roll);
 }
 
 void espi_all_present_announced(void)

@@ -14,10 +14,10 @@
 #define ESPI_ALL_PRESENT_TEXT ESPI_ROLL_TEXT /* bytes of settings at most */
 #define ESPI_ALL_PRESENT_DEFAULTS 0 /* stands for the hash of the defaults */
 
-/* Right before the real MPI_Init. `hash`: of this rank's settings, or ESPI_ALL_PRESENT_DEFAULTS. `text`, of `length`
-   bytes, is what the others may take from rank 0; 0 bytes: the defaults. It must stay until
-   espi_all_present_announced. */
-void espi_all_present_announce(uint64_t hash, const char *text, size_t length);
+/* Right before the real MPI_Init. `library`: anything in the MPI library. `hash`: of this rank's settings, or
+   ESPI_ALL_PRESENT_DEFAULTS. `text`, of `length` bytes, is what the others may take from rank 0; 0 bytes: the
+   defaults. It must stay until espi_all_present_announced. */
+void espi_all_present_announce(const void *library, uint64_t hash, const char *text, size_t length);
 
 /* Right after the real MPI_Init, whatever it returned. */
 void espi_all_present_announced(void);

@@ -47,7 +47,7 @@ struct espi_relay {
 /* `roll` stays the caller's. NULL: says nothing of its own. */
 void espi_relay_begin(struct espi_relay *relay, const struct espi_roll *roll);
 
-/* What the library has said; not while `asking`. Bytes for the launcher come to `launcher`. */
+/* What the library has said. Bytes for the launcher come to `launcher`. */
 void espi_relay_said(struct espi_relay *relay, const char *bytes, size_t length, struct espi_relay_out *launcher);
 
 /* What the launcher has said; bytes for each of the two. */

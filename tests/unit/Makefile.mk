@@ -7,8 +7,8 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-commtree-many %D%/test-fold \
-	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-thread \
-	%D%/test-relay-ends %D%/test-hydra \
+	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-calls \
+	%D%/test-import-slots %D%/test-import-slots-now %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
 	%D%/test-nodes %D%/test-placement %D%/test-placement-file \
 	%D%/test-placement-spots
@@ -51,9 +51,13 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_dense_SOURCES = %D%/test_dense.c
 %C%_test_roll_SOURCES = %D%/test_roll.c %D%/roll_job.c %D%/roll_job.h
 %C%_test_relay_SOURCES = %D%/test_relay.c
-%C%_test_relay_thread_SOURCES = %D%/test_relay_thread.c %D%/relay_ends.c %D%/relay_ends.h
-%C%_test_relay_ends_SOURCES = %D%/test_relay_ends.c %D%/relay_ends.c %D%/relay_ends.h
-%C%_test_relay_thread_LDFLAGS = -Wl,--wrap=pthread_create,--wrap=mmap,--wrap=socketpair,--wrap=eventfd,--wrap=dup3
+%C%_test_relay_calls_SOURCES = %D%/test_relay_calls.c
+%C%_test_import_slots_SOURCES = %D%/test_import_slots.c
+%C%_test_import_slots_CPPFLAGS = $(AM_CPPFLAGS) -DESPI_TEST_READ_ONLY=0
+%C%_test_import_slots_LDFLAGS = -Wl,-z,lazy,-z,norelro,--wrap=mprotect
+%C%_test_import_slots_now_SOURCES = %D%/test_import_slots.c
+%C%_test_import_slots_now_CPPFLAGS = $(AM_CPPFLAGS) -DESPI_TEST_READ_ONLY=1
+%C%_test_import_slots_now_LDFLAGS = -Wl,-z,now,-z,relro,--wrap=mprotect
 %C%_test_hydra_SOURCES = %D%/test_hydra.c
 %C%_test_pmi_SOURCES = %D%/test_pmi.c
 %C%_test_all_present_SOURCES = %D%/test_all_present.c

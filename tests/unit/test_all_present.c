@@ -177,9 +177,9 @@ static void be(struct rank *rank, int wire)
     set("MPI_LOCALNRANKS", rank->here);
     unsetenv("SLURM_STEP_NUM_NODES");
     if (!rank->absent) {
-        espi_all_present_announce(rank->hash, rank->text, rank->length);
+        espi_all_present_announce(&barriers, rank->hash, rank->text, rank->length);
         if (rank->again)
-            espi_all_present_announce(rank->hash + 1, rank->text, rank->length);
+            espi_all_present_announce(&barriers, rank->hash + 1, rank->text, rank->length);
     }
     init(wire);
     espi_all_present_announced();

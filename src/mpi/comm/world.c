@@ -33,9 +33,10 @@ static uint64_t hash_of_shared(size_t length)
 
 void espi_world_announce(void)
 {
+    const void *library = (const void *)(uintptr_t)espi_pmpi.Initialized;
     struct espi_settings settings;
     if (!espi_settings_given()) {
-        espi_all_present_announce(ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
+        espi_all_present_announce(library, ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
         return;
     }
     espi_settings_defaults(&settings);
@@ -44,9 +45,9 @@ void espi_world_announce(void)
     size_t length = put_in_shared(&settings);
     uint64_t hash = hash_of_shared(length);
     if (length > 0 && hash == defaults)
-        espi_all_present_announce(ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
+        espi_all_present_announce(library, ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
     else if (length > 0)
-        espi_all_present_announce(hash, shared, length);
+        espi_all_present_announce(library, hash, shared, length);
 }
 
 void espi_world_announced(void)
