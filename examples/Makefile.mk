@@ -1,7 +1,8 @@
 # Lists of examples/; see Makefile.am. Built with MPICH's own compiler wrapper: these programs know nothing of
 # Espalier.
 EXTRA_DIST += %D%/README.md %D%/rowcol.c %D%/vectorsum.c %D%/trapezoid.c
-EXTRA_DIST += %D%/placement/fft.place %D%/placement/halo.place %D%/placement/gather.place
+EXTRA_DIST += %D%/placement/fft.place %D%/placement/halo.place \
+	%D%/placement/skew.place %D%/placement/stencil.place %D%/placement/replicate.place %D%/placement/gather.place
 noinst_DATA += %D%/rowcol %D%/vectorsum %D%/trapezoid
 CLEANFILES += %D%/rowcol %D%/vectorsum %D%/trapezoid
 

@@ -8,7 +8,7 @@ espalier_SOURCES += %D%/report.c %D%/report_compare.c %D%/report_compare.h %D%/r
 espalier_SOURCES += %D%/report_collectives.h %D%/report_shared.c %D%/report_shared.h %D%/statfile.c %D%/statfile.h
 espalier_SOURCES += %D%/mapfile.c %D%/mapfile.h
 espalier_SOURCES += %D%/sanitizer.c %D%/sanitizer.h
-espalier_SOURCES += %D%/place.c %D%/place.h %D%/place_draw.c
+espalier_SOURCES += %D%/place.c %D%/place.h %D%/place_draw.c %D%/place_plan.c %D%/place_positions.c
 espalier_SOURCES += %D%/draw.c %D%/draw.h %D%/draw_dot.c %D%/draw_svg.c
 espalier_CPPFLAGS = $(AM_CPPFLAGS) -DESPALIER_BINDIR='"$(bindir)"' -DESPALIER_PKGLIBDIR='"$(pkglibdir)"' \
   -DESPALIER_PKGLIBEXECDIR='"$(pkglibexecdir)"'

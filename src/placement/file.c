@@ -45,16 +45,25 @@ bool place_is_name(struct word word)
 
 static const char *const kind_names[] = {"placement", "table", "map", "operation", "node"};
 
+bool place_need_entry(struct espi_arena *arena, void **list, int n, size_t size)
+{
+    if ((n & (n - 1)) != 0)
+        return true;
+    void *grown = espi_arena_alloc(arena, (n > 0 ? 2 * (size_t)n : 1) * size);
+    if (grown == NULL)
+        return false;
+    if (n > 0)
+        memcpy(grown, *list, (size_t)n * size);
+    *list = grown;
+    return true;
+}
+
 bool place_add_to_list(struct espi_arena *arena, const char ***list, int n, const char *name)
 {
-    if ((n & (n - 1)) == 0) {
-        const char **grown = espi_arena_alloc(arena, (n > 0 ? 2 * (size_t)n : 1) * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        if (n > 0)
-            memcpy(grown, *list, (size_t)n * sizeof *grown);
-        *list = grown;
-    }
+    void *grown = *list;
+    if (!place_need_entry(arena, &grown, n, sizeof **list))
+        return false;
+    *list = grown;
     (*list)[n] = name;
     return true;
 }
@@ -148,24 +157,54 @@ static espi_status cut_line(struct reader *reader, const char *text, size_t len)
     return ESPI_OK;
 }
 
-static espi_status take_line(struct reader *reader)
+#define GRAPH (1 << ESPI_PLACE_FILE_GRAPH)
+#define AFFINE (1 << ESPI_PLACE_FILE_AFFINE)
+#define POSITIONS (1 << ESPI_PLACE_FILE_POSITIONS)
+
+static const struct statement {
+    const char *name;
+    int kinds; /* of files that have it */
+    espi_status (*take)(struct reader *);
+} statements[] = {
+    {"placements", GRAPH, place_take_placements}, {"table", GRAPH, place_take_table},
+    {"move", GRAPH, place_take_move},             {"map", GRAPH, place_take_map},
+    {"operation", GRAPH, place_take_operation},   {"method", GRAPH, place_take_method},
+    {"node", GRAPH | AFFINE, place_take_node},    {"affine", AFFINE, place_take_affine},
+    {"placement", AFFINE, place_take_placement},  {"shift", AFFINE, place_take_change},
+    {"permute", AFFINE, place_take_change},       {"general", AFFINE, place_take_change},
+    {"operation", AFFINE, place_take_affine_operation},
+    {"method", AFFINE, place_take_affine_method}, {"positions", POSITIONS, place_take_positions},
+    {"node", POSITIONS, place_take_spot},
+};
+
+/* The kind of a file, by its first word. */
+static espi_status take_kind(struct reader *reader)
 {
-    static const struct {
-        const char *name;
-        espi_status (*take)(struct reader *);
-    } statements[] = {{"placements", place_take_placements}, {"table", place_take_table},
-                      {"move", place_take_move},             {"map", place_take_map},
-                      {"operation", place_take_operation},   {"method", place_take_method},
-                      {"node", place_take_node}};
-    for (size_t x = 0; x < sizeof statements / sizeof *statements; x++) {
-        if (place_is(reader->word[0], statements[x].name)) {
-            if (x > 0 && reader->file->graph.placements == 0)
-                return place_wrong(reader, "expected placements before anything else, found '%s'",
-                                   statements[x].name);
-            return statements[x].take(reader);
+    static const char *const words[] = {"placements", "affine", "positions"}; /* enum espi_place_file_kind */
+    for (int kind = 0; kind < 3; kind++) {
+        if (place_is(reader->word[0], words[kind])) {
+            reader->file->kind = (enum espi_place_file_kind)kind;
+            reader->kind_known = true;
+            return ESPI_OK;
         }
     }
-    return place_wrong(reader, "expected placements, table, move, map, operation, method or node, found '%s'",
+    return place_wrong(reader, "expected placements before anything else (or affine or positions), found '%s'",
+                       place_shown(reader, reader->word[0]));
+}
+
+static espi_status take_line(struct reader *reader)
+{
+    static const char *const expected[] = {"placements, table, move, map, operation, method or node",
+                                           "placement, shift, permute, general, operation, method or node",
+                                           "node"};
+    espi_status status = reader->kind_known ? ESPI_OK : take_kind(reader);
+    if (status != ESPI_OK)
+        return status;
+    for (size_t x = 0; x < sizeof statements / sizeof *statements; x++) {
+        if ((statements[x].kinds >> reader->file->kind & 1) != 0 && place_is(reader->word[0], statements[x].name))
+            return statements[x].take(reader);
+    }
+    return place_wrong(reader, "expected %s, found '%s'", expected[reader->file->kind],
                        place_shown(reader, reader->word[0]));
 }
 
@@ -174,10 +213,16 @@ static espi_status take_end(struct reader *reader)
     espi_status status = place_end_operation(reader);
     if (status != ESPI_OK)
         return status;
-    reader->line = 0;
     struct espi_place_file *file = reader->file;
-    if (file->graph.nodes == 0)
+    bool positions = file->kind == ESPI_PLACE_FILE_POSITIONS;
+    if ((positions ? file->positions.nodes : file->graph.nodes) == 0) {
+        reader->line = 0;
         return place_wrong(reader, "expected a node, found none");
+    }
+    status = file->kind == ESPI_PLACE_FILE_AFFINE ? place_end_affine(reader) : ESPI_OK;
+    if (status != ESPI_OK)
+        return status;
+    reader->line = 0;
     file->first_label = espi_arena_alloc(&file->arena, (size_t)file->graph.ops * sizeof *file->first_label);
     if (file->first_label == NULL)
         return ESPI_ERR_MEMORY;
@@ -221,4 +266,19 @@ void espi_place_file_release(struct espi_place_file *file)
     espi_place_graph_release(&file->graph);
     espi_arena_release(&file->arena);
     *file = (struct espi_place_file){.arena = ESPI_ARENA_INIT};
+}
+
+const char *espi_place_name(const struct espi_place_file *file, int node, int place, char buf[ESPI_PLACE_NAME])
+{
+    const struct espi_place_alignment *alignment = &file->alignment;
+    struct espi_place_affine f;
+    if (file->kind == ESPI_PLACE_FILE_GRAPH)
+        return file->placement[place];
+    if (!espi_place_seen(&file->carried, node, place, &f))
+        return "beyond 64 bits";
+    for (int p = 0; p < alignment->named; p++) {
+        if (memcmp(&f, &alignment->placement[p], sizeof f) == 0)
+            return file->placement[p];
+    }
+    return espi_place_format_affine(&f, file->index, alignment->dims, alignment->rows, buf, ESPI_PLACE_NAME);
 }

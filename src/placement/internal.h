@@ -15,6 +15,8 @@ espi_status espi_place_plan_tree(const struct espi_place_graph *graph, const str
                                  struct espi_place_plan *plan);
 espi_status espi_place_plan_collapse(const struct espi_place_graph *graph, const struct espi_place_options *options,
                                      struct espi_place_plan *plan);
+espi_status espi_place_plan_cut(const struct espi_place_graph *graph, const struct espi_place_options *options,
+                                struct espi_place_plan *plan);
 espi_status espi_place_plan_search(const struct espi_place_graph *graph, const struct espi_place_options *options,
                                    struct espi_place_plan *plan);
 
@@ -23,6 +25,12 @@ void espi_place_plan_none(const struct espi_place_graph *graph, struct espi_plac
 
 /* n objects of `size` bytes each, not cleared; NULL also when that overflows. */
 void *espi_place_array(size_t n, size_t size);
+
+/* For every size >= 0; what is impossible is impossible whatever the other part says. */
+static inline bool espi_place_is_at_most(struct espi_place_cost a, struct espi_place_cost b)
+{
+    return isinf(b.fixed) || (a.fixed <= b.fixed && a.each <= b.each);
+}
 
 static inline int espi_place_arity(const struct espi_place_graph *graph, int node)
 {

@@ -8,12 +8,6 @@ static bool is_same(struct espi_place_cost a, struct espi_place_cost b)
     return a.fixed == b.fixed && (a.each == b.each || isinf(a.fixed));
 }
 
-/* For every size >= 0; what is impossible is impossible whatever the other part says. */
-static bool is_at_most(struct espi_place_cost a, struct espi_place_cost b)
-{
-    return isinf(b.fixed) || (a.fixed <= b.fixed && a.each <= b.each);
-}
-
 bool espi_place_is_discrete(const struct espi_place_graph *graph, int table, struct espi_place_cost *change)
 {
     int s = graph->placements;
@@ -38,7 +32,7 @@ static void find_way_round(const struct espi_place_graph *graph, int table, stru
             for (int from = 0; from < s; from++) {
                 struct espi_place_cost first = espi_place_entry(graph, table, from, by);
                 struct espi_place_cost both = {first.fixed + second.fixed, first.each + second.each};
-                if (!is_at_most(espi_place_entry(graph, table, from, to), both)) {
+                if (!espi_place_is_at_most(espi_place_entry(graph, table, from, to), both)) {
                     metric->triangle = false;
                     metric->from = from;
                     metric->by = by;

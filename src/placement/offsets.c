@@ -54,6 +54,17 @@ static double distance(enum espi_place_space space, int64_t around, int64_t a, i
     return (double)(space == ESPI_PLACE_RING && around - far < far ? around - far : far);
 }
 
+double espi_place_spot_move(enum espi_place_space space, int64_t around, const struct espi_place_spot *spot,
+                            int node)
+{
+    int64_t from = spot[node].at + spot[node].shift, to = spot[spot[node].parent].at;
+    if (space == ESPI_PLACE_RING) {
+        from = around_ring(from, around);
+        to = around_ring(to, around);
+    }
+    return spot[node].weight * distance(space, around, from, to);
+}
+
 static espi_status take_out_shifts(struct work *work, enum espi_place_space space)
 {
     for (int v = work->n - 1; v >= 0; v--) {

@@ -37,4 +37,8 @@ struct espi_place_spot {
 espi_status espi_place_spots(enum espi_place_space space, int64_t around, struct espi_place_spot *spot, int n,
                              size_t max_bytes, double *cost);
 
+/* What moving a node's value to its parent costs; it has one. */
+double espi_place_spot_move(enum espi_place_space space, int64_t around, const struct espi_place_spot *spot,
+                            int node);
+
 #endif

@@ -120,10 +120,13 @@ enum espi_place_way {
     ESPI_PLACE_AUTO,     /* the first of these that fits */
     ESPI_PLACE_TREE,     /* no value is used twice: by the tree, O(sum over nodes of arity (m + min(s, m) s)) */
     ESPI_PLACE_COLLAPSE, /* nodes are collapsed one by one, O(n m^(d+1)) while none has more than d neighbours */
+    ESPI_PLACE_CUT,      /* a minimum cut, O(n^2 operands): no node has more than two methods, and costs are such that
+                            this works (cut.c); always so with two placements where staying is free and each method
+                            has all in one of them */
     ESPI_PLACE_SEARCH,   /* branch and bound, with bounds from collapsing what fits */
     ESPI_PLACE_WAYS
 };
-/* "auto", "tree", "collapse", "search"; NULL outside the enum. */
+/* "auto", "tree", "collapse", "cut", "search"; NULL outside the enum. */
 const char *espi_place_way_name(enum espi_place_way way);
 
 struct espi_place_options {
@@ -131,7 +134,8 @@ struct espi_place_options {
     bool runner_up;      /* fill in plan->runner_up */
     size_t max_bytes;    /* of memory for tables, about; 0: 1 GiB */
     size_t max_entries;  /* of one table of COLLAPSE and SEARCH; 0: 2^20 */
-    uint64_t max_steps;  /* of SEARCH: partial choices that are continued, at least two a node; 0: 10^7 */
+    uint64_t max_steps;  /* of SEARCH: partial choices that are continued, at least two a node; 0: 10^7. What the best
+                            plan leaves of them is shared out to the second best */
 };
 
 struct espi_place_plan {
@@ -142,14 +146,15 @@ struct espi_place_plan {
     uint64_t steps;     /* of SEARCH */
     int *method;        /* of each node */
     double *runner_up;  /* of each node: what the best plan costs that carries this node out by another method
-                           (INFINITY: there is none); NULL unless asked for, with SEARCH, and where COLLAPSE
-                           would need more than max_bytes for it */
+                           (INFINITY: there is none; NAN: SEARCH came to its limit before it was found); NULL unless
+                           asked for, where SEARCH ended with a plan that is not exact, and where COLLAPSE would need
+                           more than max_bytes for it */
 };
 #define ESPI_PLACE_PLAN_INIT ((struct espi_place_plan){0})
 
 /* The plan of least cost; of several the choice is the same in every run. `options` may be NULL. On success the
-   caller owns the plan. ARGUMENT: TREE for a graph that shares a value; LIMIT: max_bytes or (COLLAPSE) max_entries do
-   not suffice, or SEARCH found no plan in max_steps; MEMORY. */
+   caller owns the plan. ARGUMENT: TREE for a graph that shares a value, CUT for one that is none; LIMIT: max_bytes or
+   (COLLAPSE) max_entries do not suffice, or SEARCH found no plan in max_steps; MEMORY. */
 espi_status espi_place_plan(const struct espi_place_graph *graph, const struct espi_place_options *options,
                             struct espi_place_plan *plan);
 void espi_place_plan_release(struct espi_place_plan *plan);

@@ -3,7 +3,7 @@
 
 #include "placement/internal.h"
 
-static const char *const way_names[] = {"auto", "tree", "collapse", "search"};
+static const char *const way_names[] = {"auto", "tree", "collapse", "cut", "search"};
 
 const char *espi_place_way_name(enum espi_place_way way)
 {
@@ -42,9 +42,9 @@ static espi_status run(enum espi_place_way way, const struct espi_place_graph *g
         return graph->shared ? ESPI_ERR_ARGUMENT : espi_place_plan_tree(graph, options, plan);
     case ESPI_PLACE_COLLAPSE:
         return espi_place_plan_collapse(graph, options, plan);
+    case ESPI_PLACE_CUT:
+        return espi_place_plan_cut(graph, options, plan);
     case ESPI_PLACE_SEARCH:
-        free(plan->runner_up);
-        plan->runner_up = NULL;
         return espi_place_plan_search(graph, options, plan);
     default:
         return ESPI_ERR_ARGUMENT;
@@ -72,6 +72,8 @@ espi_status espi_place_plan(const struct espi_place_graph *graph, const struct e
     } else {
         status = run(ESPI_PLACE_COLLAPSE, graph, &o, plan);
         if (status == ESPI_ERR_LIMIT)
+            status = run(ESPI_PLACE_CUT, graph, &o, plan);
+        if (status == ESPI_ERR_LIMIT || status == ESPI_ERR_ARGUMENT)
             status = run(ESPI_PLACE_SEARCH, graph, &o, plan);
     }
     if (status != ESPI_OK)

@@ -22,7 +22,9 @@ struct level {
 
 struct search {
     struct espi_place_elimination e;
-    struct espi_place_plan *plan;
+    double best;         /* the least cost so far */
+    int *kept;           /* its methods go here; NULL: nowhere */
+    int barred, without; /* a node and a method that it is not to have; -1: none */
     struct level *level; /* of each step */
     int *method;         /* those of steps above the present one are chosen */
     int *sent;           /* of each step: its first message; others follow in next_sent */
@@ -51,9 +53,11 @@ static void open_level(struct search *search, int step, double above)
         promised += espi_place_lookup(e, &e->factor[f], search->method);
     level->n = level->next = 0;
     for (int j = 0; j < espi_place_methods(e->graph, v); j++) {
+        if (v == search->barred && j == search->without)
+            continue;
         search->method[v] = j;
         double bound = above - promised + espi_place_step_cost(e, step, search->method);
-        if (bound < search->plan->cost - search->slack)
+        if (bound < search->best - search->slack)
             level->branch[level->n++] = (struct branch){bound, j};
     }
     qsort(level->branch, (size_t)level->n, sizeof *level->branch, compare_branches);
@@ -63,10 +67,11 @@ static void open_level(struct search *search, int step, double above)
 static void keep_if_better(struct search *search)
 {
     double cost = espi_place_total(search->e.graph, search->method);
-    if (cost < search->plan->cost) {
-        search->plan->cost = cost;
+    if (cost < search->best) {
+        search->best = cost;
         search->slack = cost * 1e-13;
-        memcpy(search->plan->method, search->method, (size_t)search->e.graph->nodes * sizeof *search->method);
+        if (search->kept != NULL)
+            memcpy(search->kept, search->method, (size_t)search->e.graph->nodes * sizeof *search->method);
     }
 }
 
@@ -77,7 +82,7 @@ static bool descend(struct search *search)
     open_level(search, step, search->e.bound);
     while (step <= top) {
         struct level *level = &search->level[step];
-        if (level->next == level->n || level->branch[level->next].bound >= search->plan->cost - search->slack) {
+        if (level->next == level->n || level->branch[level->next].bound >= search->best - search->slack) {
             level->next = level->n;
             step++;
             continue;
@@ -97,13 +102,35 @@ static bool descend(struct search *search)
 /* What was left open could still have cost this. */
 static double open_bound(const struct search *search)
 {
-    double bound = search->plan->cost;
+    double bound = search->best;
     for (int step = 0; step < search->e.graph->nodes; step++) {
         const struct level *level = &search->level[step];
         if (level->next < level->n && level->branch[level->next].bound < bound)
             bound = level->branch[level->next].bound;
     }
     return bound;
+}
+
+/* For each node another search, in which its method of the best plan is barred; what is left of the steps is shared
+   out to them evenly. The bounds hold as they are: a choice less makes nothing cheaper. */
+static void find_second(struct search *search, struct espi_place_plan *plan)
+{
+    int n = search->e.graph->nodes;
+    uint64_t left = search->left;
+
+    search->kept = NULL;
+    for (int v = 0; v < n; v++) {
+        uint64_t share = left / (uint64_t)(n - v);
+        search->barred = v;
+        search->without = plan->method[v];
+        search->best = INFINITY;
+        search->slack = 0;
+        search->left = share;
+        bool whole = espi_place_methods(search->e.graph, v) == 1 || descend(search);
+        plan->runner_up[v] = whole ? search->best : NAN;
+        left -= share - search->left;
+    }
+    search->left = left;
 }
 
 static espi_status prepare(struct search *search)
@@ -137,12 +164,11 @@ espi_status espi_place_plan_search(const struct espi_place_graph *graph, const s
                                    struct espi_place_plan *plan)
 {
     struct espi_place_options o = *options;
-    struct search search = {.plan = plan};
+    struct search search = {.best = INFINITY, .kept = plan->method, .barred = -1};
     uint64_t descent = 2 * (uint64_t)graph->nodes; /* enough for a first plan, where everything is possible */
 
     search.steps = search.left = options->max_steps > descent ? options->max_steps : descent;
     o.way = ESPI_PLACE_SEARCH;
-    plan->cost = INFINITY;
     for (int v = 0; v < graph->nodes; v++) {
         if (espi_place_methods(graph, v) == 0) {
             espi_place_plan_none(graph, plan);
@@ -156,14 +182,19 @@ espi_status espi_place_plan_search(const struct espi_place_graph *graph, const s
         status = prepare(&search);
     if (status == ESPI_OK) {
         plan->exact = graph->nodes == 0 || isinf(search.e.bound) || descend(&search);
-        if (graph->nodes == 0)
-            plan->cost = 0;
+        plan->cost = graph->nodes == 0 ? 0 : search.best;
         plan->lower_bound = plan->exact ? plan->cost : open_bound(&search);
-        plan->steps = search.steps - search.left;
         if (isinf(plan->cost) && !plan->exact)
             status = ESPI_ERR_LIMIT;
         else if (isinf(plan->cost))
             espi_place_plan_none(graph, plan);
+        else if (plan->exact && plan->runner_up != NULL)
+            find_second(&search, plan);
+        plan->steps = search.steps - search.left;
+    }
+    if (!plan->exact) {
+        free(plan->runner_up);
+        plan->runner_up = NULL;
     }
     espi_place_elimination_release(&search.e);
     return status;

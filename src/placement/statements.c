@@ -235,7 +235,7 @@ static espi_status add_methods(struct reader *reader, int arity, bool varies, st
     return status;
 }
 
-static espi_status add_label(struct reader *reader, struct word label, int added)
+espi_status place_add_label(struct reader *reader, struct word label, int added)
 {
     struct espi_place_file *file = reader->file;
     char *text = "";
@@ -252,29 +252,37 @@ static espi_status add_label(struct reader *reader, struct word label, int added
     return ESPI_OK;
 }
 
+espi_status place_split_method(struct reader *reader, struct word *label, int *first, int *arrow)
+{
+    *label = (struct word){"", 0};
+    *first = 1;
+    if (!reader->op_begun && reader->file->graph.ops == 0)
+        return place_wrong(reader, "expected an operation before its methods");
+    if (reader->words > 1 && reader->word[1].len > 1 && reader->word[1].text[reader->word[1].len - 1] == ':') {
+        *label = (struct word){reader->word[1].text, reader->word[1].len - 1};
+        if (!place_is_name(*label))
+            return place_wrong(reader, "expected a label (letters, digits, _ . + / -), found '%s'",
+                               place_shown(reader, *label));
+        *first = 2;
+    }
+    for (*arrow = *first; *arrow < reader->words && !place_is(reader->word[*arrow], "->");)
+        ++*arrow;
+    return *arrow + 2 > reader->words ? place_wrong(reader, "expected OPERAND... -> RESULT COST") : ESPI_OK;
+}
+
 espi_status place_take_method(struct reader *reader)
 {
     struct espi_place_graph *graph = &reader->file->graph;
     struct espi_place_cost cost;
-    struct word label = {"", 0};
-    int first = 1, arrow = 1, index, added = 0;
+    struct word label;
+    int first, arrow, index, added = 0;
     bool varies = false;
 
-    if (!reader->op_begun && graph->ops == 0)
-        return place_wrong(reader, "expected an operation before its methods");
-    if (reader->words > 1 && reader->word[1].len > 1 && reader->word[1].text[reader->word[1].len - 1] == ':') {
-        label = (struct word){reader->word[1].text, reader->word[1].len - 1};
-        if (!place_is_name(label))
-            return place_wrong(reader, "expected a label (letters, digits, _ . + / -), found '%s'",
-                               place_shown(reader, label));
-        first = 2;
-    }
-    for (arrow = first; arrow < reader->words && !place_is(reader->word[arrow], "->");)
-        arrow++;
-    if (arrow + 2 > reader->words)
-        return place_wrong(reader, "expected OPERAND... -> RESULT COST");
+    espi_status status = place_split_method(reader, &label, &first, &arrow);
+    if (status != ESPI_OK)
+        return status;
     int arity = arrow - first;
-    espi_status status = need_row(reader, arity + 1);
+    status = need_row(reader, arity + 1);
     for (int i = 0; i <= arity && status == ESPI_OK; i++)
         status = read_place(reader, reader->word[i < arity ? first + i : arrow + 1], i < arity, &reader->row[i],
                             &varies);
@@ -290,7 +298,7 @@ espi_status place_take_method(struct reader *reader)
     if (op->arity != arity)
         return place_wrong(reader, "expected %d operands, as the method before has, found %d", op->arity, arity);
     status = add_methods(reader, arity, varies, cost, &added);
-    return status == ESPI_OK ? add_label(reader, label, added) : status;
+    return status == ESPI_OK ? place_add_label(reader, label, added) : status;
 }
 
 /* NODE or NODE:TABLE. */
@@ -305,18 +313,25 @@ static espi_status read_operand(struct reader *reader, struct word word, struct 
     return status;
 }
 
+espi_status place_take_size(struct reader *reader, int from, int *words, double *size)
+{
+    struct word last = reader->word[*words - 1];
+    *size = 1;
+    if (*words <= from || last.len < 5 || memcmp(last.text, "size=", 5) != 0)
+        return ESPI_OK;
+    --*words;
+    return place_number(reader, (struct word){last.text + 5, last.len - 5}, "a size", size);
+}
+
 espi_status place_take_node(struct reader *reader)
 {
     struct espi_place_graph *graph = &reader->file->graph;
     int words = reader->words, op, index;
-    double size = 1;
+    double size;
 
     espi_status status = place_end_operation(reader);
-    if (status == ESPI_OK && words > 3 && reader->word[words - 1].len >= 5 &&
-        memcmp(reader->word[words - 1].text, "size=", 5) == 0) {
-        struct word value = reader->word[--words];
-        status = place_number(reader, (struct word){value.text + 5, value.len - 5}, "a size", &size);
-    }
+    if (status == ESPI_OK)
+        status = place_take_size(reader, 3, &words, &size);
     if (status == ESPI_OK && words < 3)
         status = place_wrong(reader, "expected NAME OPERATION OPERAND..., found %d words", words - 1);
     if (status == ESPI_OK)
@@ -335,8 +350,14 @@ espi_status place_take_node(struct reader *reader)
         status = read_operand(reader, reader->word[3 + i], &operand[i]);
     if (status == ESPI_OK)
         status = place_add_name(reader, KIND_NODE, reader->word[1], graph->nodes);
+    void *lines = reader->node_line;
+    if (status == ESPI_OK && !place_need_entry(&reader->file->arena, &lines, graph->nodes, sizeof *reader->node_line))
+        status = ESPI_ERR_MEMORY;
+    reader->node_line = lines;
     if (status == ESPI_OK)
         status = espi_place_add_node(graph, op, operand, size, &index);
+    if (status == ESPI_OK)
+        reader->node_line[index] = reader->line;
     free(operand);
     return status;
 }

@@ -271,6 +271,24 @@ static void choose(const struct work *work, struct espi_place_plan *plan)
     }
 }
 
+/* What all else costs when v's one operand is delivered in each placement. */
+static double look_through_one(const struct work *work, int v, int chosen)
+{
+    const struct espi_place_op *op = &work->graph->op[work->graph->node[v].op];
+    const double *down = work->down + (size_t)v * work->s, size = work->graph->node[v].size;
+    double second = INFINITY;
+    for (size_t x = 0; x <= work->s; x++)
+        work->through[x] = INFINITY;
+    for (int j = 0; j < op->methods; j++) {
+        size_t at = slot(work, 0, op->shape[2 * j]);
+        double cost = op->cost[j].fixed + op->cost[j].each * size + down[op->shape[2 * j + 1]];
+        double whole = cost + work->deliver[at];
+        work->through[at] = cost < work->through[at] ? cost : work->through[at];
+        second = j != chosen && whole < second ? whole : second;
+    }
+    return second;
+}
+
 /* What all else costs when operand i of v is delivered in each placement: `through`, laid out as `deliver`. Also v's
    second best: the best plan with another method than v has. */
 static double look_through(const struct work *work, int v, int chosen)
@@ -279,6 +297,8 @@ static double look_through(const struct work *work, int v, int chosen)
     const double *down = work->down + (size_t)v * work->s;
     const int *shape = op->shape;
     double second = INFINITY;
+    if (op->arity == 1) /* the same without sums over the other operands */
+        return look_through_one(work, v, chosen);
     for (size_t x = 0; x < (size_t)op->arity * (work->s + 1); x++)
         work->through[x] = INFINITY;
     for (int j = 0; j < op->methods; j++, shape += op->arity + 1) {
@@ -299,6 +319,27 @@ static double look_through(const struct work *work, int v, int chosen)
     return second;
 }
 
+/* What all else costs when operand x leaves its value in each placement, given what it costs by where it is wanted.
+   */
+static void take_down(const struct work *work, int x, const struct wanted *wanted, const double *through)
+{
+    const struct espi_place_operand *operand = &work->graph->operand[x];
+    const struct espi_place_table *table = &work->graph->table[operand->table];
+    double *down = work->down + (size_t)operand->from * work->s, size = work->graph->node[operand->from].size;
+    double as_left = wanted->any ? through[work->s] : INFINITY;
+    for (size_t q = 0; q < work->s; q++)
+        down[q] = as_left;
+    for (int k = 0; k < wanted->n; k++) {
+        size_t to = (size_t)wanted->place[k];
+        const double *fixed = table->fixed + to * work->s, *each = table->each + to * work->s, rest = through[to];
+#pragma omp simd
+        for (size_t q = 0; q < work->s; q++) {
+            double cost = rest + (fixed[q] + each[q] * size);
+            down[q] = cost < down[q] ? cost : down[q];
+        }
+    }
+}
+
 static void go_down(struct work *work, struct espi_place_plan *plan)
 {
     const struct espi_place_graph *graph = work->graph;
@@ -315,18 +356,8 @@ static void go_down(struct work *work, struct espi_place_plan *plan)
         /* Of v's tree; the other trees stay as they are. */
         plan->runner_up[v] = look_through(work, v, plan->method[v]) - work->best[v] + plan->cost;
         for (int i = 0; i < espi_place_arity(graph, v); i++) {
-            const double *through = work->through + slot(work, i, 0);
-            int x = node->first + i, u = graph->operand[x].from;
-            work->best[u] = work->best[v];
-            for (size_t q = 0; q < work->s; q++) {
-                double best = wanted[i].any ? through[work->s] : INFINITY;
-                for (int k = 0; k < wanted[i].n; k++) {
-                    int p = wanted[i].place[k];
-                    double cost = through[p] + espi_place_move(graph, x, (int)q, p);
-                    best = cost < best ? cost : best;
-                }
-                work->down[(size_t)u * work->s + q] = best;
-            }
+            work->best[graph->operand[node->first + i].from] = work->best[v];
+            take_down(work, node->first + i, &wanted[i], work->through + slot(work, i, 0));
         }
     }
 }

@@ -11,7 +11,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-import-slots %D%/test-import-slots-now %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
 	%D%/test-nodes %D%/test-placement %D%/test-placement-file \
-	%D%/test-placement-spots
+	%D%/test-placement-spots %D%/test-placement-align %D%/test-placement-forms
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
@@ -27,7 +27,10 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_layout_SOURCES = %D%/test_layout.c
 %C%_test_placement_SOURCES = %D%/test_placement.c
 %C%_test_placement_spots_SOURCES = %D%/test_placement_spots.c
-%C%_test_placement_file_SOURCES = %D%/test_placement_file.c
+%C%_test_placement_align_SOURCES = %D%/test_placement_align.c
+%C%_test_placement_file_SOURCES = %D%/test_placement_file.c %D%/granted.h
+%C%_test_placement_forms_SOURCES = %D%/test_placement_forms.c %D%/granted.h
+%C%_test_placement_forms_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_placement_file_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_slice_SOURCES = %D%/test_slice.c
 %C%_test_transpack_SOURCES = %D%/test_transpack.c

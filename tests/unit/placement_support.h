@@ -20,6 +20,10 @@ enum cost_kind {
 /* A random graph with at most `choices` choices of methods in all. */
 void random_graph(struct espi_place_graph *graph, enum graph_kind kind, enum cost_kind costs, double choices);
 
+/* A random graph of any form over two placements, in which staying costs nothing and a node has all its operands and
+   its result in one of them, or takes operands as they are. */
+void random_copies(struct espi_place_graph *graph, enum cost_kind costs);
+
 /* The least cost over all choices of methods, and of those in which a node has a method: best[v * most + j], `most`
    the largest number of methods. The caller frees `best`. */
 struct exhaustive {

@@ -10,6 +10,8 @@
 
 enum { ROUNDS = 10000 };
 
+static int uncut; /* graphs that are none for a minimum cut */
+
 static void plan_all_ways(const struct espi_place_graph *graph, enum espi_place_way from)
 {
     for (int way = from; way < ESPI_PLACE_WAYS; way++) {
@@ -19,9 +21,16 @@ static void plan_all_ways(const struct espi_place_graph *graph, enum espi_place_
         struct espi_place_plan plan;
         if (way == ESPI_PLACE_TREE && graph->shared)
             continue;
-        ck_assert_int_eq(espi_place_plan(graph, &options, &plan), ESPI_OK);
+        espi_status status = espi_place_plan(graph, &options, &plan);
+        if (way == ESPI_PLACE_CUT && status == ESPI_ERR_ARGUMENT) {
+            uncut++;
+            continue;
+        }
+        ck_assert_int_eq(status, ESPI_OK);
         ck_assert(way == ESPI_PLACE_AUTO || plan.way == (enum espi_place_way)way);
-        ck_assert((plan.runner_up != NULL) == (options.runner_up && plan.way != ESPI_PLACE_SEARCH));
+        ck_assert((plan.runner_up != NULL) == options.runner_up);
+        for (int v = 0; v < graph->nodes && plan.runner_up != NULL; v++)
+            ck_assert(!isnan(plan.runner_up[v]));
         expect_best(graph, &plan);
         espi_place_plan_release(&plan);
     }
@@ -58,6 +67,37 @@ END_TEST
 START_TEST(dags)
 {
     compare_many(DAGS);
+}
+END_TEST
+
+/* Two placements where staying is free, and methods that have all in one of them: always a minimum cut, whatever else
+   costs. Of the other graphs some are and some are none. */
+START_TEST(cuts)
+{
+    int most = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct espi_place_graph graph;
+        struct espi_place_options options = {.way = ESPI_PLACE_CUT, .runner_up = true};
+        struct espi_place_plan plan;
+        enum cost_kind costs = (enum cost_kind)(round % 3);
+        random_copies(&graph, costs);
+        ck_assert_int_eq(espi_place_plan(&graph, &options, &plan), ESPI_OK);
+        expect_best(&graph, &plan);
+        most = graph.nodes > most ? graph.nodes : most;
+        espi_place_plan_release(&plan);
+        espi_place_graph_release(&graph);
+    }
+    ck_assert_int_gt(most, 9);
+    uncut = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct espi_place_graph graph;
+        random_graph(&graph, (enum graph_kind)(round % GRAPH_KINDS), (enum cost_kind)(round % 3), 1e6);
+        for (int o = 0; o < graph.ops; o++) /* as if made so */
+            graph.op[o].methods = graph.op[o].methods > 2 ? 2 : graph.op[o].methods;
+        plan_all_ways(&graph, ESPI_PLACE_CUT);
+        espi_place_graph_release(&graph);
+    }
+    ck_assert(uncut > 100 && uncut < ROUNDS - 100);
 }
 END_TEST
 
@@ -215,6 +255,7 @@ static void make_dense(struct espi_place_graph *graph, int n, int placements)
 /* Limits end a search with a plan and a bound that hold, and everything else with LIMIT. */
 START_TEST(limits)
 {
+    int found[2] = {0, 0}; /* second best plans, and those for which the steps did not suffice */
     for (int round = 0; round < 20; round++) {
         struct espi_place_graph graph;
         struct espi_place_plan best, plan;
@@ -230,6 +271,15 @@ START_TEST(limits)
         ck_assert(plan.exact == (plan.lower_bound == plan.cost));
         ck_assert_double_eq(espi_place_total(&graph, plan.method), plan.cost);
         espi_place_plan_release(&plan);
+        options.max_steps = (uint64_t)random_in(300, 3000);
+        options.runner_up = true;
+        ck_assert_int_eq(espi_place_plan(&graph, &options, &plan), ESPI_OK);
+        ck_assert(plan.steps <= options.max_steps && (plan.runner_up != NULL) == plan.exact);
+        for (int v = 0; v < graph.nodes && plan.exact; v++)
+            found[isnan(plan.runner_up[v])]++;
+        if (plan.exact)
+            expect_best(&graph, &plan);
+        espi_place_plan_release(&plan);
         options.way = ESPI_PLACE_COLLAPSE;
         ck_assert_int_eq(espi_place_plan(&graph, &options, &plan), ESPI_ERR_LIMIT);
         options = (struct espi_place_options){.max_bytes = 500};
@@ -237,6 +287,7 @@ START_TEST(limits)
         espi_place_plan_release(&best);
         espi_place_graph_release(&graph);
     }
+    ck_assert(found[0] > 0 && found[1] > 0);
     struct espi_place_graph graph;
     struct espi_place_plan plan;
     make_dense(&graph, 1, 4);
@@ -312,6 +363,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test_placement", 300, NULL, NULL, chains, trees, collapsible, dags, by_hand, impossible,
+    return RUN_SUITE("test_placement", 300, NULL, NULL, chains, trees, collapsible, dags, cuts, by_hand, impossible,
                      arguments, limits, wide, metrics);
 }

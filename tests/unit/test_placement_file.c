@@ -5,42 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "granted.h"
 #include "placement/file.h"
 #include "placement_support.h"
 #include "random.h"
 #include "runner.h"
-
-/* Allocations of this program fail when told to (--wrap). */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-
-static int granted = -1; /* allocations until they fail; negative: they do not */
-
-static bool is_granted(void)
-{
-    if (granted > 0)
-        granted--;
-    return granted != 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return is_granted() ? __real_malloc(bytes) : NULL;
-}
-
-void *__wrap_calloc(size_t n, size_t bytes)
-{
-    return is_granted() ? __real_calloc(n, bytes) : NULL;
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return is_granted() ? __real_realloc(memory, bytes) : NULL;
-}
 
 static const char example[] = "placements a b # two\nplacements c\n"
                               "move * * 7 1\r\nmove a b 3\n\tmove b b 2 0.5\n"
@@ -248,7 +217,10 @@ START_TEST(short_memory)
     espi_place_file_release(&file);
     for (int round = 0; round < 40; round++) {
         struct espi_place_graph graph;
-        random_graph(&graph, (enum graph_kind)(round % GRAPH_KINDS), (enum cost_kind)(round % 3), 2000);
+        if (round % 5 == 0)
+            random_copies(&graph, (enum cost_kind)(round % 3));
+        else
+            random_graph(&graph, (enum graph_kind)(round % GRAPH_KINDS), (enum cost_kind)(round % 3), 2000);
         for (int way = ESPI_PLACE_AUTO; way < ESPI_PLACE_WAYS; way++) {
             struct espi_place_options options = {.way = (enum espi_place_way)way, .runner_up = true,
                                                  .max_entries = way == ESPI_PLACE_SEARCH ? 4 : 0};
@@ -260,8 +232,12 @@ START_TEST(short_memory)
                 granted = n;
                 status = espi_place_plan(&graph, &options, &plan);
                 granted = -1;
+                if (way == ESPI_PLACE_CUT && round % 5 != 0 && status == ESPI_ERR_ARGUMENT)
+                    break;
                 ck_assert(status == ESPI_OK || status == ESPI_ERR_MEMORY || status == ESPI_ERR_LIMIT);
             }
+            if (status != ESPI_OK)
+                continue;
             ck_assert_int_gt(n, 3);
             expect_best(&graph, &plan);
             espi_place_plan_release(&plan);
