@@ -143,6 +143,52 @@ static size_t graph(void)
     return size;
 }
 
+/* The same of an alignment, or of positions. */
+static size_t aligned(void)
+{
+    static const char *const reads[] = {"i,j", "j,i", "i+j,j", "i,j-1", "-i,j", "2i,j"};
+    size_t size = (size_t)snprintf((char *)data, LONGEST, "affine i j\nplacement a i\nplacement b i+%dj\nshift %d\n"
+                                   "general 2 1\noperation l\nmethod -> a 1\n",
+                                   (int)random_in(0, 2), (int)random_in(0, 5));
+    int operands = (int)random_in(1, 2);
+    size += (size_t)snprintf((char *)data + size, LONGEST - size, "operation m");
+    for (int i = 0; i < operands; i++)
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, " %s",
+                                 reads[random_in(0, 9) ? random_in(0, 4) : 5]);
+    for (int64_t n = random_in(1, 2); n > 0; n--) {
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "\nmethod");
+        for (int i = 0; i < operands; i++)
+            size += (size_t)snprintf((char *)data + size, LONGEST - size, " %c", "ab?*="[random_in(0, 4)]);
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, " -> %c 1", "ab?"[random_in(0, 2)]);
+    }
+    size += (size_t)snprintf((char *)data + size, LONGEST - size, "\nnode n0 l\nnode n1 l\n");
+    for (int v = 2; v < 6 && size < LONGEST - 60; v++) {
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "node n%d m", v);
+        for (int i = 0; i < operands; i++)
+            size += (size_t)snprintf((char *)data + size, LONGEST - size, " n%d",
+                                     (int)random_in(i ? v - 1 : 0, v - 1));
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "\n");
+    }
+    damage(size);
+    return size;
+}
+
+static size_t spots(void)
+{
+    static const char *const spaces[] = {"grid", "ring 7", "discrete"};
+    size_t size = (size_t)snprintf((char *)data, LONGEST, "positions %s\n", spaces[random_in(0, 2)]);
+    int used = 0;
+    for (int v = 0; v < 8 && size < LONGEST - 60; v++) {
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, "node n%d", v);
+        for (int64_t n = random_in(0, 2); n > 0 && used < v; n--)
+            size += (size_t)snprintf((char *)data + size, LONGEST - size, " n%d:%d", used++, (int)random_in(-2, 2));
+        size += (size_t)snprintf((char *)data + size, LONGEST - size, random_in(0, 1) ? " at=%d\n" : "\n",
+                                 (int)random_in(-9, 9));
+    }
+    damage(size);
+    return size;
+}
+
 static size_t bytes(void)
 {
     size_t size = (size_t)random_in(0, LONGEST);
@@ -161,7 +207,8 @@ int main(void)
         int (*target)(const uint8_t *, size_t);
     } kinds[] = {{tree_text, fuzz_tree}, {coded_map, fuzz_tree},    {lines, fuzz_tree},  {bytes, fuzz_tree},
                  {model, fuzz_sizes},    {block_sizes, fuzz_sizes}, {bytes, fuzz_sizes}, {block_sizes, fuzz_sizes},
-                 {links, fuzz_sizes},     {graph, fuzz_place},      {graph, fuzz_place}};
+                 {links, fuzz_sizes},     {graph, fuzz_place},      {aligned, fuzz_place},
+                 {spots, fuzz_place}};
 
     random_seed("fuzz_some");
     for (long i = 0; i < rounds; i++) {
