@@ -15,11 +15,16 @@ void *__wrap_realloc(void *memory, size_t bytes);
 
 static int granted = -1; /* allocations until they fail; negative: they do not */
 
+static bool recovers;    /* one fails, and those after it do not */
+
 static bool is_granted(void)
 {
     if (granted > 0)
         granted--;
-    return granted != 0;
+    bool fails = granted == 0;
+    if (fails && recovers)
+        granted = -1;
+    return !fails;
 }
 
 void *__wrap_malloc(size_t bytes)
