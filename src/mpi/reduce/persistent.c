@@ -15,7 +15,9 @@
 struct persistent {
     MPI_Request request;
     struct espi_staged staged;
-    bool active; /* started, and not yet unpacked */
+    pthread_mutex_t lock; /* guards `active`, and is held while data are packed or unpacked */
+    bool active;          /* started, and not yet unpacked */
+    bool was_active;      /* before the start that is being made */
     UT_hash_handle hh;
 };
 
@@ -31,6 +33,7 @@ static struct persistent *find_request(MPI_Request request)
     return found;
 }
 
+/* Of a request that is active, which is an error to free, the buffers stay: MPI may write to them until it ends. */
 static void drop(struct persistent *entry)
 {
     pthread_mutex_lock(&lock);
@@ -38,7 +41,10 @@ static void drop(struct persistent *entry)
     pthread_mutex_unlock(&lock);
     atomic_fetch_sub(&espi_reduce_requests, 1);
     espi_pmpi.Type_free(&entry->staged.type);
+    if (entry->active)
+        entry->staged.elements_in = entry->staged.elements_out = NULL;
     espi_staged_release(&entry->staged);
+    pthread_mutex_destroy(&entry->lock);
     free(entry);
 }
 
@@ -49,6 +55,7 @@ int espi_reduce_persist(struct espi_staged *staged, MPI_Request *request)
     int rc = MPI_ERR_NO_MEM;
     if (!entry)
         goto failed;
+    entry->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     entry->staged = *staged;
     entry->staged.type = MPI_DATATYPE_NULL;
     entry->request = *request;
@@ -74,38 +81,68 @@ failed:
     return rc;
 }
 
+/* MPI refuses to start a request that is active: its buffers are MPI's. One whose end was not seen here is not. */
+static bool is_under_way(const struct persistent *entry)
+{
+    int complete = 0;
+    return entry->active &&
+           espi_pmpi.Request_get_status(entry->request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete;
+}
+
 static int before_start(MPI_Request request)
 {
     struct persistent *entry = find_request(request);
+    int rc = MPI_SUCCESS;
     if (!entry)
-        return MPI_SUCCESS;
+        return rc;
+    const bool under_way = is_under_way(entry);
+    pthread_mutex_lock(&entry->lock);
+    entry->was_active = entry->active;
+    if (!under_way)
+        rc = espi_staged_pack(&entry->staged);
     entry->active = true;
-    return espi_staged_pack(&entry->staged);
+    pthread_mutex_unlock(&entry->lock);
+    return rc;
+}
+
+static void start_failed(MPI_Request request)
+{
+    struct persistent *entry = find_request(request);
+    if (!entry)
+        return;
+    pthread_mutex_lock(&entry->lock);
+    entry->active = entry->was_active;
+    pthread_mutex_unlock(&entry->lock);
 }
 
 espi_word espi_reduce_start(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    bool one = fn == ESPI_FN_Start;
-    int rc = MPI_SUCCESS;
+    const bool one = fn == ESPI_FN_Start;
+    int rc = MPI_SUCCESS, begun = 0;
+    MPI_Request *requests = (MPI_Request *)args[one ? 0 : 1];
     (void)thread;
-    if (atomic_load_explicit(&espi_reduce_requests, memory_order_acquire) > 0) {
-        int n = one ? 1 : (int)args[0];
-        MPI_Request *requests = (MPI_Request *)args[one ? 0 : 1];
-        for (int i = 0; requests && i < n && !rc; i++)
-            rc = before_start(requests[i]);
-        if (rc)
-            return rc;
-    }
-    return one ? ESPI_CALL(next, 1, args) : ESPI_CALL(next, 2, args);
+    if (atomic_load_explicit(&espi_reduce_requests, memory_order_acquire) > 0)
+        for (const int n = one ? 1 : (int)args[0]; requests && begun < n && !rc; begun++)
+            rc = before_start(requests[begun]);
+    if (!rc)
+        rc = (int)(one ? ESPI_CALL(next, 1, args) : ESPI_CALL(next, 2, args));
+    while (rc && begun-- > 0)
+        start_failed(requests[begun]);
+    return rc;
 }
 
+/* Whoever comes second returns when the data are there. */
 static int after(MPI_Request request, int rc)
 {
     struct persistent *entry = find_request(request);
-    if (!entry || !entry->active)
+    if (!entry)
         return rc;
+    pthread_mutex_lock(&entry->lock);
+    if (entry->active && !rc)
+        rc = espi_staged_unpack(&entry->staged);
     entry->active = false;
-    return rc ? rc : espi_staged_unpack(&entry->staged);
+    pthread_mutex_unlock(&entry->lock);
+    return rc;
 }
 
 /* A call that failed has completed some requests and not others; which ones, the requests themselves know. */
@@ -167,6 +204,11 @@ espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi
                                                        : MPI_REQUEST_NULL;
     if (fn == ESPI_FN_Request_get_status)
         espi_reduce_later_advance(one);
+    MPI_Request inner;
+    if (fn == ESPI_FN_Request_free && espi_reduce_later_inner(one, &inner)) { /* which MPI refuses */
+        espi_word other[1] = {(espi_word)&inner};
+        return go_on(fn, other, next);
+    }
     int rc = (int)go_on(fn, args, next);
     espi_reduce_later_sweep();
     int class = MPI_SUCCESS;

@@ -246,17 +246,23 @@ static espi_word reduce_with_gaps(struct reduction *r)
 {
     struct espi_staged staged = stage(r);
     const struct espi_api_row *row = r->row;
+    struct espi_later *later = NULL;
     espi_word rc;
     if (!espi_staged_allocate(&staged))
         return fail(row, r->args, MPI_ERR_NO_MEM);
     bool persistent = row->kind & ESPI_PERSISTENT, nonblocking = row->kind & ESPI_NONBLOCKING;
-    if (!persistent && (rc = espi_staged_pack(&staged))) {
+    rc = persistent ? MPI_SUCCESS : espi_staged_pack(&staged);
+    if (!rc && nonblocking && !(later = espi_reduce_later_new(staged.type)))
+        rc = MPI_ERR_NO_MEM;
+    if (rc) {
         espi_staged_release(&staged);
         return fail(row, r->args, (int)rc);
     }
     rc = call_on_elements(r, staged.in_place ? r->args[SENDBUF] : (espi_word)staged.elements_in,
                           (espi_word)staged.elements_out);
     if (rc) {
+        if (later)
+            espi_reduce_later_drop(later);
         espi_staged_release(&staged);
         return rc;
     }
@@ -267,7 +273,11 @@ static espi_word reduce_with_gaps(struct reduction *r)
     }
     /* From here on MPI works on the buffers: they are released when it is done. */
     MPI_Request *request = (MPI_Request *)r->args[row->args - 1];
-    rc = persistent ? espi_reduce_persist(&staged, request) : espi_reduce_later(&staged, request);
+    if (later) {
+        espi_reduce_later_begin(later, &staged, request);
+        return MPI_SUCCESS;
+    }
+    rc = espi_reduce_persist(&staged, request);
     return rc ? fail(row, r->args, (int)rc) : rc;
 }
 

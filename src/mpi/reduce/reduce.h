@@ -92,9 +92,13 @@ int espi_reduce_local_in_pieces(const struct espi_large *call);
 
 /* ---- nonblocking.c: nonblocking reductions with gaps ---- */
 
-/* Takes over `staged` and *request, that of MPI's call; *request becomes the request that the program waits for:
-   unpacking happens when it completes. Returns an MPI error code. */
-int espi_reduce_later(struct espi_staged *staged, MPI_Request *request);
+/* Before MPI's call: what one on this type needs besides its buffers. NULL: it is not to be had. */
+struct espi_later *espi_reduce_later_new(MPI_Datatype type);
+/* MPI's call failed. */
+void espi_reduce_later_drop(struct espi_later *later);
+/* After it: takes over `staged` and *request, that of MPI's call; *request becomes the request that the program waits
+   for. Unpacking happens when it completes. */
+void espi_reduce_later_begin(struct espi_later *later, const struct espi_staged *staged, MPI_Request *request);
 /* Requests of both kinds, nonblocking and persistent, that completion calls have to look for. */
 extern atomic_int espi_reduce_requests;
 /* One more; the stub does not complete requests by itself from now on. */
@@ -103,6 +107,8 @@ void espi_reduce_request_made(void);
 void espi_reduce_later_sweep(void);
 /* Makes progress with this request, if it is one of a nonblocking reduction with gaps. */
 void espi_reduce_later_advance(MPI_Request request);
+/* Whether it is one of these; *inner is MPI's own request then. */
+bool espi_reduce_later_inner(MPI_Request request, MPI_Request *inner);
 
 /* ---- persistent.c: persistent reductions with gaps ---- */
 
