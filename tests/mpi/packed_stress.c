@@ -4,11 +4,14 @@
  * is compared with what the type maps say, written down while the types were made (typegen.h); no engine has a part
  * in that.
  *   packed_stress SECONDS [THREADS]
- * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over:
- * pairs and several base types, where a message is cut within them; and structs of which a part has no data.
+ * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over, as
+ * the library does now and then what Espalier mostly does: pairs and several base types, where a message is cut within
+ * them; structs of which a part has no data, which end the process; and types that MPI's own MPI_Pack and MPI_Unpack
+ * get wrong (some with negative extents).
  * With several threads each has its own communicator, and frees types that another one made and used. The seed is
  * ESPALIER_TEST_SEED. Prints `N passed, N failed` on rank 0.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -220,11 +223,77 @@ static void pack_one(struct worker *w, const struct message *m)
     side_free(&r);
 }
 
-/* A long text is cut. */
-static bool is_safe(const struct family *f)
+/* ---- types that MPI itself fails with ---- */
+
+typedef int pack_function(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
+typedef int unpack_function(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
+
+/* MPI's own, past whatever is preloaded. */
+static void *of_mpi(const char *name)
 {
-    return !strstr(f->t[0].text, "struct") && strlen(f->t[0].text) < 300;
+    void *library = dlopen("libmpich.so.12", RTLD_NOW | RTLD_NOLOAD);
+    return library ? dlsym(library, name) : NULL;
 }
+
+/* Whether MPI packs all blocks of this variant as its type map says, and unpacks them so, too, but for the first. */
+static bool is_mpi_right(const struct family *f, int v, pack_function *pack, unpack_function *unpack, MPI_Comm comm)
+{
+    const int all = BLOCKS * (int)f->bytes, count = BLOCKS * f->count[v];
+    unsigned char *want = malloc((size_t)all), *stream = calloc((size_t)all, 1);
+    struct side s, r;
+    int at = 0, from = 0;
+    side_send(&s, f, v, BLOCKS, me);
+    side_recv(&r, f, v, BLOCKS, me);
+    for (int b = 0; b < BLOCKS; b++)
+        wire(f, v, BLOCKS, me, b, want + (size_t)b * f->bytes);
+    bool right = pack(s.origin, count, f->t[v].type, stream, all, &at, comm) == MPI_SUCCESS && at == all &&
+                 memcmp(stream, want, (size_t)all) == 0;
+    for (int b = 0; b < BLOCKS && v > 0; b++)
+        expect(&r, f, v, block_at(f, v, b), want + (size_t)b * f->bytes);
+    right = right && (v == 0 || (unpack(want, all, &from, r.origin, count, f->t[v].type, comm) == MPI_SUCCESS &&
+                                 memcmp(r.mem, r.want, r.size) == 0));
+    side_free(&s);
+    side_free(&r);
+    free(want);
+    free(stream);
+    return right;
+}
+
+/* Or may have one: a long text is cut. */
+static bool has_struct(const struct tg_type *t)
+{
+    return strstr(t->text, "struct") || strlen(t->text) >= 300;
+}
+
+/* The second variant does not come from the first one. */
+static void replace_struct(struct family *f)
+{
+    if (!has_struct(&f->t[1]))
+        return;
+    tg_free(&f->t[1]);
+    tg_make_spread(mix(f->seed, 5), &f->t[0], 1, &f->t[1]);
+    f->count[1] = f->count[0];
+}
+
+/* Alike on both ranks. */
+static bool is_safe(struct worker *w, const struct family *f)
+{
+    union {
+        void *object;
+        pack_function *pack;
+        unpack_function *unpack;
+    } pack = {of_mpi("MPI_Pack")}, unpack = {of_mpi("MPI_Unpack")};
+    int safe = !has_struct(&f->t[0]) && !has_struct(&f->t[1]);
+    if (!safe || !pack.object || !unpack.object)
+        return safe;
+    for (int v = 0; v < FAMILY && f->bytes > 0; v++)
+        safe = safe && is_mpi_right(f, v, pack.pack, unpack.unpack, w->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &safe, 1, MPI_INT, MPI_LAND, w->comm);
+    w->passed_over += !safe;
+    return safe;
+}
+
+/* ---- */
 
 static void *work(void *of)
 {
@@ -238,7 +307,8 @@ static void *work(void *of)
         struct family *f = malloc(sizeof *f);
         const int kind = TG_DUP + (int)tg_below(&w->state, TG_KINDS - TG_DUP);
         family_make(f, mix(w->seed, (uint64_t)step), kind, tg_below(&w->state, 6) ? 80 : 2000, BLOCKS);
-        const bool safe = is_safe(f);
+        replace_struct(f);
+        const bool safe = is_safe(w, f);
         for (int i = 0; i < MESSAGES && safe; i++) {
             const struct message m = draw(w, f);
             if (m.sender == me)
@@ -264,7 +334,7 @@ int main(int argc, char **argv)
     struct worker worker[THREADS];
     pthread_t thread[THREADS];
     const char *seed = getenv("ESPALIER_TEST_SEED");
-    long have[2] = {0, 0}, all[2];
+    long have[3] = {0, 0, 0}, all[3];
     int level, size;
     void *buffer = malloc(BUFFER); /* for MPI_Bsend */
     threads = argc > 2 ? atoi(argv[2]) : 1;
@@ -295,6 +365,7 @@ int main(int argc, char **argv)
             pthread_join(thread[i], NULL);
         have[0] += worker[i].passed;
         have[1] += worker[i].failed;
+        have[2] += worker[i].passed_over;
         MPI_Comm_free(&worker[i].comm);
         MPI_Comm_free(&worker[i].graph);
     }
@@ -302,7 +373,9 @@ int main(int argc, char **argv)
         let_go(used[i]);
     MPI_Buffer_detach(&buffer, &size);
     free(buffer);
-    MPI_Allreduce(have, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(have, all, 3, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (me == 0 && all[2] > 0)
+        printf("%ld families of types passed over, as MPI packs them wrongly\n", all[2] / 2);
     if (me == 0)
         printf("%ld passed, %ld failed\n", all[0], all[1]);
     MPI_Finalize();

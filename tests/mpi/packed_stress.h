@@ -16,7 +16,7 @@ struct worker {
     uint64_t own;         /* of this rank alone */
     MPI_Comm comm, graph;         /* graph: each rank has both as its neighbours */
     double until;
-    long passed, failed;
+    long passed, failed, passed_over;
     int cancels;
 };
 
