@@ -4,10 +4,10 @@
  * is compared with what the type maps say, written down while the types were made (typegen.h); no engine has a part
  * in that.
  *   packed_stress SECONDS [THREADS]
- * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over, as
- * the library does now and then what Espalier mostly does: pairs and several base types, where a message is cut within
- * them; structs of which a part has no data, which end the process; and types that MPI's own MPI_Pack and MPI_Unpack
- * get wrong (some with negative extents).
+ * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over,
+ * as the library does now and then what Espalier mostly does: pairs and several base types, where a message is cut
+ * within them; structs of which a part has no data, which end the process; and types that MPI's own MPI_Pack and
+ * MPI_Unpack get wrong (some with negative extents).
  * With several threads each has its own communicator, and frees types that another one made and used. The seed is
  * ESPALIER_TEST_SEED. Prints `N passed, N failed` on rank 0.
  */

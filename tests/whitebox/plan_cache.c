@@ -15,6 +15,7 @@
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/variants.h"
 #include "random_types.h"
 #include "suite.h"
@@ -300,6 +301,71 @@ START_TEST(not_tied)
 }
 END_TEST
 
+/* ---- a plan that another thread drops ---- */
+
+bool __real_espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
+bool __wrap_espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
+
+static struct espi_type_slot *to_drop; /* the slot whose plan is dropped when it is next asked what it is good for */
+
+/* As in another thread: a look drops the plan of a type that is in use here, and plans of so many layouts are made
+   that one without references does not stay. */
+static void drop_plan(struct espi_type_slot *slot)
+{
+    enum { MORE = 140 };
+    struct espi_plan *plan = atomic_exchange(&slot->plan, NULL);
+
+    espi_plan_release(plan);
+    for (int i = 0; i < MORE; i++) {
+        MPI_Datatype type = irregular(5, 1000 + i);
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        espi_types_better(&own_thread, type, 1, false);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+    }
+}
+
+bool __wrap_espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each)
+{
+    struct espi_type_slot *slot = to_drop;
+
+    to_drop = NULL;
+    if (slot != NULL)
+        drop_plan(slot);
+    return __real_espi_plan_packs(plan, use, each);
+}
+
+START_TEST(dropped_elsewhere)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded layout;
+    MPI_Datatype type = irregular(50, 7);
+    struct espi_plan *still;
+    struct espi_way way;
+
+    start(ESPI_MODE_ALWAYS);
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &layout), ESPI_OK);
+    way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+    ck_assert(way.packed != NULL);
+    espi_plan_release(way.packed);
+    espi_type_service.attributes = false; /* calls overlap */
+    to_drop = espi_slot_of(type);
+    way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+    ck_assert(to_drop == NULL && way.packed != NULL);
+    still = espi_plan_find(&layout);
+    ck_assert(still == way.packed);
+    espi_plan_release(still);
+    espi_plan_release(way.packed);
+    espi_type_service.attributes = true;
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+    espi_arena_release(&arena);
+}
+END_TEST
+
 START_TEST(off)
 {
     MPI_Datatype type = irregular(100, 1);
@@ -316,5 +382,5 @@ int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "types_plan", variants, always, recycled, left_alone,
-                     pending, automatic, made_anew, not_tied, off);
+                     pending, automatic, made_anew, not_tied, dropped_elsewhere, off);
 }

@@ -72,6 +72,19 @@ void espi_plan_hold(struct espi_plan *plan)
     atomic_fetch_add(&plan->entry->users, 1);
 }
 
+/* A plan leaves the cache under the lock, if nobody refers to it. */
+struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place)
+{
+    struct espi_plan *plan;
+
+    pthread_mutex_lock(&lock);
+    plan = atomic_load_explicit(place, memory_order_acquire);
+    if (plan != NULL)
+        espi_plan_hold(plan);
+    pthread_mutex_unlock(&lock);
+    return plan;
+}
+
 void espi_plan_release(struct espi_plan *plan)
 {
     atomic_fetch_sub(&plan->entry->users, 1);

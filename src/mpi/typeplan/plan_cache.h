@@ -78,6 +78,9 @@ static inline bool espi_plan_is_new(struct espi_plan *plan)
 
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);
+/* The plan that stands there, if any, with one more reference; where another thread may take it away, and give back
+   its own reference, at the same time. */
+struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place);
 /* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
 void espi_plan_release(struct espi_plan *plan);
 

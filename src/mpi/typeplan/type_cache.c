@@ -376,6 +376,20 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
     return true;
 }
 
+/* The plan of a type for one use; where calls overlap it is held, as a look in another thread may drop it. */
+static struct espi_plan *plan_of(struct espi_type_slot *s)
+{
+    struct espi_plan *plan = atomic_load_explicit(&s->plan, memory_order_acquire);
+
+    return plan == NULL || espi_type_service.attributes ? plan : espi_plan_hold_at(&s->plan);
+}
+
+static void let_go(struct espi_plan *plan)
+{
+    if (!espi_type_service.attributes)
+        espi_plan_release(plan);
+}
+
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                       enum espi_packable use, int64_t each)
 {
@@ -404,7 +418,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     espi_bump(&s->items, (uint64_t)count);
     if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed), 0))
         espi_type_look(s, type, count);
-    plan = atomic_load_explicit(&s->plan, memory_order_acquire);
+    plan = plan_of(s);
     if (plan == NULL) {
         espi_count(stats, atomic_load_explicit(&s->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
                                                                                   : ESPI_COUNT_left_not_earned, 1);
@@ -426,10 +440,12 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         note_packable(s, plan, packs);
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
+        let_go(plan);
         return own;
     }
     if (__builtin_expect(!is_tied(s, type), 0)) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
+        let_go(plan);
         return own;
     }
     const enum espi_packable like = use < ESPI_PACKABLES      ? use
@@ -439,10 +455,12 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     espi_types_pay();
     espi_bump(&plan->record->saved_ps, saved * 1000 / (uint64_t)plan->count * (uint64_t)count);
     if (packs) {
-        espi_plan_hold(plan);
+        if (espi_type_service.attributes)
+            espi_plan_hold(plan);
         return (struct espi_way){better != MPI_DATATYPE_NULL ? better : type, plan};
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
+    let_go(plan);
     return (struct espi_way){better, NULL};
 }
 
