@@ -9,8 +9,9 @@
  *   - longer ones are built, and freed, while the low handles are reserved for the program (below). What the pool got
  *     back last it gives out first, so that the program's next types have the handles that they would have had;
  *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
- *     the first one (espi_plans_give_types_back).
- * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit.
+ *     the first one (espi_plans_give_types_back), but not where another thread may be about to use one.
+ * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit, and
+ * under MPI_THREAD_MULTIPLE one with more than 512 less ESPI_OWN_TYPES_MOST.
  */
 #ifndef ESPI_MPI_DATATYPE_OWN_TYPES_H
 #define ESPI_MPI_DATATYPE_OWN_TYPES_H
