@@ -24,7 +24,8 @@
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(thread_state->stats, fn);                                                                    \
         const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
-        if (espi_left_alone(thread_state, row->typed, row->large, row->treatment == ESPI_API_COUNT, 0, args))        \
+        const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root};  \
+        if (espi_left_alone(thread_state, &asked, row->typed, 0, args))                                              \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
@@ -89,23 +90,23 @@ static espi_word own_message_12(struct espi_thread *thread, enum espi_fn fn, esp
 
 /* Whether a use of the type needs no look at anything: it passes unseen, or is used as it is for now, also where a
    rank gives itself blocks of it. */
-static bool type_passes(MPI_Datatype type)
+static bool type_passes(MPI_Datatype type, unsigned worth)
 {
     const struct espi_type_slot *slot;
     if (espi_type_is_predefined(type) || espi_unseen_may_pass(type))
         return true;
     slot = espi_types_quiet(type);
-    return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & ~(unsigned)ESPI_PAIRED_LEFT) == 0;
+    return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & (worth | ESPI_PAIRED_SEEN)) == 0;
 }
 
 static bool side_passes(const struct espi_api_row *row, const struct espi_buffer_args *typed, const espi_word *args,
-                        int n)
+                        int n, unsigned worth)
 {
     const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
     if ((void *)args[(int)typed->buffer] == MPI_IN_PLACE || !types || !args[(int)typed->count])
         return false;
     for (int i = 0; i < n; i++)
-        if (espi_count_in(row, args, typed->count, i) != 0 && !type_passes(types[i]))
+        if (espi_count_in(row, args, typed->count, i) != 0 && !type_passes(types[i], worth))
             return false;
     return true;
 }
@@ -133,7 +134,9 @@ static espi_word handle_blocks_w(struct espi_thread *thread, enum espi_fn fn, es
     const struct espi_comm_facts *facts = &thread_state->comm;
     const int sent = row->kind & ESPI_NEIGHBOUR ? facts->out : facts->peers,
               received = row->kind & ESPI_NEIGHBOUR ? facts->in : facts->peers;
-    if (!side_passes(row, &row->typed[0], args, sent) || !side_passes(row, &row->typed[1], args, received))
+    const unsigned worth = facts->peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED;
+    if (!side_passes(row, &row->typed[0], args, sent, worth) ||
+        !side_passes(row, &row->typed[1], args, received, worth))
         return general(thread, fn, args, next);
     count_side(thread_state->stats, row, &row->typed[0], args, sent);
     count_side(thread_state->stats, row, &row->typed[1], args, received);

@@ -100,27 +100,28 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 }
 
 /* The short way of each function: what needs nothing goes on here, everything else goes to `general`. */
-#define ESPI_SHORT(name, n, large, kind, comm, passes, own, general, ready, ...)                                     \
+#define ESPI_SHORT(name, n, large, kind, comm, root, passes, own, general, ready, ...)                               \
     static espi_word short_##name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)      \
     {                                                                                                                \
         static const struct espi_buffer_args typed[] = {__VA_ARGS__ ESPI_TYPED_END};                                 \
+        static const struct asked asked = {large, passes, kind, comm, root};                                         \
         struct espi_thread_state *thread_state = thread->core;                                                       \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \
         if (__builtin_expect(!thread_state || !(ready) ||                                                            \
-                                 !espi_left_alone(thread_state, typed, large, passes, own, args), 0))              \
+                                 !espi_left_alone(thread_state, &asked, typed, own, args), 0))                       \
             return general(thread, fn, args, next);                                                                  \
         espi_bump(&thread_state->stats->calls[ESPI_FN_##name], 1);                                                   \
         return ESPI_CALL(next, n, args);                                                                             \
     }
 #define OWN(kind)                                                                                                    \
     (((kind) & ESPI_OWN) == 0 ? 0 : ESPI_PAIRED_COPIED | ((kind) & ESPI_P2P ? (unsigned)ESPI_PAIRED_LOCAL : 0))
-#define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, ...)                                                       \
-    ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), espi_generic_handler(fn), RUNNING, __VA_ARGS__)
-#define ESPI_SHORT_COUNT(name, n, large, kind, comm, ...)                                                            \
-    ESPI_SHORT(name, n, large, kind, comm, true, 0, espi_generic_handler(fn), RUNNING, __VA_ARGS__)
-#define ESPI_SHORT_TREE(name, n, large, kind, comm, ...)                                                             \
-    ESPI_SHORT(name, n, large, kind, comm, false, OWN(kind), espi_collective_call, RUNNING && !espi_world.trees,     \
+#define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, root, ...)                                                       \
+    ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_generic_handler(fn), RUNNING, __VA_ARGS__)
+#define ESPI_SHORT_COUNT(name, n, large, kind, comm, root, ...)                                                            \
+    ESPI_SHORT(name, n, large, kind, comm, root, true, 0, espi_generic_handler(fn), RUNNING, __VA_ARGS__)
+#define ESPI_SHORT_TREE(name, n, large, kind, comm, root, ...)                                                             \
+    ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_collective_call, RUNNING && !espi_world.trees,     \
                __VA_ARGS__)
 #define ESPI_SHORT_REDUCE(...)
 #define ESPI_SHORT_SYNC(...)
@@ -130,7 +131,7 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 #define ESPI_SHORT_GUARD(...)
 #define ESPI_SHORT_LEAVE(...)
 #define ESPI_API(name, args, large, treatment, kind, comm, root, reason, ...)                                        \
-    ESPI_SHORT_##treatment(name, args, large, kind, comm, __VA_ARGS__)
+    ESPI_SHORT_##treatment(name, args, large, kind, comm, root, __VA_ARGS__)
 #include "api.def"
 #undef ESPI_API
 

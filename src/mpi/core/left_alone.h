@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "mpi/comm/comm_cache.h"
 #include "mpi/core/api_table.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
@@ -20,10 +21,31 @@ struct use {
     bool off;                    /* or nothing, as types are left alone */
 };
 
-/* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now. */
-static inline __attribute__((always_inline)) bool goes_on(const struct espi_buffer_args *typed, bool large,
-                                                          bool passes, const espi_word *args, struct use *use)
+/* What is asked of a function, from its row in api.def. */
+struct asked {
+    bool large, passes;
+    int kind, comm, root;
+};
+
+/* Items in all blocks of a side, whose counts are in an array; 0: not known here. */
+static inline int64_t items_of_blocks(const struct espi_comm_facts *facts, bool large, const void *counts)
 {
+    int64_t sum = 0;
+    for (int i = 0; counts != NULL && i < facts->peers; i++) {
+        const int64_t count = large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
+        if (count < 0 || __builtin_add_overflow(sum, count, &sum))
+            return 0;
+    }
+    return sum;
+}
+
+/* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now, or it is
+   of no meaning on this rank. */
+static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts *facts, const struct asked *asked,
+                                                          const struct espi_buffer_args *typed,
+                                                          const espi_word *args, struct use *use)
+{
+    const bool blocks = typed->shape == ESPI_SHAPE_V;
     *use = (struct use){0};
     if (typed->shape == ESPI_SHAPE_NONE)
         return true;
@@ -32,10 +54,16 @@ static inline __attribute__((always_inline)) bool goes_on(const struct espi_buff
     MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
     if (__builtin_expect(espi_type_is_predefined(type), 1))
         return true;
-    if (typed->shape != ESPI_SHAPE_ONE || typed->count < 0 || typed->at_root || passes)
+    if (typed->count < 0 || asked->passes || (blocks && asked->kind & ESPI_NEIGHBOUR))
         return false;
+    if ((blocks || typed->at_root) && (!espi_comm_look(facts, (MPI_Comm)args[asked->comm]) || facts->inter))
+        return false;
+    if (typed->at_root && (int)args[asked->root] != facts->rank)
+        return true;
     use->type = type;
-    use->count = large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    use->count = blocks          ? items_of_blocks(facts, asked->large, (const void *)args[(int)typed->count])
+                 : asked->large ? (int64_t)args[(int)typed->count]
+                                : (int64_t)(int)args[(int)typed->count];
     if (use->count <= 0)
         return false;
     if (espi_settings.datatypes == ESPI_MODE_OFF)
@@ -53,26 +81,33 @@ static inline __attribute__((always_inline)) void count_use(struct espi_stats_th
     }
 }
 
-/* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` known to the compiler
-   only the questions that this function needs are left. `own`: what may be done with an own block, flags of enum
-   espi_paired. */
+/* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` and `asked` known to
+   the compiler only the questions that this function needs are left. `own`: what may be done with an own block of a
+   message, flags of enum espi_paired; not 0 where there may be one. */
 static inline __attribute__((always_inline)) bool
-espi_left_alone(struct espi_thread_state *thread_state, const struct espi_buffer_args *typed, bool large, bool passes,
-              unsigned own, const espi_word *args)
+espi_left_alone(struct espi_thread_state *thread_state, const struct asked *asked,
+                const struct espi_buffer_args *typed, unsigned own, const espi_word *args)
 {
     struct use first, second = {0}, third = {0};
-    if (!goes_on(&typed[0], large, passes, args, &first))
+    if (!goes_on(&thread_state->comm, asked, &typed[0], args, &first))
         return false;
     if (typed[0].shape != ESPI_SHAPE_NONE) {
-        if (!goes_on(&typed[1], large, passes, args, &second))
+        if (!goes_on(&thread_state->comm, asked, &typed[1], args, &second))
             return false;
-        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&typed[2], large, passes, args, &third))
+        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&thread_state->comm, asked, &typed[2], args, &third))
             return false;
     }
-    if (own && (first.slot || second.slot) &&
-        (espi_settings.datatypes != ESPI_MODE_AUTO ||
-         espi_selfcopy_due(&thread_state->pairs, first.slot, second.slot, own)))
-        return false;
+    if (own && (first.slot || second.slot)) {
+        if (espi_settings.datatypes != ESPI_MODE_AUTO)
+            return false;
+        if (asked->kind & ESPI_COLLECTIVE) {
+            if (!espi_comm_look(&thread_state->comm, (MPI_Comm)args[asked->comm]))
+                return false;
+            own = thread_state->comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED;
+        }
+        if (espi_selfcopy_due(&thread_state->pairs, first.slot, second.slot, own))
+            return false;
+    }
     count_use(thread_state->stats, &first);
     count_use(thread_state->stats, &second);
     count_use(thread_state->stats, &third);

@@ -211,7 +211,7 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
 
     if (!is_apart(fn, &comm, row, args))
         return substitute(thread, fn, args, next);
-    if (!is_due(thread_state, row, args, ESPI_PAIRED_COPIED))
+    if (!is_due(thread_state, row, args, comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED))
         return comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute) : substitute(thread, fn, args, next);
     if (!read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block.receive) ||
@@ -219,7 +219,9 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
         return substitute(thread, fn, args, next);
     block.from = from;
     block.onto = onto;
-    if (!espi_selfcopy_look(thread, &block))
+    if (!espi_selfcopy_look(thread, &block) ||
+        (comm.peers > 1 && espi_settings.datatypes == ESPI_MODE_AUTO &&
+         block.plan->gain_ns < ESPI_SELFCOPY_APART_NS))
         return substitute(thread, fn, args, next);
     if (comm.peers == 1) {
         espi_count_call(thread_state->stats, fn);

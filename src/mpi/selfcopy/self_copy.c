@@ -245,7 +245,7 @@ static uint64_t identity_of(MPI_Datatype type)
 }
 
 /* From now on every use that may come to this is looked at, or only few of them. */
-static void pair(MPI_Datatype type, enum espi_paired what)
+static void pair(MPI_Datatype type, unsigned what)
 {
     struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     if (slot != NULL)
@@ -256,7 +256,7 @@ static void pair(MPI_Datatype type, enum espi_paired what)
                               memory_order_relaxed);
     if (slot != NULL && espi_slot_class(slot) != NULL) {
         espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
-        espi_slot_class(slot)->copied = what == ESPI_PAIRED_COPIED;
+        espi_slot_class(slot)->copied = (what & ESPI_PAIRED_COPIED) != 0;
     }
 }
 
@@ -303,9 +303,10 @@ static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct es
     if (!copy.decided)
         copy.plan = NULL;
     if (copy.decided) {
-        enum espi_paired what = copy.plan == NULL         ? ESPI_PAIRED_LEFT
-                                : copy.plan->copy != NULL ? ESPI_PAIRED_COPIED
-                                                          : ESPI_PAIRED_LOCAL;
+        const bool apart = copy.plan != NULL && copy.plan->gain_ns >= ESPI_SELFCOPY_APART_NS;
+        unsigned what = copy.plan == NULL         ? ESPI_PAIRED_LEFT
+                        : copy.plan->copy == NULL ? ESPI_PAIRED_LOCAL
+                                                  : ESPI_PAIRED_COPIED | (apart ? ESPI_PAIRED_APART : 0u);
         pair(from->type, what);
         pair(onto->type, what);
     }

@@ -28,6 +28,10 @@ struct espi_selfcopy_plan {
     uint64_t gain_ns; /* in setting auto: less than MPI's copy; of a part, where only that was measured */
 };
 
+/* Nanoseconds that a copy has to save, in setting auto, for its block to be taken out of a call with other ranks: the
+   measurement is against a call of its own, and the rest of the call still has to be made (bench/collectives). */
+enum { ESPI_SELFCOPY_APART_NS = 300 };
+
 /* One side of a pair. */
 struct espi_selfcopy_side {
     MPI_Datatype type; /* predefined, or known to be valid and committed */

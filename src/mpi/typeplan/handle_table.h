@@ -35,7 +35,8 @@ enum espi_paired {
     ESPI_PAIRED_COPIED = 1, /* its blocks are copied directly */
     ESPI_PAIRED_LOCAL = 2,  /* its messages to oneself are left to MPI's copy within a process */
     ESPI_PAIRED_LEFT = 4,   /* nothing is better than MPI's own way */
-    ESPI_PAIRED_SEEN = 8    /* a rank gives itself blocks of it, and nothing is decided yet */
+    ESPI_PAIRED_SEEN = 8,   /* a rank gives itself blocks of it, and nothing is decided yet */
+    ESPI_PAIRED_APART = 16  /* with COPIED: they are taken out of calls with other ranks, too */
 };
 
 /* Counts are written without locked instructions: threads that share a type may lose a few. */
