@@ -116,13 +116,13 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
     }
 #define OWN(kind)                                                                                                    \
     (((kind) & ESPI_OWN) == 0 ? 0 : ESPI_PAIRED_COPIED | ((kind) & ESPI_P2P ? (unsigned)ESPI_PAIRED_LOCAL : 0))
-#define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, root, ...)                                                       \
+#define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, root, ...)                                                 \
     ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_generic_handler(fn), RUNNING, __VA_ARGS__)
-#define ESPI_SHORT_COUNT(name, n, large, kind, comm, root, ...)                                                            \
+#define ESPI_SHORT_COUNT(name, n, large, kind, comm, root, ...)                                                      \
     ESPI_SHORT(name, n, large, kind, comm, root, true, 0, espi_generic_handler(fn), RUNNING, __VA_ARGS__)
-#define ESPI_SHORT_TREE(name, n, large, kind, comm, root, ...)                                                             \
-    ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_collective_call, RUNNING && !espi_world.trees,     \
-               __VA_ARGS__)
+#define ESPI_SHORT_TREE(name, n, large, kind, comm, root, ...)                                                       \
+    ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_collective_call,                             \
+               RUNNING && !espi_world.trees, __VA_ARGS__)
 #define ESPI_SHORT_REDUCE(...)
 #define ESPI_SHORT_SYNC(...)
 #define ESPI_SHORT_SYNC_REDUCE(...)

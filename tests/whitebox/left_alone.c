@@ -1,0 +1,135 @@
+/*
+ * Which calls with derived types go on as they are (src/mpi/core/left_alone.h): rooted ones, of which a side means
+ * nothing on ranks that are not the root, and ones with counts in arrays. One process, of which MPI_COMM_SELF is the
+ * communicator.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/left_alone.h"
+#include "suite.h"
+#include "type_service.h"
+
+static char data[1 << 16], stream[1 << 16];
+static MPI_Datatype type;
+static struct espi_thread_state *thread_state;
+
+static void begin(enum espi_mode mode)
+{
+    espi_settings_defaults(&espi_settings);
+    espi_settings.datatypes = (int)mode;
+    start(mode);
+    espi_comm_cache_start(true);
+    thread_state = espi_thread_state(&own_thread);
+    type = regular_ints(5);
+    if (mode == ESPI_MODE_AUTO)
+        atomic_store(&espi_slot_of(type)->look, 1000);
+}
+
+static void end(void)
+{
+    MPI_Type_free(&type);
+    espi_comm_cache_stop();
+    espi_types_stop();
+}
+
+static bool asks(enum espi_fn fn, const espi_word *args)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root};
+    return espi_left_alone(thread_state, &asked, row->typed, 0, args);
+}
+
+/* Uses and items that the slot has counted since. */
+static uint64_t uses_of(MPI_Datatype t, uint64_t *items)
+{
+    const struct espi_type_slot *slot = espi_slot_of(t);
+    ck_assert_ptr_nonnull(slot);
+    *items = atomic_load(&slot->items);
+    return atomic_load(&slot->uses);
+}
+
+static void check_counted(enum espi_fn fn, const espi_word *args, bool good, uint64_t uses, uint64_t items)
+{
+    uint64_t before[2], after[2];
+    before[0] = uses_of(type, &before[1]);
+    ck_assert_msg(asks(fn, args) == good, "%s", espi_api_name(fn));
+    after[0] = uses_of(type, &after[1]);
+    ck_assert_uint_eq(after[0] - before[0], uses);
+    ck_assert_uint_eq(after[1] - before[1], items);
+}
+
+/* The type of what is received is looked at on the root alone. */
+START_TEST(rooted)
+{
+    espi_word args[8] = {(espi_word)data, 24, MPI_INT, (espi_word)stream, 1, 0, 0, MPI_COMM_SELF};
+    begin(ESPI_MODE_AUTO);
+    args[5] = (espi_word)type;
+    check_counted(ESPI_FN_Gather, args, true, 1, 1);
+    args[6] = 1; /* as if another were the root */
+    check_counted(ESPI_FN_Gather, args, true, 0, 0);
+    args[5] = (espi_word)0x8c00dead; /* then it may be anything */
+    args[4] = (espi_word)-1;
+    check_counted(ESPI_FN_Gather, args, true, 0, 0);
+    args[6] = 0;
+    check_counted(ESPI_FN_Gather, args, false, 0, 0);
+    args[5] = (espi_word)type;
+    check_counted(ESPI_FN_Gather, args, false, 0, 0);
+    args[4] = 1;
+    args[7] = MPI_COMM_NULL;
+    check_counted(ESPI_FN_Gather, args, false, 0, 0);
+    end();
+}
+END_TEST
+
+/* All blocks of a side are one use; counts that are wrong or not there are for the general way. */
+START_TEST(arrays)
+{
+    int counts[1] = {3}, places[1] = {0};
+    MPI_Count large_counts[1] = {2};
+    MPI_Aint large_places[1] = {0};
+    espi_word args[9] = {(espi_word)data, (espi_word)counts, (espi_word)places, 0, (espi_word)stream,
+                         (espi_word)counts, (espi_word)places, MPI_INT, MPI_COMM_SELF};
+    espi_word large[9];
+    begin(ESPI_MODE_AUTO);
+    args[3] = (espi_word)type;
+    memcpy(large, args, sizeof large);
+    large[1] = large[5] = (espi_word)large_counts;
+    large[2] = large[6] = (espi_word)large_places;
+    check_counted(ESPI_FN_Alltoallv, args, true, 1, 3);
+    check_counted(ESPI_FN_Alltoallv_c, large, true, 1, 2);
+    counts[0] = 0;
+    check_counted(ESPI_FN_Alltoallv, args, false, 0, 0);
+    counts[0] = -1;
+    check_counted(ESPI_FN_Alltoallv, args, false, 0, 0);
+    args[1] = 0;
+    check_counted(ESPI_FN_Alltoallv, args, false, 0, 0);
+    check_counted(ESPI_FN_Neighbor_alltoallv, large, false, 0, 0);
+    end();
+}
+END_TEST
+
+/* Not where something is due for the type, nor in setting off without being counted as such. */
+START_TEST(not_quiet)
+{
+    espi_word args[8] = {(espi_word)data, 24, MPI_INT, (espi_word)stream, 1, 0, 0, MPI_COMM_SELF};
+    begin(ESPI_MODE_AUTO);
+    args[5] = (espi_word)type;
+    atomic_store(&espi_slot_of(type)->look, 0);
+    check_counted(ESPI_FN_Gather, args, false, 0, 0);
+    end();
+    begin(ESPI_MODE_OFF);
+    args[5] = (espi_word)type;
+    const uint64_t off = counted(ESPI_COUNT_left_switched_off);
+    ck_assert(asks(ESPI_FN_Gather, args));
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_switched_off), off + 1);
+    end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet);
+}
