@@ -108,10 +108,13 @@ static void print_measured(const json_t *type)
         int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
         if (b <= 0 || (improved && a <= 0))
             continue;
-        printf("%s%s %s", any ? ", " : "     by the model: ", what[i][1],
+        printf("%s%s %s", any ? "; " : "     by the model: ", what[i][1],
                cli_time(before, sizeof before, (double)b));
         if (improved)
             printf(" -> %s (%.2fx)", cli_time(after, sizeof after, (double)a), (double)b / (double)a);
+        int64_t next = stat_number(type, what[i][0], "next", NULL);
+        if (improved && next > 0)
+            printf(", next best %s", cli_time(before, sizeof before, (double)next));
         any = true;
     }
     printf("%s\n", any ? "" : "     no times");

@@ -55,6 +55,35 @@ static void print_title(const json_t *entry)
            cli_bytes(bytes, sizeof bytes, (double)stat_number(entry, "bytes", NULL, NULL)));
 }
 
+static void print_plan(const char *label, const json_t *method)
+{
+    char text[32];
+    printf("%s", label);
+    report_print_text(stat_text(method, "method", "?"), 20);
+    printf(", predicted %s", ns_text(text, sizeof text, method, "predicted_ns"));
+    if (json_is_integer(json_object_get(method, "measured_ns")))
+        printf(", measured %s", ns_text(text, sizeof text, method, "measured_ns"));
+}
+
+/* What holds, and the best of the other methods by the model. */
+static void print_runner_up(const json_t *methods, const char *chosen)
+{
+    const json_t *held = NULL, *best = NULL;
+    for (size_t i = 0; i < json_array_size(methods); i++) {
+        const json_t *method = json_array_get(methods, i), *time = json_object_get(method, "predicted_ns");
+        if (strcmp(stat_text(method, "method", "?"), chosen) == 0)
+            held = method;
+        else if (json_is_integer(time) &&
+                 (!best || json_integer_value(time) < json_integer_value(json_object_get(best, "predicted_ns"))))
+            best = method;
+    }
+    if (!held || !best)
+        return;
+    print_plan("       plan: ", held);
+    print_plan("; runner-up: ", best);
+    printf("\n");
+}
+
 static void print_entry(size_t index, const json_t *entry)
 {
     const json_t *methods = json_object_get(entry, "methods");
@@ -77,6 +106,7 @@ static void print_entry(size_t index, const json_t *entry)
                ns_text(predicted, sizeof predicted, method, "predicted_ns"),
                ns_text(measured, sizeof measured, method, "measured_ns"), stat_number(method, "calls", NULL, NULL));
     }
+    print_runner_up(methods, chosen);
     printf("       because ");
     report_print_text(stat_text(entry, "why", "?"), 160);
     printf("\n");

@@ -116,17 +116,20 @@ static void write_cost(struct espi_json *json, const char *key, int64_t cost)
         espi_json_integer(json, key, cost);
 }
 
-static void write_ns(struct espi_json *json, const char *key, uint64_t before, uint64_t after)
+static void write_ns_of(struct espi_json *json, const char *name, uint64_t ns)
 {
-    espi_json_begin(json, key, '{', true);
-    if (before == 0)
-        espi_json_null(json, "before");
+    if (ns == 0)
+        espi_json_null(json, name);
     else
-        espi_json_count(json, "before", before);
-    if (after == 0)
-        espi_json_null(json, "after");
-    else
-        espi_json_count(json, "after", after);
+        espi_json_count(json, name, ns);
+}
+
+static void write_ns(struct espi_json *json, const char *name, uint64_t before, uint64_t after, uint64_t next)
+{
+    espi_json_begin(json, name, '{', true);
+    write_ns_of(json, "before", before);
+    write_ns_of(json, "after", after);
+    write_ns_of(json, "next", next);
     espi_json_end(json, '}');
 }
 
@@ -152,9 +155,9 @@ static void write_type(struct espi_json *json, const struct espi_report_type *ty
     espi_json_count(json, "elements", type->elements);
     espi_json_count(json, "bytes", type->bytes);
     espi_json_count(json, "ranks", type->ranks);
-    write_ns(json, "pack_ns", facts->ns_before.pack, facts->ns_after.pack);
-    write_ns(json, "unpack_ns", facts->ns_before.unpack, facts->ns_after.unpack);
-    write_ns(json, "partial_ns", facts->ns_before.partial, facts->ns_after.partial);
+    write_ns(json, "pack_ns", facts->ns_before.pack, facts->ns_after.pack, facts->ns_next.pack);
+    write_ns(json, "unpack_ns", facts->ns_before.unpack, facts->ns_after.unpack, facts->ns_next.unpack);
+    write_ns(json, "partial_ns", facts->ns_before.partial, facts->ns_after.partial, facts->ns_next.partial);
     espi_json_count(json, "planning_ns", facts->ns_planning);
     espi_json_count(json, "saved_ns_estimate", type->saved_ns);
     espi_json_end(json, '}');

@@ -93,6 +93,7 @@ struct espi_type_facts {
     int64_t entries;            /* of the type map; -1 = not known */
     int64_t size;               /* bytes of data */
     struct espi_type_times ns_before, ns_after;
+    struct espi_type_times ns_next; /* runner-up: the library's best form, where a pack program is in use */
     uint64_t ns_planning;
 };
 

@@ -9,7 +9,7 @@
 #define NO_TEXT UINT64_MAX
 /* The least that each takes, with empty texts. */
 #define VALUE_BYTES (5 * 8)
-#define TYPE_BYTES (25 * 8)
+#define TYPE_BYTES (28 * 8)
 #define COLLECTIVE_BYTES ((11 + 3 * ESPI_STATS_METHODS) * 8)
 
 static void put_number(struct espi_buffer *out, uint64_t value)
@@ -68,6 +68,7 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_number(out, (uint64_t)type->facts.size);
     put_times(out, &type->facts.ns_before);
     put_times(out, &type->facts.ns_after);
+    put_times(out, &type->facts.ns_next);
     put_number(out, type->facts.ns_planning);
     put_text(out, type->facts.before);
     put_text(out, type->facts.after);
@@ -268,6 +269,7 @@ static void get_type(struct input *in, struct espi_report_type *type)
     type->facts.size = (int64_t)get_number(in);
     get_times(in, &type->facts.ns_before);
     get_times(in, &type->facts.ns_after);
+    get_times(in, &type->facts.ns_next);
     type->facts.ns_planning = get_number(in);
     for (int i = 0; i < 4; i++)
         type->text[i] = get_text(in, NULL);

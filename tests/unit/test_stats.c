@@ -187,7 +187,8 @@ void fake(struct espi_report *report, int rank, uint64_t uses)
             .before = strdup("idx(2, <0, 8>, leaf(MPI_INT))"), .after = strdup("vec(2, 8, leaf(MPI_INT))"),
             .emission = NULL, .why = strdup(rank == 1 ? "because of rank 1" : "because"), .improved = true,
             .exact = true, .cost_before = 7, .cost_after = 6, .entries = 2, .size = 8,
-            .ns_before = {100, 200, 300}, .ns_after = {50, 100, 0}, .ns_planning = 1000};
+            .ns_before = {100, 200, 300}, .ns_after = {50, 100, 0}, .ns_next = {70, 150, 0},
+            .ns_planning = 1000};
         type->text[0] = (char *)type->facts.before;
         type->text[1] = (char *)type->facts.after;
         type->text[3] = (char *)type->facts.why;
@@ -245,6 +246,8 @@ START_TEST(ranks_merge)
     json_t *type = json_array_get(at(root, "types", NULL), 0);
     ck_assert(json_is_null(at(type, "partial_ns", "after")));
     ck_assert_int_eq(json_integer_value(at(type, "partial_ns", "before")), 300);
+    ck_assert_int_eq(json_integer_value(at(type, "unpack_ns", "next")), 150);
+    ck_assert(json_is_null(at(type, "partial_ns", "next")));
     ck_assert_int_eq(json_integer_value(at(type, "saved_ns_estimate", NULL)), 4500);
     json_decref(root);
     espi_buffer_release(&out);
