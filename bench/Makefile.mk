@@ -56,6 +56,12 @@ noinst_PROGRAMS += %D%/collectives
 %C%_collectives_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_collectives_LDADD = $(MPI_LIBS)
 
+# Gathers, scatters and broadcasts between layouts: natively, as Espalier makes them, and dense by hand.
+noinst_PROGRAMS += %D%/composite
+%C%_composite_SOURCES = %D%/composite.c %D%/bench.c
+%C%_composite_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_composite_LDADD = $(MPI_LIBS)
+
 # Many items of a short type against one of a long type.
 noinst_PROGRAMS += %D%/items
 %C%_items_SOURCES = %D%/items.c %D%/bench.c

@@ -4,6 +4,7 @@
 
 #include "mpi/datatype/decode.h"
 #include "mpi/typeplan/pack_gain.h"
+#include "placement/placement.h"
 #include "suite.h"
 
 static struct espi_arena arena = ESPI_ARENA_INIT;
@@ -27,14 +28,15 @@ static const struct {
     int64_t count;
 } shapes[] = {{10, 1, 2, 1}, {100, 2, 3, 1}, {100, 2, 3, 20}, {2000, 1, 5, 1}, {16, 64, 100, 1}, {16, 64, 100, 3}};
 
-/* Which of the eight. */
+/* Which of the nine. */
 static double gain(int which, const struct espi_pack *pack, int64_t count, double engine_ns)
 {
     if (which >= 4)
         return espi_pack_collective_gain(pack, count,
                                          which < 6    ? ESPI_PACK_BLOCKS
                                          : which == 6 ? ESPI_PACK_STAGED
-                                                      : ESPI_PACK_COPIED,
+                                         : which == 7 ? ESPI_PACK_COPIED
+                                                      : ESPI_PACK_SCHEDULED,
                                          which == 5, engine_ns);
     return which == 0 ? espi_pack_gain(pack, count, engine_ns)
                       : espi_pack_message_gain(pack, count, which == 2, which < 3, engine_ns);
@@ -45,7 +47,7 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
 START_TEST(monotone)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        for (int which = 0; which < 8; which++) {
+        for (int which = 0; which < 9; which++) {
             const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
             double last = 0;
             ck_assert(gain(which, pack, shapes[s].count, 0) >= 0);
@@ -100,7 +102,7 @@ START_TEST(dense)
 {
     const struct espi_pack *pack = program(1, 5000, 5000);
 
-    for (int which = 1; which < 8; which++) {
+    for (int which = 1; which < 9; which++) {
         ck_assert(gain(which, pack, 1, 1e6) == 0);
         ck_assert(gain(which, pack, 7, 1e6) == 0);
     }
@@ -121,7 +123,101 @@ START_TEST(streams)
 }
 END_TEST
 
+/* A message that the library stages is packed where the engine takes no longer than the program, since its own buffer
+   is saved; a short one only where the engine takes longer, and one of a nonblocking call never for that. */
+START_TEST(staged)
+{
+    const struct espi_pack *pack = program(100, 2, 3);
+    const double own = espi_pack_cost(pack, 20).warm_ns, one = espi_pack_cost(pack, 1).warm_ns;
+
+    ck_assert(gain(6, pack, 20, own) > 0 && gain(8, pack, 20, own) == 0);
+    ck_assert(gain(6, pack, 20, own) < own + 1000);
+    ck_assert(gain(6, program(2, 1, 3), 1, 1) == 0);
+    for (double ns = 1; ns < 1e6; ns *= 1.1)
+        ck_assert(gain(6, pack, 1, ns) >= gain(8, pack, 1, ns) && gain(8, pack, 1, ns) >= gain(7, pack, 1, ns));
+    ck_assert(gain(6, pack, 1, 2 * one + 100) > 0);
+    espi_arena_release(&arena);
+}
+END_TEST
+
+/* The method that a chain of pack, move and unpack is planned with: 1 for dense. `typed` and `packed` are what moving
+   takes, `once` each end that is packed. */
+static int planned(double typed, double packed, double once, int ends)
+{
+    static const int in[2] = {0, 1};
+    struct espi_place_graph graph = ESPI_PLACE_GRAPH_INIT;
+    struct espi_place_plan plan = ESPI_PLACE_PLAN_INIT;
+    const double cost[2] = {typed, packed};
+    struct espi_place_operand of = {0, 0};
+    int op, at, method;
+
+    ck_assert_int_eq(espi_place_graph_init(&graph, 2), ESPI_OK);
+    ck_assert_int_eq(espi_place_add_table(&graph, &of.table), ESPI_OK);
+    espi_place_set_move(&graph, 0, 0, 1, (struct espi_place_cost){once, 0});
+    espi_place_set_move(&graph, 0, 1, 0, (struct espi_place_cost){once, 0});
+    espi_place_add_op(&graph, 0, &op);
+    espi_place_add_method(&graph, op, NULL, 0, (struct espi_place_cost){0, 0});
+    espi_place_add_node(&graph, op, NULL, 1, &of.from);
+    espi_place_add_op(&graph, 1, &op);
+    for (int p = 0; p < 2; p++)
+        espi_place_add_method(&graph, op, &in[p], p, (struct espi_place_cost){cost[p], 0});
+    ck_assert_int_eq(espi_place_add_node(&graph, op, &of, 1, &at), ESPI_OK);
+    of.from = at;
+    espi_place_add_op(&graph, 1, &op); /* in the program's layout again, or wherever it is */
+    at = ends == 2 ? 0 : ESPI_PLACE_ANY;
+    espi_place_add_method(&graph, op, &at, 0, (struct espi_place_cost){0, 0});
+    at = of.from;
+    ck_assert_int_eq(espi_place_add_node(&graph, op, &of, 1, &method), ESPI_OK);
+    ck_assert_int_eq(espi_place_plan(&graph, NULL, &plan), ESPI_OK);
+    method = plan.method[at];
+    espi_place_plan_release(&plan);
+    espi_place_graph_release(&graph);
+    return method;
+}
+
+/* Chains as doc/placement.md has them, with the margin among the costs of the dense way: the planner chooses
+   alike. */
+START_TEST(chains)
+{
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
+        const struct espi_pack_cost cost = espi_pack_cost(pack, shapes[s].count);
+        const double w = cost.warm_ns, bytes = (double)cost.bytes;
+        for (double ns = 1; ns < 1e6; ns *= 1.07) {
+            const double margin = ns / 8;
+            ck_assert_int_eq(gain(1, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 300, 100 + 0.05 * bytes + margin + 40, w, 1));
+            ck_assert_int_eq(gain(2, pack, shapes[s].count, ns) > 0,
+                             planned(ns, 200 + 3000 + 0.015 * bytes + margin + 100, w, 2));
+            ck_assert_int_eq(gain(6, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 250 + 0.03 * bytes, 200 + margin + 60, w, 1));
+            ck_assert_int_eq(gain(8, pack, shapes[s].count, ns) > 0, planned(ns, 200 + margin + 100, w, 1));
+            ck_assert_int_eq(gain(4, pack, shapes[s].count, ns) > 0,
+                             planned(ns, 200 + 0.05 * bytes + margin + 100, w, 1));
+        }
+    }
+    espi_arena_release(&arena);
+}
+END_TEST
+
+/* What the report shows is of one item, and of both sides where a message goes in parts. */
+START_TEST(times)
+{
+    const struct espi_pack *pack = program(100, 2, 3);
+    struct espi_type_times own = {0}, next = {0};
+    const double ns = espi_pack_cost(pack, 20).warm_ns / 20;
+
+    espi_pack_times(pack, 20, false, 20000, &own, &next);
+    ck_assert(own.pack == own.unpack && own.pack == 1 + (uint64_t)ns && own.partial == 0);
+    ck_assert(next.pack == 1001 && next.unpack == 1001 && next.partial == 0);
+    espi_pack_times(pack, 20, true, 20000, &own, &next);
+    ck_assert(own.partial == 1 + (uint64_t)(2 * ns) && next.partial == 2001 && next.pack == 1001);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, dense, streams);
+    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, dense, streams, staged, chains,
+                     times);
 }

@@ -263,10 +263,46 @@ START_TEST(of_no_use)
 }
 END_TEST
 
+/* Single doubles, which the engine goes through as fast as the program, are packed where the library would stage
+   them, and nowhere else; where other uses prevail, their types are left alone. */
+START_TEST(staged)
+{
+    static const enum espi_packable uses[] = {ESPI_PACK_MESSAGE, ESPI_PACK_SCHEDULED, ESPI_PACK_STAGED};
+
+    for (size_t k = 0; k < sizeof uses / sizeof *uses; k++) {
+        struct espi_way way = {MPI_DATATYPE_NULL, NULL};
+        struct espi_type_slot *slot;
+        MPI_Datatype type;
+        int made = 0;
+        MPI_Type_vector(900, 1, 3, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        start(ESPI_MODE_AUTO);
+        espi_type_service.packing = ESPI_MODE_AUTO;
+        espi_type_service.one_node = true;
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        slot = espi_slot_of(type);
+        while (way.packed == NULL && made++ < 1000)
+            way = espi_types_blocks_way(&own_thread, type, 1, true, uses[k], 1);
+        ck_assert_int_eq(way.packed != NULL, uses[k] == ESPI_PACK_STAGED);
+        ck_assert_int_eq(slot->plan != NULL, uses[k] == ESPI_PACK_STAGED);
+        if (way.packed != NULL)
+            espi_plan_release(way.packed);
+        for (made = 0; slot->plan != NULL && made < 1000; made++) {
+            way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_SCHEDULED, 1);
+            ck_assert_ptr_null(way.packed);
+        }
+        ck_assert(slot->plan == NULL && espi_slot_class(slot)->state == ESPI_CLASS_PLAIN);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        real.Type_free(&type);
+        espi_types_stop();
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown, packing_alone, forms_when_used,
-                                  of_no_use};
+                                  of_no_use, staged};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

@@ -77,6 +77,12 @@ static bool in_place(struct espi_collective_side *out, enum family family, int s
     return true;
 }
 
+/* A message that the library packs and unpacks as a whole, once, and sends on as bytes. */
+static enum espi_packable staged_use(const struct espi_api_row *row)
+{
+    return row->kind & ESPI_NONBLOCKING ? ESPI_PACK_SCHEDULED : ESPI_PACK_STAGED;
+}
+
 struct espi_collective_side espi_collective_side(const struct espi_api_row *row, int side, const espi_word *args,
                                                  const struct espi_comm_facts *facts, int peers)
 {
@@ -98,7 +104,7 @@ struct espi_collective_side espi_collective_side(const struct espi_api_row *row,
         return out;
     if (typed->shape != ESPI_SHAPE_ONE && (args[typed->count] == 0 || args[typed->count + 1] == 0))
         return out;
-    out.use = family == BCAST                                            ? ESPI_PACK_STAGED
+    out.use = family == BCAST                                            ? staged_use(row)
               : side == 0 && (family == ALLGATHER || family == ALLGATHERV) ? ESPI_PACK_COPIED
                                                                            : ESPI_PACK_BLOCKS;
     out.whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */

@@ -6,6 +6,7 @@
 
 #include "mpi/packed/packed_call.h"
 #include "pack/pack.h"
+#include "stats/stats.h"
 
 /* Nanoseconds that packing (or unpacking) `count` items by the program saves where the library's engine takes
    `engine_ns`. 0: not clearly anything. */
@@ -19,5 +20,10 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
 /* The same of one side of a collective call, whose blocks have `count` items each. */
 double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, enum espi_packable use, bool in_parts,
                                  double engine_ns);
+
+/* Times of one item, for the report: the program's, and what is next best where the library's engine takes
+   `engine_ns` for `count` items; of packing and unpacking, or of both in a message of several parts. */
+void espi_pack_times(const struct espi_pack *pack, int64_t count, bool parts, double engine_ns,
+                     struct espi_type_times *program, struct espi_type_times *next);
 
 #endif

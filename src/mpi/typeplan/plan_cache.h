@@ -49,6 +49,7 @@ struct espi_plan_request {
     enum espi_mode packing;          /* off: without a pack program */
     const struct espi_pack *pack;    /* set by this file: to compare with; NULL: none */
     bool one_node;                   /* all ranks are on one node */
+    bool staged;                     /* there are uses that the library would pack into a buffer of its own */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
     int64_t count;                   /* items in a typical use, > 0 */
     int tier;                        /* 1 or 2, see above; always: 2 */

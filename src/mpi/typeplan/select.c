@@ -288,9 +288,18 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE]));
     saved[ESPI_PACK_MESSAGE] =
         rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node, now[ESPI_PARTS]));
-    if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0)
+    const bool staged = r->staged && r->one_node &&
+                        espi_pack_collective_gain(r->pack, r->count, ESPI_PACK_STAGED, in_parts, now[ESPI_WHOLE]) > 0;
+    if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0 && !staged)
         return;
     g->packed = true;
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
+        const bool parts = p == ESPI_PARTS;
+        if (saved[parts ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL] == 0 || (parts && !in_parts))
+            continue;
+        show(g, (enum espi_purpose)p, r->layout->tree, &g->facts.ns_before);
+        espi_pack_times(r->pack, r->count, parts, now[p], &g->facts.ns_after, &g->facts.ns_next);
+    }
     g->facts.why = "by the models of the library's engine and of pack programs";
     if (g->facts.emission == NULL)
         g->facts.emission = "a pack program";
@@ -378,6 +387,7 @@ static bool select_packing_alone(struct selecting *g)
         g->s->packed_ns[ESPI_PACK_LOCAL] = g->s->packed_ns[ESPI_PACK_MESSAGE] = 0;
         g->packed = false;
         g->facts.emission = g->facts.why = NULL;
+        g->facts.ns_before = g->facts.ns_after = g->facts.ns_next = (struct espi_type_times){0};
         return false;
     }
     note_excess(g, now, in_parts);

@@ -347,15 +347,17 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
 }
 
 /* A use of a type for which nothing but a pack program is better, or known to be. */
-static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan, bool packs)
+static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use, bool packs)
 {
     struct espi_type_class *class = espi_slot_class(s);
 
     if (class == NULL || (class->packs && (packs || !plan->forms_pending)))
         return;
     espi_types_lock_classes();
-    class->packs = class->packs || packs;
-    if (!packs && class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
+    class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
+    if (packs)
+        class->passed -= class->passed > -ESPI_CLASS_PASSED_MOST;
+    else if (class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next use looks */
     espi_types_unlock_classes();
 }
@@ -417,7 +419,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
     espi_bump(&s->items, (uint64_t)count);
     if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed), 0))
-        espi_type_look(s, type, count);
+        espi_type_look(s, type, count, use);
     plan = plan_of(s);
     if (plan == NULL) {
         espi_count(stats, atomic_load_explicit(&s->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
@@ -437,7 +439,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
          (count <= INT32_MAX / (plan->size > 0 ? plan->size : 1) &&
           (purpose == ESPI_WHOLE || espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)));
     if (better == MPI_DATATYPE_NULL)
-        note_packable(s, plan, packs);
+        note_packable(s, plan, use, packs);
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         let_go(plan);

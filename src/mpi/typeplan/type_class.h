@@ -57,8 +57,10 @@ struct espi_type_class {
     bool own;                   /* a rank gives itself blocks of such types: each use is to be seen */
     bool copied;                /* and those of one were copied */
     bool parts;                 /* planned for uses of more than one part of a message */
-    bool packs;                 /* a pack program has done a use of its types */
-    uint8_t passed;             /* uses in calls that no pack program does, before the first that one does */
+    bool staged;                /* when one was looked at, the library was to pack it into a buffer of its own */
+    bool packs;                 /* a pack program has done a use of its types that was not staged */
+    int8_t passed;              /* uses in calls that no pack program does, before the first that one does, less those
+                                   that the library stages and one does */
     uint8_t tier;               /* of the plan */
     int8_t often;               /* BETTER: > 0 where most of the last types were used so often that a look paid */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */

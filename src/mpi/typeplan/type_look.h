@@ -52,6 +52,6 @@ bool espi_types_tie_slot(struct espi_type_slot *s, MPI_Datatype type);
 bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count);
 
 /* The slow path of a use of `count` items: uses have reached s->look. Sets when to look again. */
-void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count);
+void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use);
 
 #endif
