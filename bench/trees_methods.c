@@ -240,8 +240,8 @@ static void program(const struct trees_cell *c)
 static void along(const struct trees_cell *c, struct espi_subtree_plan *plan)
 {
     struct espi_block own = {.buf = c->own, .count = c->size[c->rank], .bytes = c->size[c->rank],
-                             .type = {MPI_BYTE, true, NULL}};
-    struct espi_blocks blocks = {.buf = c->all, .type = {MPI_BYTE, true, NULL}, .extent = 1, .size = 1,
+                             .type = {.handle = MPI_BYTE, .dense = true}};
+    struct espi_blocks blocks = {.buf = c->all, .type = {.handle = MPI_BYTE, .dense = true}, .extent = 1, .size = 1,
                                  .counts = c->counts, .displs = c->displs};
     if (c->op == 0 ? espi_tree_gather(plan, c->comm, &own, &blocks) : espi_tree_scatter(plan, c->comm, &own, &blocks))
         stop("a tree failed");

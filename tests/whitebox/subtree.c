@@ -237,7 +237,7 @@ static void no_memory(void)
 /* Fewer bytes than the block has room for, and they end inside an element. */
 static void parts_of_elements(void)
 {
-    const struct espi_tree_type type = {spread, false, NULL};
+    const struct espi_tree_type type = {.handle = spread};
 
     for (int n = 0; n <= 9; n++) {
         int good = 1, rc;

@@ -20,6 +20,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/element_view.h"
 #include "mpi/comm/self_comm.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"
 
@@ -101,7 +102,7 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
 {
     struct espi_blocks *b = &c->blocks;
     MPI_Datatype given = (MPI_Datatype)c->args[type];
-    *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = {given, false, NULL}, .large = c->row->large};
+    *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = {.handle = given}, .large = c->row->large};
     if (is_refused(c, NULL, 0, given) || !look_at_type(given, &b->size, &b->extent, &b->type.dense))
         return false;
     if (displs >= 0) {
@@ -115,12 +116,20 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
     return read_counts(c);
 }
 
+/* Which blocks of a rank are messages by themselves, and not parts of a piece. */
+enum alone { NONE_ALONE, SOME_ALONE, ALL_ALONE };
+
 /* The better type for `count` items in a call that goes along a tree, and the pack program; its plan is ours until
-   the end of the call. The library's call looks for its own. */
-static struct espi_plan *improve_type(struct espi_thread *thread, struct espi_tree_type *type, int64_t count)
+   the end of the call. The library's call looks for its own. `each`: items in a block. A block that is a message by
+   itself is packed where such messages between two ranks are. */
+static struct espi_plan *improve_type(struct espi_thread *thread, struct espi_tree_type *type, int64_t count,
+                                      int64_t each, enum alone alone)
 {
-    struct espi_way way = espi_types_way(thread, type->handle, count, false, ESPI_PACK_LOCAL);
+    const MPI_Datatype own = type->handle;
+    struct espi_way way = espi_types_way(thread, own, count, false,
+                                         alone == ALL_ALONE ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL);
     type->handle = way.type;
+    type->staged = way.packed && (alone == ALL_ALONE || (alone == SOME_ALONE && espi_message_plan(own, each).plan));
     if (way.packed) {
         type->pack = way.packed->pack;
         espi_count(espi_thread_state(thread)->stats, ESPI_COUNT_calls_packed, 1);
@@ -130,12 +139,25 @@ static struct espi_plan *improve_type(struct espi_thread *thread, struct espi_tr
     return way.packed;
 }
 
-static void improve_types(struct espi_thread *thread, struct call *c)
+static enum alone alone_of_children(const struct espi_subtree_plan *plan)
 {
+    int alone = 0;
+    for (int k = 0; k < plan->children; k++)
+        alone += plan->child[k].n == 1;
+    return alone == 0 ? NONE_ALONE : alone == plan->children ? ALL_ALONE : SOME_ALONE;
+}
+
+static void improve_types(struct espi_thread *thread, struct call *c, const struct espi_subtree_plan *plan)
+{
+    const bool root = c->rank == c->root;
     if (!c->own.in_place && c->own.bytes > 0 && !espi_type_is_predefined(c->own.type.handle))
-        c->plans[0] = improve_type(thread, &c->own.type, c->own.count);
-    if (c->rank == c->root && c->total > 0 && !espi_type_is_predefined(c->blocks.type.handle))
-        c->plans[1] = improve_type(thread, &c->blocks.type, c->total / c->blocks.size);
+        c->plans[0] = improve_type(thread, &c->own.type, c->own.count, c->own.count,
+                                   root || plan->children > 0 ? NONE_ALONE : ALL_ALONE);
+    if (root && c->total > 0 && !espi_type_is_predefined(c->blocks.type.handle)) {
+        const int64_t items = c->total / c->blocks.size;
+        c->plans[1] = improve_type(thread, &c->blocks.type, items, items / plan->n + (items < plan->n),
+                                   alone_of_children(plan));
+    }
 }
 
 static int64_t count_arg(const struct call *c, int position)
@@ -229,7 +251,7 @@ static int run_tree(const struct call *c, struct espi_lease *lease)
 static void refuse_call(struct call *c, struct espi_lease *lease)
 {
     lease->irregular = true;
-    c->own = (struct espi_block){.type = {MPI_BYTE, true, NULL}, .refused = true};
+    c->own = (struct espi_block){.type = {.handle = MPI_BYTE, .dense = true}, .refused = true};
     run_tree(c, lease);
 }
 
@@ -258,7 +280,7 @@ static espi_word call_along_tree(struct espi_thread *thread, struct call *c, str
     c->own.in_place = own_apart(thread, c, &own) || c->own.in_place;
     if (own.plan) /* whatever becomes of the others' blocks */
         espi_selfcopy_carry_out(thread, &own);
-    improve_types(thread, c);
+    improve_types(thread, c, &entry->lease.plan);
     int rc = run_tree(c, &entry->lease);
     for (int i = 0; i < 2; i++)
         if (c->plans[i])

@@ -12,14 +12,14 @@ struct arrival {
     char *memory; /* NULL: straight */
 };
 
-/* Straight only where what may come unannounced fits. */
+/* Straight only where what may come unannounced fits, and the block is not to be unpacked by a program. */
 static int start_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_blocks *blocks,
                          struct arrival *a, MPI_Request *request)
 {
     const struct espi_subtree *sub = a->sub;
     const int *ranks = plan->ranks + sub->first;
     int64_t room = espi_subtree_plan_room(plan, plan->rank, sub->n, sub->bytes);
-    if (sub->n == 1 && espi_blocks_bytes(blocks, sub->rank) >= room)
+    if (sub->n == 1 && !blocks->type.staged && espi_blocks_bytes(blocks, sub->rank) >= room)
         return espi_tree_irecv(espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank),
                                blocks->type.handle, sub->rank, MPI_ANY_TAG, comm, request);
     bool straight = sub->n > 1;

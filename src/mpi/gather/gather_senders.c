@@ -21,6 +21,7 @@ static int send_up(const struct espi_subtree_plan *plan, MPI_Comm comm, const vo
                    const struct espi_tree_type *type, int64_t bytes, int tag, bool away)
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    void *memory = NULL;
     int rc = MPI_SUCCESS, last;
     if (bytes > espi_subtree_plan_room(plan, plan->parent, plan->n, plan->bytes) ||
         (tag == ESPI_TAG_SIZED && plan->parent == plan->root))
@@ -28,10 +29,11 @@ static int send_up(const struct espi_subtree_plan *plan, MPI_Comm comm, const vo
     if (!rc && away && bytes > SENT_AT_ONCE)
         rc = espi_tree_send_away(buf, count, type, bytes, plan->parent, tag, comm);
     else if (!rc)
-        rc = espi_tree_isend(buf, count, type->handle, plan->parent, tag, comm, &request[1]);
+        rc = espi_tree_isend_block(buf, count, type, bytes, plan->parent, tag, comm, &request[1], &memory);
     for (int i = 0; i < 2; i++)
         if (request[i] != MPI_REQUEST_NULL && (last = espi_pmpi.Wait(&request[i], MPI_STATUS_IGNORE)) && !rc)
             rc = last;
+    espi_pool_put(memory);
     return rc;
 }
 
@@ -175,7 +177,7 @@ static void inner_release(const struct espi_subtree_plan *plan, struct inner *in
 
 static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own)
 {
-    const struct espi_tree_type packed = {MPI_PACKED, true, NULL};
+    const struct espi_tree_type packed = {.handle = MPI_PACKED, .dense = true};
     struct inner in;
     void *joined = NULL;
     int64_t bytes, table = (int64_t)plan->n * (int64_t)sizeof(int64_t);
@@ -229,8 +231,13 @@ static int gather_inner(const struct espi_subtree_plan *plan, MPI_Comm comm, con
 static int send_to_root(const struct espi_subtree_plan *plan, MPI_Comm comm, const struct espi_block *own, int tag)
 {
     MPI_Request request;
-    int rc = espi_tree_isend(own->buf, own->count, own->type.handle, plan->root, tag, comm, &request);
-    return rc ? rc : espi_pmpi.Wait(&request, MPI_STATUS_IGNORE);
+    void *memory;
+    int rc = espi_tree_isend_block(own->buf, own->count, &own->type, own->bytes, plan->root, tag, comm, &request,
+                                   &memory);
+    if (!rc)
+        rc = espi_pmpi.Wait(&request, MPI_STATUS_IGNORE);
+    espi_pool_put(memory);
+    return rc;
 }
 
 /* ---- a rank with children that was refused: see subtree_plan.h ---- */
@@ -238,7 +245,7 @@ static int send_to_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
 /* The children's pieces of one call, without an own one. */
 static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)
 {
-    const struct espi_block none = {.type = {MPI_BYTE, true, NULL}, .refused = true};
+    const struct espi_block none = {.type = {.handle = MPI_BYTE, .dense = true}, .refused = true};
     plan->ahead++;
     return gather_inner(plan, comm, &none);
 }

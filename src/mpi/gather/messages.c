@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer_pool.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/gather/subtree_plan.h"
@@ -32,6 +33,32 @@ int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int ta
     if (count <= INT_MAX)
         return espi_pmpi.Recv(buf, (int)count, type, peer, tag, comm, status);
     return espi_pmpi.Recv_c(buf, count, type, peer, tag, comm, status);
+}
+
+int espi_tree_isend_block(const void *buf, int64_t count, const struct espi_tree_type *type, int64_t bytes, int peer,
+                          int tag, MPI_Comm comm, MPI_Request *request, void **memory)
+{
+    *memory = type->staged && bytes > 0 ? espi_pool_get((size_t)bytes) : NULL;
+    if (!*memory)
+        return espi_tree_isend(buf, count, type->handle, peer, tag, comm, request);
+    int rc = espi_tree_pack(buf, count, type, *memory, bytes, comm);
+    return rc ? rc : espi_tree_isend(*memory, bytes, MPI_PACKED, peer, tag, comm, request);
+}
+
+int espi_tree_recv_block(void *buf, int64_t count, const struct espi_tree_type *type, int64_t room, int peer, int tag,
+                         int rank, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Status own;
+    void *memory = type->staged && room > 0 ? espi_pool_get((size_t)room) : NULL;
+    if (!memory)
+        return espi_tree_recv(buf, count, type->handle, peer, tag, comm, status);
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    int rc = espi_tree_recv(memory, room, MPI_PACKED, peer, tag, comm, status);
+    if (!rc)
+        rc = espi_tree_fill(memory, espi_tree_received(status), buf, count, type, room, rank, comm);
+    espi_pool_put(memory);
+    return rc;
 }
 
 /* ---- messages that nobody waits for ---- */

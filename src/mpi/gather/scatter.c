@@ -42,6 +42,17 @@ static int sending_finish(struct sending *s, int rc)
     return rc;
 }
 
+/* A block that goes to its owner alone. */
+static int send_block(struct sending *s, const struct espi_blocks *blocks, int rank, int tag, MPI_Comm comm)
+{
+    int rc = espi_tree_isend_block(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), &blocks->type,
+                                   espi_blocks_bytes(blocks, rank), rank, tag, comm, &s->requests[s->n],
+                                   &s->memory[s->n]);
+    if (!rc)
+        s->n++;
+    return rc;
+}
+
 static int send_message(struct sending *s, const void *buf, int64_t count, MPI_Datatype type, int peer, int tag,
                         MPI_Comm comm)
 {
@@ -75,8 +86,7 @@ static int send_subtree(const struct espi_subtree_plan *plan, MPI_Comm comm, con
     if (!is_sent_to(sub, sizes))
         return MPI_SUCCESS;
     if (sub->n == 1)
-        return send_message(s, espi_blocks_at(blocks, sub->rank), espi_blocks_count(blocks, sub->rank),
-                            blocks->type.handle, sub->rank, ESPI_TAG_DATA, comm);
+        return send_block(s, blocks, sub->rank, ESPI_TAG_DATA, comm);
     for (int i = 0; i < sub->n; i++)
         bytes += sizes[i];
     if (!as_planned(plan, sub, sizes) &&
@@ -143,9 +153,7 @@ static int scatter_directly(const struct espi_subtree_plan *plan, MPI_Comm comm,
         rc = MPI_ERR_NO_MEM;
     for (int r = 0; r < plan->p && !rc; r++)
         if (r != plan->rank && espi_blocks_bytes(blocks, r) > 0)
-            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type.handle, r,
-                              ESPI_TAG_DIRECT,
-                              comm);
+            rc = send_block(&s, blocks, r, ESPI_TAG_DIRECT, comm);
     if (!rc && !own->in_place)
         rc = copy_own(plan, comm, own, blocks);
     last = sending_finish(&s, MPI_SUCCESS);
@@ -167,9 +175,7 @@ static int scatter_root(const struct espi_subtree_plan *plan, MPI_Comm comm, con
         rc = send_subtree(plan, comm, blocks, &plan->child[k], sizes + plan->child[k].first, &s);
     for (; r < plan->p && !rc; r += !rc)
         if (is_other(plan, blocks, r, &at))
-            rc = send_message(&s, espi_blocks_at(blocks, r), espi_blocks_count(blocks, r), blocks->type.handle, r,
-                              ESPI_TAG_DATA,
-                              comm);
+            rc = send_block(&s, blocks, r, ESPI_TAG_DATA, comm);
     if (!rc && !own->in_place)
         rc = copy_own(plan, comm, own, blocks);
     for (; k >= 0; k--) /* whoever got nothing would wait for ever */
@@ -261,7 +267,7 @@ static int receive_directly(const struct espi_subtree_plan *plan, MPI_Comm comm,
 static int pass_on(struct sending *s, const struct espi_block *own, const void *buf, int64_t bytes, int peer, int tag,
                    MPI_Comm comm)
 {
-    const struct espi_tree_type packed = {MPI_PACKED, true, NULL};
+    const struct espi_tree_type packed = {.handle = MPI_PACKED, .dense = true};
     return own->refused ? espi_tree_send_away(buf, bytes, &packed, bytes, peer, tag, comm)
                         : send_message(s, buf, bytes, MPI_PACKED, peer, tag, comm);
 }
@@ -322,7 +328,7 @@ static int scatter_inner(struct espi_subtree_plan *plan, MPI_Comm comm, const st
 /* What is the children's of one call; the own part is kept. */
 static int pass_set_on(struct espi_subtree_plan *plan, MPI_Comm comm)
 {
-    const struct espi_block none = {.type = {MPI_BYTE, true, NULL}, .refused = true};
+    const struct espi_block none = {.type = {.handle = MPI_BYTE, .dense = true}, .refused = true};
     plan->ahead++;
     return scatter_inner(plan, comm, &none);
 }
@@ -372,8 +378,8 @@ int espi_tree_scatter(struct espi_subtree_plan *plan, MPI_Comm comm, const struc
         return scatter_inner(plan, comm, own);
     if (own->refused || own->bytes == 0)
         return MPI_SUCCESS;
-    int rc = espi_tree_recv(own->buf, own->count, own->type.handle, plan->member ? plan->parent : plan->root,
-                            MPI_ANY_TAG, comm, &status);
+    int rc = espi_tree_recv_block(own->buf, own->count, &own->type, own->bytes,
+                                  plan->member ? plan->parent : plan->root, MPI_ANY_TAG, plan->rank, comm, &status);
     if (!rc && status.MPI_TAG == ESPI_TAG_RELEASE) {
         plan->released = true;
         return receive_directly(plan, comm, own);

@@ -117,6 +117,7 @@ struct espi_tree_type {
     MPI_Datatype handle;          /* or that of a better one */
     bool dense;                   /* packed bytes equal the bytes in memory */
     const struct espi_pack *pack; /* the program that packs it; NULL: MPI does */
+    bool staged; /* `pack` also packs a block that travels alone, into memory of ours, in the place of MPI's engine */
 };
 
 /* The p blocks at the root: what a gather fills and a scatter reads. */
@@ -170,10 +171,18 @@ int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer,
                     MPI_Request *request);
 int espi_tree_irecv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Request *request);
+/* Receives a block into a room of `room` bytes, by way of memory of ours where the type says so; `rank` is the
+   caller's in `comm`. Truncated as by espi_tree_recv. */
+int espi_tree_recv_block(void *buf, int64_t count, const struct espi_tree_type *type, int64_t room, int peer, int tag,
+                         int rank, MPI_Comm comm, MPI_Status *status);
 /* For what may be truncated: an error is reported to `comm`, that of an espi_tree_irecv to MPI_COMM_WORLD. */
 int espi_tree_recv(void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status *status);
-/* The same and its completion, without waiting for the receiver: of a copy, which is given back later. Waits where
-   too much is under way already. */
+/* The same of a block of `bytes` that travels alone: packed into *memory, of the buffer pool, where the type says so
+   and there is some; else *memory is NULL. It must live until the request is complete. */
+int espi_tree_isend_block(const void *buf, int64_t count, const struct espi_tree_type *type, int64_t bytes, int peer,
+                          int tag, MPI_Comm comm, MPI_Request *request, void **memory);
+/* espi_tree_isend and its completion, without waiting for the receiver: of a copy, which is given back later. Waits
+   where too much is under way already. */
 int espi_tree_send_away(const void *buf, int64_t count, const struct espi_tree_type *type, int64_t bytes, int peer,
                         int tag, MPI_Comm comm);
 /* Gives back what has arrived; `end`: and forgets the rest, as MPI ends. */
