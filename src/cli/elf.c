@@ -115,6 +115,10 @@ bool cli_elf_read(const char *name, struct cli_elf *elf)
         elf->kind = CLI_PROGRAM_SCRIPT;
         if (len < sizeof elf->interpreter)
             memcpy(elf->interpreter, file.data + from, len);
+        from += len + strspn(file.data + from + len, " \t");
+        len = strcspn(file.data + from, "\r\n");
+        if (len < sizeof elf->argument)
+            memcpy(elf->argument, file.data + from, len);
     } else if (file.len >= sizeof(ElfW(Ehdr)) && memcmp(file.data, ELFMAG, SELFMAG) == 0 &&
                file.data[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) {
         good = read_segments(&file, elf);

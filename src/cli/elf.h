@@ -15,6 +15,7 @@ enum cli_program {
 struct cli_elf {
     enum cli_program kind;
     char interpreter[256]; /* the loader, or the script's interpreter */
+    char argument[256];    /* of the script's interpreter: all there is behind it on its line */
     char (*needed)[128];   /* DT_NEEDED, in order */
     size_t n;
 };

@@ -29,7 +29,8 @@ static const struct cli_spec spec = {
                "PROGRAM: whether Espalier would be active in it (exit code 1 if not).",
     .rows = (const struct cli_row[]){{.option = {NULL, NULL, NULL}}},
     .operand = take_program,
-    .notes = "Programs that load MPI while they run (Python, Julia) show no MPI library here and may still use it.",
+    .notes = "Programs that load MPI while they run (Python, Julia) show no MPI library here and may still use it. "
+             "Of a script the program that runs it is shown.",
 };
 
 static bool show_library(const char *folder, const char *name, const char *what)
@@ -94,16 +95,41 @@ static void show_sanitizers(const struct cli_elf *elf)
     }
 }
 
-/* Prints the verdict. */
-static int print_verdict(const char *path, const struct cli_elf *elf, bool installed)
+/* The program that runs a script: the one that its first line names, or that `env` would find for it. */
+static bool find_interpreter(const struct cli_elf *elf, char *path, size_t size)
 {
-    char library[128] = "";
+    const char *base = strrchr(elf->interpreter, '/');
+    char words[sizeof elf->argument], *rest = NULL, *word = NULL;
+
+    if (strcmp(base != NULL ? base + 1 : elf->interpreter, "env") == 0) {
+        memcpy(words, elf->argument, sizeof words);
+        word = strtok_r(words, " \t", &rest);
+        while (word != NULL && (word[0] == '-' || strchr(word, '=') != NULL)) /* options, variables */
+            word = strtok_r(NULL, " \t", &rest);
+    }
+    return cli_find_program(word != NULL ? word : elf->interpreter, path, size);
+}
+
+/* Prints the verdict. `scripts`: so many lead to this program, each run by the next. */
+static int print_verdict(const char *path, const struct cli_elf *elf, bool installed, int scripts)
+{
+    enum { SCRIPTS_MOST = 4 }; /* as in Linux */
+    char library[128] = "", next[PATH_MAX];
     struct stat status;
+    struct cli_elf runs;
 
     switch (elf->kind) {
     case CLI_PROGRAM_SCRIPT:
-        printf("active       depends on what it starts: a script run by %s\n", elf->interpreter);
-        return CLI_OK;
+        if (scripts == SCRIPTS_MOST || !find_interpreter(elf, next, sizeof next)) {
+            printf("active       no: nothing runs this script: %s %s\n", elf->interpreter, elf->argument);
+            return CLI_FAILURE;
+        }
+        printf("run by       %s\n", next);
+        if (!cli_elf_read(next, &runs))
+            return CLI_FAILURE;
+        const int code = print_verdict(next, &runs, installed, scripts + 1);
+        free(runs.needed);
+        return code;
     case CLI_PROGRAM_STATIC:
         printf("active       no: it is linked statically, so nothing can be preloaded\n");
         return CLI_FAILURE;
@@ -119,8 +145,9 @@ static int print_verdict(const char *path, const struct cli_elf *elf, bool insta
             snprintf(library, sizeof library, "%s", elf->needed[i]);
     if (library[0] == '\0' && !ask_loader(elf->interpreter, path, library, sizeof library)) {
         printf("needs        no MPI library\n");
-        printf("active       only if it loads %s while it runs\n", ESPALIER_MPI_SONAME);
-        return CLI_FAILURE;
+        printf("active       only if it%s loads %s while it runs\n",
+               scripts > 0 ? ", or a program that the script starts," : "", ESPALIER_MPI_SONAME);
+        return scripts > 0 ? CLI_OK : CLI_FAILURE;
     }
     printf("needs        %s\n", library);
     if (strcmp(library, ESPALIER_MPI_SONAME) != 0) {
@@ -168,7 +195,7 @@ int espi_cli_info(int argc, char **argv)
     printf("program      %s\n", path);
     if (!cli_elf_read(path, &elf))
         return CLI_FAILURE;
-    code = print_verdict(path, &elf, installed);
+    code = print_verdict(path, &elf, installed, 0);
     free(elf.needed);
     return code;
 }
