@@ -58,7 +58,8 @@ void espi_all_present_announced(void)
         espi_pmi_open(wire, ended.version, ended.space);
     }
     begun = false;
-    roll.text = NULL;
+    roll.text = NULL; /* a library that has a barrier still to come says no more of it */
+    roll.length = 0;
 }
 
 /* The next key. False: there is no more to be known. */

@@ -28,12 +28,11 @@ struct object {
     size_t bytes[TABLES];
 };
 
-/* In a part of the object of that kind. */
-static bool is_in(const struct object *object, uint32_t kind, uintptr_t address)
+static bool is_in(const struct object *object, uintptr_t address)
 {
     for (int i = 0; i < object->info.dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->info.dlpi_phdr[i];
-        if (part->p_type == kind && address - (object->info.dlpi_addr + part->p_vaddr) < part->p_memsz)
+        if (part->p_type == PT_LOAD && address - (object->info.dlpi_addr + part->p_vaddr) < part->p_memsz)
             return true;
     }
     return false;
@@ -44,7 +43,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *data)
     struct object *object = data;
     (void)size;
     object->info = *info;
-    object->found = is_in(object, PT_LOAD, object->inside);
+    object->found = is_in(object, object->inside);
     return object->found;
 }
 
@@ -117,10 +116,30 @@ static espi_function *find_slot(const struct object *object, const char *name)
     return NULL;
 }
 
+static uintptr_t page_of(uintptr_t address)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return address / page * page;
+}
+
+/* The loader protects whole pages; where the last one is not all of that part (ld sees to it that it is), it holds
+   data, too, and stays writable. */
+static bool is_read_only(const struct object *object, const espi_function *slot)
+{
+    for (int i = 0; i < object->info.dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->info.dlpi_phdr[i];
+        const uintptr_t begin = object->info.dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_GNU_RELRO && (uintptr_t)slot >= page_of(begin) &&
+            (uintptr_t)slot < page_of(begin + part->p_memsz))
+            return true;
+    }
+    return false;
+}
+
 static bool protect(const espi_function *slot, int protection)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)slot / page * page;
-    return mprotect((void *)begin, page, protection) == 0; // NOLINT: whole pages
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return mprotect((void *)page_of((uintptr_t)slot), page, protection) == 0; // NOLINT: whole pages
 }
 
 static bool fill(const struct espi_import *import, espi_function function)
@@ -150,8 +169,8 @@ bool espi_imports_lead(const void *inside, struct espi_import *imports, int n)
         if (import->slot == NULL)
             return false;
         import->before = *import->slot;
-        import->read_only = is_in(&object, PT_GNU_RELRO, (uintptr_t)import->slot);
-        if (!is_in(&object, PT_LOAD, (uintptr_t)import->before))
+        import->read_only = is_read_only(&object, import->slot);
+        if (!is_in(&object, (uintptr_t)import->before))
             import->next = import->before;
     }
     for (int i = 0; i < n; i++)

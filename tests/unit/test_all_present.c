@@ -26,6 +26,7 @@ struct rank {
     bool absent; /* has no core */
     bool again;  /* announces itself twice, with other settings the second time */
     bool no_wire;
+    bool late; /* its library waits for its barrier when MPI_Init is over */
     int here; /* ranks on its node, as the launcher says; -1: it says nothing */
     int size, number;
     uint64_t hash;
@@ -159,6 +160,20 @@ static void init(int wire)
         ask(wire, "cmd=barrier_in\n");
 }
 
+static void init_late(int wire)
+{
+    ask(wire, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    ask(wire, "cmd=get_my_kvsname\n");
+    if (write(wire, "cmd=barrier_in\n", 15) != 15)
+        _exit(2);
+}
+
+static bool hear_late(int wire)
+{
+    char bytes[64];
+    return read(wire, bytes, sizeof bytes) == 16 && memcmp(bytes, "cmd=barrier_out\n", 16) == 0;
+}
+
 static void set(const char *name, int value)
 {
     char text[16];
@@ -181,8 +196,15 @@ static void be(struct rank *rank, int wire)
         if (rank->again)
             espi_all_present_announce(&barriers, rank->hash + 1, rank->text, rank->length);
     }
-    init(wire);
+    if (rank->late)
+        init_late(wire);
+    else
+        init(wire);
     espi_all_present_announced();
+    if (rank->late && (!hear_late(wire) || espi_all_present(rank->size)))
+        _exit(4);
+    if (rank->late)
+        _exit(0);
     const int number = rank->number;
     rank->other = espi_all_present_settings(number, rank->settings, ESPI_ALL_PRESENT_TEXT, &rank->settings_length);
     rank->local = espi_all_present_is_local();
@@ -314,6 +336,19 @@ START_TEST(settings)
 }
 END_TEST
 
+/* One whose library comes to its barrier late says nothing more, settings that it has announced included. */
+START_TEST(late)
+{
+    begin();
+    barriers = 1;
+    ranks[0].late = true;
+    ranks[0].length = 801; /* more than one piece */
+    run(RANKS);
+    for (int i = 1; i < RANKS; i++)
+        ck_assert(!ranks[i].all && !ranks[i].other);
+}
+END_TEST
+
 /* Rank 0's settings count for those who differ, whoever else is missing. */
 START_TEST(settings_without_all)
 {
@@ -433,5 +468,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-all-present", 120, setup, teardown, all_present, one_absent, nodes, settings,
-                     settings_without_all, defaults, foreign_settings, foreign_rank, refused, sizes);
+                     late, settings_without_all, defaults, foreign_settings, foreign_rank, refused, sizes);
 }

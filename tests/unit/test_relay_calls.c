@@ -136,6 +136,12 @@ static void asks(const char *question, const char *answer)
     asks_by(0, question, answer);
 }
 
+static void opens(void)
+{
+    asks(INIT, GOOD);
+    asks(ASK_NAME, NAME);
+}
+
 /* Nobody stands between. */
 static void check_direct(void)
 {
@@ -208,8 +214,7 @@ START_TEST(over_tcp)
     other = accept(server, NULL, NULL);
     ck_assert(starts());
     LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {OWN, STORED}, {IN, OUT});
-    asks(INIT, GOOD);
-    asks(ASK_NAME, NAME);
+    opens();
     asks(IN, OUT);
     launcher_ends();
     ck_assert(espi_relay_stop(&ended));
@@ -234,8 +239,7 @@ START_TEST(others)
     begin();
     ck_assert(pipe(ends) == 0 && starts());
     LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {IN, OUT}, {OWN, STORED}, {IN, OUT});
-    asks(INIT, GOOD);
-    asks(ASK_NAME, NAME);
+    opens();
     ck_assert(write(ends[1], IN, 8) == 8 && read(ends[0], bytes, 8) == 8 && memcmp(bytes, IN, 8) == 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, others_call, NULL), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
@@ -288,8 +292,7 @@ START_TEST(library_goes)
         begin();
         ck_assert(starts());
         LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME});
-        asks(INIT, GOOD);
-        asks(ASK_NAME, NAME);
+        opens();
         ck_assert_int_eq(close(wire), 0);
         launcher_ends();
         ck_assert_int_eq(recv(other, &byte, 1, 0), 0);
@@ -318,8 +321,7 @@ START_TEST(not_at_rest)
         begin();
         ck_assert(starts());
         LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {how ? "cmd=get_maxes\n" : NULL, how ? NULL : "cmd=notice\n"});
-        asks(INIT, GOOD);
-        asks(ASK_NAME, NAME);
+        opens();
         if (how)
             say("cmd=get_maxes\n");
         launcher_ends();
@@ -339,8 +341,7 @@ START_TEST(waits_later)
     begin();
     ck_assert(starts());
     LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {OWN, STORED}, {IN, OUT}, {"cmd=get_maxes\n", "cmd=maxes\n"});
-    asks(INIT, GOOD);
-    asks(ASK_NAME, NAME);
+    opens();
     say(IN);
     ck_assert(!espi_relay_stop(&ended) && !starts());
     hear_by(0, OUT);
@@ -359,8 +360,7 @@ START_TEST(does_not_wait)
     begin();
     ck_assert(starts());
     LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {OWN, NULL}, {IN "cmd=more\n", NULL}, {"cmd=much\n", NULL});
-    asks(INIT, GOOD);
-    asks(ASK_NAME, NAME);
+    opens();
     say(IN);
     say("cmd=more\n");
     say("cmd=much\n");
