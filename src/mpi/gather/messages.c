@@ -42,7 +42,13 @@ int espi_tree_isend_block(const void *buf, int64_t count, const struct espi_tree
     if (!*memory)
         return espi_tree_isend(buf, count, type->handle, peer, tag, comm, request);
     int rc = espi_tree_pack(buf, count, type, *memory, bytes, comm);
-    return rc ? rc : espi_tree_isend(*memory, bytes, MPI_PACKED, peer, tag, comm, request);
+    if (!rc)
+        rc = espi_tree_isend(*memory, bytes, MPI_PACKED, peer, tag, comm, request);
+    if (rc) {
+        espi_pool_put(*memory);
+        *memory = NULL;
+    }
+    return rc;
 }
 
 int espi_tree_recv_block(void *buf, int64_t count, const struct espi_tree_type *type, int64_t room, int peer, int tag,

@@ -351,7 +351,9 @@ static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan
 {
     struct espi_type_class *class = espi_slot_class(s);
 
-    if (class == NULL || (class->packs && (packs || !plan->forms_pending)))
+    if (class == NULL || (class->packs && (packs || !plan->forms_pending)) ||
+        (packs ? use == ESPI_PACK_STAGED && class->passed == -ESPI_CLASS_PASSED_MOST
+               : class->passed == ESPI_CLASS_PASSED_MOST)) /* nothing new */
         return;
     espi_types_lock_classes();
     class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
@@ -476,7 +478,6 @@ MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, in
 {
     return espi_types_way(thread, type, count, whole, ESPI_PACK_NOT).type;
 }
-
 
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
 {
