@@ -113,7 +113,7 @@ static bool find_interpreter(const struct cli_elf *elf, char *path, size_t size)
 /* Prints the verdict. `scripts`: so many lead to this program, each run by the next. */
 static int print_verdict(const char *path, const struct cli_elf *elf, bool installed, int scripts)
 {
-    enum { SCRIPTS_MOST = 4 }; /* as in Linux */
+    enum { SCRIPTS_MOST = 5 }; /* as in Linux */
     char library[128] = "", next[PATH_MAX];
     struct stat status;
     struct cli_elf runs;
