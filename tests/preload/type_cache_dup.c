@@ -106,6 +106,30 @@ void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_m
     (void)count;
 }
 
+/* So does every collective call. */
+bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
+                      enum espi_packable use, int64_t each)
+{
+    (void)found;
+    (void)type;
+    (void)count;
+    (void)whole;
+    (void)use;
+    (void)each;
+    return false;
+}
+
+void espi_blocks_plan_used(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
+                           int64_t count, int64_t bytes, uint64_t kind)
+{
+    (void)stats;
+    (void)found;
+    (void)type;
+    (void)count;
+    (void)bytes;
+    (void)kind;
+}
+
 bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
 {
     (void)stats, (void)type, (void)count;

@@ -38,7 +38,7 @@ static void end(void)
 static bool asks(enum espi_fn fn, const espi_word *args)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
-    const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root};
+    const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root, fn};
     return espi_left_alone(thread_state, &asked, row->typed, 0, args);
 }
 

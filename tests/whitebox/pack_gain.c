@@ -28,7 +28,7 @@ static const struct {
     int64_t count;
 } shapes[] = {{10, 1, 2, 1}, {100, 2, 3, 1}, {100, 2, 3, 20}, {2000, 1, 5, 1}, {16, 64, 100, 1}, {16, 64, 100, 3}};
 
-/* Which of the nine. */
+/* Which of the eleven. */
 static double gain(int which, const struct espi_pack *pack, int64_t count, double engine_ns)
 {
     if (which >= 4)
@@ -36,7 +36,9 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
                                          which < 6    ? ESPI_PACK_BLOCKS
                                          : which == 6 ? ESPI_PACK_STAGED
                                          : which == 7 ? ESPI_PACK_COPIED
-                                                      : ESPI_PACK_SCHEDULED,
+                                         : which == 8 ? ESPI_PACK_SCHEDULED
+                                         : which == 9 ? ESPI_PACK_HALF
+                                                      : ESPI_PACK_BLOCK,
                                          which == 5, engine_ns);
     return which == 0 ? espi_pack_gain(pack, count, engine_ns)
                       : espi_pack_message_gain(pack, count, which == 2, which < 3, engine_ns);
@@ -47,7 +49,7 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
 START_TEST(monotone)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        for (int which = 0; which < 9; which++) {
+        for (int which = 0; which < 11; which++) {
             const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
             double last = 0;
             ck_assert(gain(which, pack, shapes[s].count, 0) >= 0);
@@ -102,7 +104,7 @@ START_TEST(dense)
 {
     const struct espi_pack *pack = program(1, 5000, 5000);
 
-    for (int which = 1; which < 9; which++) {
+    for (int which = 1; which < 11; which++) {
         ck_assert(gain(which, pack, 1, 1e6) == 0);
         ck_assert(gain(which, pack, 7, 1e6) == 0);
     }
@@ -190,10 +192,14 @@ START_TEST(chains)
             ck_assert_int_eq(gain(2, pack, shapes[s].count, ns) > 0,
                              planned(ns, 200 + 3000 + 0.015 * bytes + margin + 100, w, 2));
             ck_assert_int_eq(gain(6, pack, shapes[s].count, ns) > 0,
-                             planned(ns + 250 + 0.03 * bytes, 200 + margin + 60, w, 1));
-            ck_assert_int_eq(gain(8, pack, shapes[s].count, ns) > 0, planned(ns, 200 + margin + 100, w, 1));
+                             planned(ns + 200 + 0.03 * bytes, 150 + margin + 60, w, 1));
+            ck_assert_int_eq(gain(8, pack, shapes[s].count, ns) > 0, planned(ns, 150 + margin + 100, w, 1));
             ck_assert_int_eq(gain(4, pack, shapes[s].count, ns) > 0,
-                             planned(ns, 200 + 0.05 * bytes + margin + 100, w, 1));
+                             planned(ns + 240, 75 + 0.05 * bytes + margin + 50, w, 1));
+            ck_assert_int_eq(gain(9, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 100, 75 + 0.05 * bytes + margin + 50, w, 1));
+            ck_assert_int_eq(gain(10, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 100, 150 + 0.05 * bytes + margin + 100, w, 1));
         }
     }
     espi_arena_release(&arena);

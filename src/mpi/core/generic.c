@@ -6,6 +6,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/collective.h"
 #include "mpi/typeplan/message.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/substitute_array.h"
@@ -24,7 +25,8 @@
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(thread_state->stats, fn);                                                                    \
         const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
-        const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root};  \
+        const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root,   \
+                                    fn};                                                                             \
         if (espi_left_alone(thread_state, &asked, row->typed, 0, args))                                              \
             return ESPI_CALL(next, n, args);                                                                         \
         espi_word changed[n];                                                                                        \
@@ -74,11 +76,48 @@ ESPI_MESSAGE(6, handle_6)
 ESPI_MESSAGE(7, handle_7)
 ESPI_MESSAGE(12, handle_12)
 
+/* ---- collective calls whose sides pack programs see to, or that go as they are ---- */
+
+#define ESPI_COLLECTIVE_CALL(n)                                                                                      \
+    static espi_word collective_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)    \
+    {                                                                                                                \
+        struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
+        espi_word changed[n];                                                                                        \
+        struct espi_collective call;                                                                                 \
+        __builtin_memcpy(changed, args, sizeof changed);                                                             \
+        enum espi_course course = !thread_state ? ESPI_COURSE_GENERAL                                                \
+                                                : espi_collective_course(&call, thread_state, &espi_api_rows[fn],    \
+                                                                         args, changed);                             \
+        if (course == ESPI_COURSE_GENERAL)                                                                           \
+            return handle_##n(thread, fn, args, next);                                                               \
+        espi_count_call(thread_state->stats, fn);                                                                    \
+        espi_word result = ESPI_CALL(next, n, changed);                                                              \
+        if (course == ESPI_COURSE_AS_IT_IS)                                                                          \
+            return result;                                                                                           \
+        return espi_collective_end(&call, (int)result) ? ESPI_CALL(next, n, args) : result;                          \
+    }
+
+ESPI_COLLECTIVE_CALL(5)
+ESPI_COLLECTIVE_CALL(6)
+ESPI_COLLECTIVE_CALL(7)
+ESPI_COLLECTIVE_CALL(8)
+ESPI_COLLECTIVE_CALL(9)
+ESPI_COLLECTIVE_CALL(10)
+
+static const espi_handler collectives[] = {[5] = collective_5, [6] = collective_6, [7] = collective_7,
+                                           [8] = collective_8, [9] = collective_9, [10] = collective_10};
+
+/* The way of calls that need more than a look at their types. */
+static espi_handler short_or_general(const struct espi_api_row *row)
+{
+    return espi_collective_is(row) ? collectives[row->args] : by_args[row->args];
+}
+
 /* ---- calls in which a rank may give itself data ---- */
 
 static espi_word handle_own(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    return espi_selfcopy_call(thread, fn, args, next, by_args[espi_api_rows[fn].args]);
+    return espi_selfcopy_call(thread, fn, args, next, short_or_general(&espi_api_rows[fn]));
 }
 
 static espi_word own_message_12(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
@@ -88,68 +127,95 @@ static espi_word own_message_12(struct espi_thread *thread, enum espi_fn fn, esp
 
 /* ---- calls with a type for each peer ---- */
 
+/* The slot of a type that is used as it is for now, or in calls of this kind. */
+static struct espi_type_slot *rests(MPI_Datatype type, enum espi_fn fn, int side, int64_t count)
+{
+    struct espi_type_slot *slot = espi_types_quiet(type);
+    const uint64_t kind = espi_use_kind(fn, side, count, false, false);
+    return slot || kind == 0 ? slot : espi_types_left(type, kind);
+}
+
 /* Whether a use of the type needs no look at anything: it passes unseen, or is used as it is for now, also where a
    rank gives itself blocks of it. */
-static bool type_passes(MPI_Datatype type, unsigned worth)
+static bool type_passes(MPI_Datatype type, enum espi_fn fn, int side, int64_t count, unsigned worth)
 {
     const struct espi_type_slot *slot;
     if (espi_type_is_predefined(type) || espi_unseen_may_pass(type))
         return true;
-    slot = espi_types_quiet(type);
+    slot = rests(type, fn, side, count);
     return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & (worth | ESPI_PAIRED_SEEN)) == 0;
 }
 
-static bool side_passes(const struct espi_api_row *row, const struct espi_buffer_args *typed, const espi_word *args,
-                        int n, unsigned worth)
+static bool side_passes(const struct espi_api_row *row, int side, const espi_word *args, int n, unsigned worth)
 {
+    const struct espi_buffer_args *typed = &row->typed[side];
     const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
     if ((void *)args[(int)typed->buffer] == MPI_IN_PLACE || !types || !args[(int)typed->count])
         return false;
-    for (int i = 0; i < n; i++)
-        if (espi_count_in(row, args, typed->count, i) != 0 && !type_passes(types[i], worth))
+    for (int i = 0; i < n; i++) {
+        const int64_t count = espi_count_in(row, args, typed->count, i);
+        if (count != 0 && !type_passes(types[i], (enum espi_fn)(row - espi_api_rows), side, count, worth))
             return false;
+    }
     return true;
 }
 
-static void count_side(struct espi_stats_thread *stats, const struct espi_api_row *row,
-                       const struct espi_buffer_args *typed, const espi_word *args, int n)
+static void count_side(struct espi_stats_thread *stats, const struct espi_api_row *row, int side,
+                       const espi_word *args, int n)
 {
+    const struct espi_buffer_args *typed = &row->typed[side];
     const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
     for (int i = 0; i < n; i++) {
         const int64_t count = espi_count_in(row, args, typed->count, i);
-        if (count > 0 && !espi_type_is_predefined(types[i]))
+        struct espi_type_slot *slot;
+        if (count <= 0 || espi_type_is_predefined(types[i]))
+            continue;
+        slot = rests(types[i], (enum espi_fn)(row - espi_api_rows), side, count);
+        if (slot)
+            espi_types_used(stats, types[i], slot, count);
+        else
             espi_types_goes_on(stats, types[i], count);
     }
 }
 
-/* MPI_Alltoallw and its neighbourhood form, none of whose types is due to anything: they go on as they are. */
-static espi_word handle_blocks_w(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+/* A call of MPI_Alltoallw or its kin, none of whose types is due to anything, is counted, and goes on as it is. */
+static bool blocks_pass(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args)
 {
-    struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;
     const struct espi_api_row *row = &espi_api_rows[fn];
-    const espi_handler general = row->kind & ESPI_OWN ? handle_own : handle_9;
     if (!thread_state || espi_settings.datatypes != ESPI_MODE_AUTO ||
         !espi_comm_look(&thread_state->comm, (MPI_Comm)args[(int)row->comm]))
-        return general(thread, fn, args, next);
+        return false;
     const struct espi_comm_facts *facts = &thread_state->comm;
     const int sent = row->kind & ESPI_NEIGHBOUR ? facts->out : facts->peers,
               received = row->kind & ESPI_NEIGHBOUR ? facts->in : facts->peers;
     const unsigned worth = facts->peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED;
-    if (!side_passes(row, &row->typed[0], args, sent, worth) ||
-        !side_passes(row, &row->typed[1], args, received, worth))
-        return general(thread, fn, args, next);
-    count_side(thread_state->stats, row, &row->typed[0], args, sent);
-    count_side(thread_state->stats, row, &row->typed[1], args, received);
+    if (!side_passes(row, 0, args, sent, worth) || !side_passes(row, 1, args, received, worth))
+        return false;
+    count_side(thread_state->stats, row, 0, args, sent);
+    count_side(thread_state->stats, row, 1, args, received);
     espi_count_call(thread_state->stats, fn);
-    return ESPI_CALL(next, 9, args);
+    return true;
 }
+
+#define ESPI_BLOCKS_W(n)                                                                                             \
+    static espi_word blocks_w_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)      \
+    {                                                                                                                \
+        struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
+        if (blocks_pass(thread_state, fn, args))                                                                     \
+            return ESPI_CALL(next, n, args);                                                                         \
+        return espi_api_rows[fn].kind & ESPI_OWN ? handle_own(thread, fn, args, next)                                \
+                                                 : collective_##n(thread, fn, args, next);                           \
+    }
+
+ESPI_BLOCKS_W(9)
+ESPI_BLOCKS_W(10)
 
 static espi_handler choose(const struct espi_api_row *row)
 {
-    if (row->args == 9 && row->typed[0].shape == ESPI_SHAPE_W)
-        return handle_blocks_w;
+    if (row->typed[0].shape == ESPI_SHAPE_W && !(row->kind & ESPI_PERSISTENT))
+        return row->args == 9 ? blocks_w_9 : blocks_w_10;
     if (!espi_message_is(row))
-        return row->kind & ESPI_OWN ? handle_own : by_args[row->args];
+        return row->kind & ESPI_OWN ? handle_own : short_or_general(row);
     return row->args == 6 ? message_6 : row->args == 7 ? message_7 : own_message_12;
 }
 

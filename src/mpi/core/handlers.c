@@ -104,7 +104,7 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
     static espi_word short_##name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)      \
     {                                                                                                                \
         static const struct espi_buffer_args typed[] = {__VA_ARGS__ ESPI_TYPED_END};                                 \
-        static const struct asked asked = {large, passes, kind, comm, root};                                         \
+        static const struct asked asked = {large, passes, kind, comm, root, ESPI_FN_##name};                         \
         struct espi_thread_state *thread_state = thread->core;                                                       \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \

@@ -25,7 +25,25 @@ struct use {
 struct asked {
     bool large, passes;
     int kind, comm, root;
+    enum espi_fn fn;
 };
+
+/* A use in a collective call of a type with a plan, where the last one of its kind went as it is. */
+static inline struct espi_type_slot *left_before(struct espi_comm_facts *facts, const struct asked *asked,
+                                                 const struct espi_buffer_args *sides, int side,
+                                                 const espi_word *args, MPI_Datatype type, int64_t count)
+{
+    bool root = false;
+    if ((asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) == 0 || (asked->kind & ESPI_PERSISTENT))
+        return NULL;
+    if (asked->root >= 0) {
+        if (!espi_comm_look(facts, (MPI_Comm)args[asked->comm]))
+            return NULL;
+        root = (int)args[asked->root] == facts->rank;
+    }
+    const uint64_t kind = espi_use_kind(asked->fn, side, count, root, espi_both_derived(sides, args));
+    return kind != 0 ? espi_types_left(type, kind) : NULL;
+}
 
 /* Items in all blocks of a side, whose counts are in an array; 0: not known here. */
 static inline int64_t items_of_blocks(const struct espi_comm_facts *facts, bool large, const void *counts)
@@ -42,9 +60,10 @@ static inline int64_t items_of_blocks(const struct espi_comm_facts *facts, bool 
 /* One side of a call that may go on as it is: its type is predefined, or one that is used as it is for now, or it is
    of no meaning on this rank. */
 static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts *facts, const struct asked *asked,
-                                                          const struct espi_buffer_args *typed,
+                                                          const struct espi_buffer_args *sides, int side,
                                                           const espi_word *args, struct use *use)
 {
+    const struct espi_buffer_args *typed = &sides[side];
     const bool blocks = typed->shape == ESPI_SHAPE_V;
     *use = (struct use){0};
     if (typed->shape == ESPI_SHAPE_NONE)
@@ -68,7 +87,10 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
         return false;
     if (espi_settings.datatypes == ESPI_MODE_OFF)
         return use->off = true;
-    return (use->slot = espi_types_quiet(type)) != NULL;
+    use->slot = espi_types_quiet(type);
+    if (use->slot == NULL)
+        use->slot = left_before(facts, asked, sides, side, args, type, use->count);
+    return use->slot != NULL;
 }
 
 static inline __attribute__((always_inline)) void count_use(struct espi_stats_thread *stats, const struct use *use)
@@ -89,12 +111,12 @@ espi_left_alone(struct espi_thread_state *thread_state, const struct asked *aske
                 const struct espi_buffer_args *typed, unsigned own, const espi_word *args)
 {
     struct use first, second = {0}, third = {0};
-    if (!goes_on(&thread_state->comm, asked, &typed[0], args, &first))
+    if (!goes_on(&thread_state->comm, asked, typed, 0, args, &first))
         return false;
     if (typed[0].shape != ESPI_SHAPE_NONE) {
-        if (!goes_on(&thread_state->comm, asked, &typed[1], args, &second))
+        if (!goes_on(&thread_state->comm, asked, typed, 1, args, &second))
             return false;
-        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&thread_state->comm, asked, &typed[2], args, &third))
+        if (typed[1].shape != ESPI_SHAPE_NONE && !goes_on(&thread_state->comm, asked, typed, 2, args, &third))
             return false;
     }
     if (own && (first.slot || second.slot)) {

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,15 +11,15 @@
 #include "mpi/packed/packed_call.h"
 #include "stats/stats.h"
 
+/* One buffer of the pool: this, arrays, stream. */
 struct espi_packed_blocks {
-    struct espi_packed_block *blocks;
     int n;
     bool check;
     bool exact; /* a block holds what it had, but for the one mark at its end */
-    char *stream;
-    int64_t bytes;
-    void *arrays;
-    MPI_Datatype *kept; /* of the program; NULL: nothing is compared */
+    char *arrays, *stream;
+    int64_t bytes, room; /* of the stream, of the buffer */
+    MPI_Datatype *kept;  /* of the program; NULL: nothing is compared */
+    struct espi_packed_block blocks[];
 };
 
 /* ---- how much has arrived ---- */
@@ -149,27 +150,45 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
     }
 }
 
-struct espi_packed_blocks *espi_packed_blocks_begin(struct espi_packed_block *blocks, int n, void *arrays,
-                                                    bool exact, bool check)
+struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays)
 {
+    enum { ALIGNED = (int)sizeof(max_align_t) };
     struct espi_packed_blocks *side;
-    int64_t bytes = 0, one;
+    const size_t before = sizeof *side + (size_t)n * sizeof side->blocks[0],
+                 head = (before + arrays + ALIGNED - 1) / ALIGNED * ALIGNED;
 
-    for (int i = 0; i < n; i++)
-        if (__builtin_mul_overflow(blocks[i].count, blocks[i].size, &one) || one < 0 || (bytes += one) > INT_MAX)
-            return NULL;
-    if (bytes == 0 || (side = malloc(sizeof *side)) == NULL)
+    if (bytes <= 0 || bytes > INT_MAX || (side = espi_packed_buffer((int64_t)head + bytes)) == NULL)
         return NULL;
-    *side = (struct espi_packed_blocks){
-        .blocks = blocks, .n = n, .check = check, .exact = exact,
-        .stream = espi_packed_buffer(bytes), .bytes = bytes, .arrays = arrays};
-    if (side->stream == NULL) {
-        free(side);
-        return NULL;
-    }
+    side->n = n;
+    side->kept = NULL;
+    side->bytes = bytes;
+    side->room = (int64_t)head + bytes;
+    side->arrays = (char *)side + before;
+    side->stream = (char *)side + head;
+    return side;
+}
+
+struct espi_packed_block *espi_packed_blocks_each(struct espi_packed_blocks *side)
+{
+    return side->blocks;
+}
+
+void *espi_packed_blocks_arrays(struct espi_packed_blocks *side)
+{
+    return side->arrays;
+}
+
+void espi_packed_blocks_drop(struct espi_packed_blocks *side)
+{
+    espi_packed_buffer_back(side, side->room);
+}
+
+void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool check)
+{
+    side->exact = exact;
+    side->check = check;
     keep_types(side);
     pack_all(side);
-    return side;
 }
 
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side)
@@ -184,12 +203,9 @@ int64_t espi_packed_blocks_bytes(const struct espi_packed_blocks *side)
 
 void espi_packed_blocks_close(struct espi_packed_blocks *side, void (*release)(void *owner))
 {
-    espi_packed_buffer_back(side->stream, side->bytes);
     for (int i = 0; i < side->n; i++)
         if (side->blocks[i].owner != NULL)
             release(side->blocks[i].owner);
     free_types(side);
-    free(side->arrays);
-    free(side->blocks);
-    free(side);
+    espi_packed_blocks_drop(side);
 }

@@ -21,18 +21,24 @@ struct espi_packed_block {
     const struct espi_pack *pack; /* NULL: bytes that stand together */
     char *data;                   /* of the program */
     int64_t count, size;          /* items, and bytes of data of one */
+    int64_t extent;               /* of an item */
     MPI_Datatype type;
     bool sent, received; /* packed before the call; unpacked after it */
     void *owner;         /* of the program `pack`; for the caller, may be NULL */
 };
 struct espi_packed_blocks; /* of a call that is under way */
 
-/* Gets a buffer, and packs what is sent. Takes over `blocks` (from malloc, n of them) and `arrays` (from malloc, or
-   NULL), which are freed at the end. NULL: no memory, or the blocks have more than 2 GiB or nothing at all; `blocks`
-   and `arrays` are the caller's still. `exact`: the room for what is received holds what is there. `check`: what is
-   done is compared with what MPI would do (ESPALIER_CHECK). */
-struct espi_packed_blocks *espi_packed_blocks_begin(struct espi_packed_block *blocks, int n, void *arrays,
-                                                    bool exact, bool check);
+/* Room for a side of n > 0 blocks of so many bytes in all, and for `arrays` bytes beside. The caller fills all
+   that is of the blocks. NULL: no memory, or more than 2 GiB, or nothing at all. */
+struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays);
+struct espi_packed_block *espi_packed_blocks_each(struct espi_packed_blocks *side);
+void *espi_packed_blocks_arrays(struct espi_packed_blocks *side);
+/* Gives the room back; the owners are not asked. */
+void espi_packed_blocks_drop(struct espi_packed_blocks *side);
+
+/* When all is known of the blocks: packs what is sent. `exact`: the room for what is received holds what is there.
+   `check`: what is done is compared with what MPI would do (ESPALIER_CHECK). */
+void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool check);
 /* Whether a block was short. */
 bool espi_packed_blocks_short_seen(void);
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side);

@@ -13,11 +13,18 @@
 #include "pack/pack.h"
 
 /* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. In collective
-   calls, sides whose blocks the library sends or receives as they are; one that it packs itself, into a buffer of its
-   own, at once or when it comes to that (nonblocking); and one that it copies to where it is received. Messages that
-   the library copies besides count as those do. */
+   calls, sides whose blocks the library sends or receives as they are: blocks for all, where the other side has gaps,
+   too, or only this one, or one block; a side that it packs itself, into a buffer of its own, at once or later
+   (nonblocking); and one that it copies to where it is received. Messages that the library copies besides count as
+   those do. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
-                     ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED, ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
+                     ESPI_PACK_NOT = -1 };
+
+static inline bool espi_packs_blocks(enum espi_packable use)
+{
+    return use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF || use == ESPI_PACK_BLOCK;
+}
 
 /* What may be done with one side of a call, by its function and its peer. */
 enum espi_packable espi_packable(const struct espi_api_row *row, const struct espi_buffer_args *typed,

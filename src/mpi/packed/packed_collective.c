@@ -1,9 +1,6 @@
 #include "mpi/packed/packed_collective.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "mpi/core/pmpi.h"
 
 enum family { BCAST, GATHER, SCATTER, ALLGATHER, ALLGATHERV, ALLTOALL, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, OTHER };
 
@@ -42,6 +39,11 @@ static enum family family_of(const struct espi_api_row *row)
     default:
         return OTHER;
     }
+}
+
+bool espi_collective_may_be_packed(const struct espi_api_row *row)
+{
+    return family_of(row) != OTHER && !(row->kind & ESPI_PERSISTENT);
 }
 
 static bool is_root(const struct espi_api_row *row, const espi_word *args, const struct espi_comm_facts *facts)
@@ -83,6 +85,26 @@ static enum espi_packable staged_use(const struct espi_api_row *row)
     return row->kind & ESPI_NONBLOCKING ? ESPI_PACK_SCHEDULED : ESPI_PACK_STAGED;
 }
 
+static bool is_derived(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return typed->shape == ESPI_SHAPE_W
+               ? args[typed->type] != 0 && !espi_is_predefined((uint32_t)*(const MPI_Datatype *)args[typed->type])
+               : !espi_is_predefined((uint32_t)args[typed->type]);
+}
+
+/* Blocks that the library sends or receives as they are. Where both sides have gaps most is saved, but what a record
+   of the request costs is about as much; and a root has one block less than it looks like. */
+static enum espi_packable blocks_use(const struct espi_api_row *row, const espi_word *args, bool for_all,
+                                     const struct espi_buffer_args *other)
+{
+    if (!for_all)
+        return ESPI_PACK_BLOCK;
+    return other != NULL && (void *)args[other->buffer] != MPI_IN_PLACE && is_derived(other, args) &&
+                   !(row->kind & ESPI_NONBLOCKING) && row->root < 0
+               ? ESPI_PACK_BLOCKS
+               : ESPI_PACK_HALF;
+}
+
 struct espi_collective_side espi_collective_side(const struct espi_api_row *row, int side, const espi_word *args,
                                                  const struct espi_comm_facts *facts, int peers)
 {
@@ -106,7 +128,8 @@ struct espi_collective_side espi_collective_side(const struct espi_api_row *row,
         return out;
     out.use = family == BCAST                                            ? staged_use(row)
               : side == 0 && (family == ALLGATHER || family == ALLGATHERV) ? ESPI_PACK_COPIED
-                                                                           : ESPI_PACK_BLOCKS;
+              : root && !each                                              ? ESPI_PACK_COPIED /* its own block */
+                                                                           : blocks_use(row, args, each, other);
     out.whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
     return out;
 }
@@ -114,6 +137,13 @@ struct espi_collective_side espi_collective_side(const struct espi_api_row *row,
 static int64_t number_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
 {
     return row->large ? ((const MPI_Count *)args[position])[i] : ((const int *)args[position])[i];
+}
+
+bool espi_collective_minds_alias(const struct espi_api_row *row)
+{
+    const enum family family = family_of(row);
+
+    return family == GATHER || family == SCATTER || family == ALLGATHER || family == ALLGATHERV;
 }
 
 /* MPICH looks for the own block in steps of the type's size, not of its extent. */
@@ -125,8 +155,7 @@ bool espi_collective_is_aliased(const struct espi_api_row *row, int side, const 
     const enum family family = family_of(row);
     int64_t shift = 0;
 
-    if (other == NULL || (family != GATHER && family != SCATTER && family != ALLGATHER && family != ALLGATHERV) ||
-        facts->inter || args[typed->type] != args[other->type])
+    if (other == NULL || !espi_collective_minds_alias(row) || facts->inter || args[typed->type] != args[other->type])
         return false;
     const bool all_here = has_block_for_each(family, typed, side) || (family == ALLGATHERV && side == 1);
     const struct espi_buffer_args *all = all_here ? typed : other, *one = all_here ? other : typed;
@@ -137,18 +166,32 @@ bool espi_collective_is_aliased(const struct espi_api_row *row, int side, const 
     return (uint64_t)args[one->buffer] == (uint64_t)args[all->buffer] + (uint64_t)shift * (uint64_t)size;
 }
 
-/* Where blocks begin, and how many items they have. False: the type's extent is not to be had, or a count is bad. */
+int64_t espi_collective_items(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                              const struct espi_collective_side *side, const espi_word *args, int *filled)
+{
+    int64_t sum = 0, count;
+
+    *filled = side->blocks;
+    if (typed->shape == ESPI_SHAPE_ONE) {
+        count = row->large ? (int64_t)args[typed->count] : (int64_t)(int)args[typed->count];
+        return count < 0 || __builtin_mul_overflow(count, (int64_t)side->blocks, &sum) ? -1 : sum;
+    }
+    for (int i = 0; i < side->blocks; i++) {
+        if ((count = number_in(row, args, typed->count, i)) < 0 || __builtin_add_overflow(sum, count, &sum))
+            return -1;
+        *filled -= count == 0;
+    }
+    return sum;
+}
+
+/* Where blocks begin, and how many items they have. False: a number is too large. */
 static bool read_blocks(const struct espi_api_row *row, const struct espi_buffer_args *typed,
                         const struct espi_collective_side *side, const espi_word *args,
                         struct espi_packed_block *blocks)
 {
     const bool wide = row->large || (row->kind & ESPI_NEIGHBOUR && typed->shape == ESPI_SHAPE_W);
     const void *places = typed->shape == ESPI_SHAPE_ONE ? NULL : (const void *)args[typed->count + 1];
-    MPI_Count lb, extent = 1;
 
-    if (typed->shape != ESPI_SHAPE_W &&
-        espi_pmpi.Type_get_extent_c((MPI_Datatype)args[typed->type], &lb, &extent) != MPI_SUCCESS)
-        return false;
     for (int i = 0; i < side->blocks; i++) {
         struct espi_packed_block *b = &blocks[i];
         int64_t place;
@@ -160,7 +203,8 @@ static bool read_blocks(const struct espi_api_row *row, const struct espi_buffer
             b->count = number_in(row, args, typed->count, i);
             place = wide ? ((const MPI_Aint *)places)[i] : ((const int *)places)[i];
         }
-        if (b->count < 0 || __builtin_mul_overflow(place, (int64_t)extent, &place))
+        if (b->count < 0 ||
+            (typed->shape != ESPI_SHAPE_W && __builtin_mul_overflow(place, b->extent, &place)))
             return false;
         b->data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)place);
         b->sent = i == side->own ? side->own_sent : side->sent;
@@ -169,62 +213,58 @@ static bool read_blocks(const struct espi_api_row *row, const struct espi_buffer
     return true;
 }
 
-/* What MPI sees where counts are in arrays: bytes, one block behind the other. NULL: no memory. */
-static void *make_arrays(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                         const struct espi_packed_block *blocks, int n, espi_word *seen)
+/* For each block: count, place, type. */
+enum { ARRAYS_EACH = sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) };
+
+/* What MPI sees where counts are in arrays: bytes, one block behind the other. */
+static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                        const struct espi_packed_block *blocks, int n, char *memory, espi_word *seen)
 {
     const bool wide = row->large || (row->kind & ESPI_NEIGHBOUR && typed->shape == ESPI_SHAPE_W);
     const size_t count_size = row->large ? sizeof(MPI_Count) : sizeof(int),
                  place_size = wide ? sizeof(MPI_Aint) : sizeof(int);
-    char *memory = malloc((size_t)n * (sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype)));
     char *places = memory + (size_t)n * sizeof(MPI_Count);
     MPI_Datatype *types = (MPI_Datatype *)(places + (size_t)n * sizeof(MPI_Aint));
     int64_t at = 0;
 
-    if (memory == NULL)
-        return NULL;
     for (int i = 0; i < n; i++) {
-        /* Of no use where it does not fit. */
-        const int64_t bytes = (int64_t)((uint64_t)blocks[i].count * (uint64_t)blocks[i].size);
+        const int64_t bytes = blocks[i].count * blocks[i].size;
         const int few = (int)bytes, near = (int)at;
         memcpy(memory + (size_t)i * count_size, row->large ? (const void *)&bytes : &few, count_size);
         memcpy(places + (size_t)i * place_size, wide ? (const void *)&at : &near, place_size);
         types[i] = MPI_PACKED;
-        at = (int64_t)((uint64_t)at + (uint64_t)bytes);
+        at += bytes;
     }
     seen[0] = (espi_word)memory;
     seen[1] = (espi_word)places;
-    seen[2] = (espi_word)types;
-    return memory;
+    seen[2] = typed->shape == ESPI_SHAPE_W ? (espi_word)types : (espi_word)MPI_PACKED;
 }
 
-struct espi_packed_blocks *espi_collective_begin(const struct espi_api_row *row,
-                                                 const struct espi_buffer_args *typed,
-                                                 const struct espi_collective_side *side, const espi_word *args,
-                                                 espi_word *changed, struct espi_packed_block *blocks, bool exact,
-                                                 bool check)
+struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *typed,
+                                               const struct espi_collective_side *side, int64_t bytes)
 {
-    const bool one = typed->shape == ESPI_SHAPE_ONE;
-    struct espi_packed_blocks *packed;
-    espi_word seen[3] = {0, 0, (espi_word)MPI_PACKED};
-    void *arrays = NULL;
+    return espi_packed_blocks_new(side->blocks, bytes,
+                                  typed->shape == ESPI_SHAPE_ONE ? 0 : (size_t)side->blocks * ARRAYS_EACH);
+}
 
-    if (!read_blocks(row, typed, side, args, blocks) ||
-        (!one && (arrays = make_arrays(row, typed, blocks, side->blocks, seen)) == NULL))
-        return NULL;
-    packed = espi_packed_blocks_begin(blocks, side->blocks, arrays, exact, check);
-    if (packed == NULL) {
-        free(arrays);
-        return NULL;
-    }
-    if (one)
+bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_api_row *row,
+                           const struct espi_buffer_args *typed, const struct espi_collective_side *side,
+                           const espi_word *args, espi_word *changed, bool exact, bool check)
+{
+    struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
+    espi_word seen[3] = {0, 0, (espi_word)MPI_PACKED};
+
+    if (!read_blocks(row, typed, side, args, blocks))
+        return false;
+    if (typed->shape == ESPI_SHAPE_ONE)
         seen[0] = (espi_word)(blocks[0].count * blocks[0].size);
-    if (typed->shape != ESPI_SHAPE_W)
-        seen[2] = (espi_word)MPI_PACKED;
+    else
+        fill_arrays(row, typed, blocks, side->blocks, espi_packed_blocks_arrays(packed), seen);
+    espi_packed_blocks_pack(packed, exact, check);
     changed[typed->buffer] = (espi_word)espi_packed_blocks_stream(packed);
     changed[typed->count] = seen[0];
-    if (!one)
+    if (typed->shape != ESPI_SHAPE_ONE)
         changed[typed->count + 1] = seen[1];
     changed[typed->type] = seen[2];
-    return packed;
+    return true;
 }

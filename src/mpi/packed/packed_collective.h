@@ -23,22 +23,33 @@ struct espi_collective_side {
     bool whole; /* the library goes through the type in one go */
 };
 
+/* Whether there are calls of this function of which a side may be packed. */
+bool espi_collective_may_be_packed(const struct espi_api_row *row);
+
 /* Side number `side` of a call with good arguments; `peers`: ranks or neighbours that this side names. */
 struct espi_collective_side espi_collective_side(const struct espi_api_row *row, int side, const espi_word *args,
                                                  const struct espi_comm_facts *facts, int peers);
 
+/* Whether there are calls of this function that MPI refuses for that. */
+bool espi_collective_minds_alias(const struct espi_api_row *row);
 /* Whether MPI would refuse the call because the own block is given twice. `size`: of one item of this side, whose
    type is derived. */
 bool espi_collective_is_aliased(const struct espi_api_row *row, int side, const espi_word *args,
                                 const struct espi_comm_facts *facts, int64_t size);
 
-/* Packs what is sent and writes into `changed` what MPI is to do. Of `blocks` (from malloc) program, size, type and
-   owner are there; they are taken over. `exact`, `check`: see packed_blocks.h. NULL: no memory, or too many bytes;
-   nothing was changed, and `blocks` are the caller's still. */
-struct espi_packed_blocks *espi_collective_begin(const struct espi_api_row *row,
-                                                 const struct espi_buffer_args *typed,
-                                                 const struct espi_collective_side *side, const espi_word *args,
-                                                 espi_word *changed, struct espi_packed_block *blocks, bool exact,
-                                                 bool check);
+/* Items in all blocks of a side, and how many blocks have any; -1: too many, or a count is bad. */
+int64_t espi_collective_items(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                              const struct espi_collective_side *side, const espi_word *args, int *filled);
+
+/* Room for the blocks of a side, of so many bytes in all: espi_packed_blocks_new. The caller fills program, size,
+   extent (where all are of one type), type and owner of each. */
+struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *typed,
+                                               const struct espi_collective_side *side, int64_t bytes);
+
+/* Packs what is sent and writes into `changed` what MPI is to do. `exact`, `check`: see packed_blocks.h. False:
+   nothing was changed. */
+bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_api_row *row,
+                           const struct espi_buffer_args *typed, const struct espi_collective_side *side,
+                           const espi_word *args, espi_word *changed, bool exact, bool check);
 
 #endif

@@ -13,9 +13,12 @@
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs. One
  *    of several parts is packed while the first ones are on their way; to pack it whole loses that, and how much that
  *    is says the network, whose rate is not known here. So such messages are the library's.
- *  - In collective calls a short block gains nothing but what the program saves: the library packs it into the cell
- *    in which it travels, and ours is copied there: one more copy, which shows where blocks are dense (64 doubles at
- *    a time, blocks of 98 kB: 0.87 of native's speed on near cores, 3 times as fast on far ones).
+ *  - In collective calls, too, the library's general code for a short block with gaps is saved (BLOCK_NS), and there
+ *    is one more copy. A call with blocks for all has at least two of them. Where only one side has gaps, the block
+ *    that a rank has for itself is copied by the library in one go, and less is saved (HALF_NS); so it is in rooted
+ *    calls, and where there is one block (bench/collectives, rows of 1,536 and 6,144 bytes, `sent` and `received`
+ *    against `both`). The copy shows where blocks are dense (64 doubles at a time, blocks of 98 kB: 0.87 of native's
+ *    speed on near cores, 3 times as fast on far ones).
  *  - MPI_Bcast is a chain: the library packs at the root into a buffer of its own, sends that on over all hops, and
  *    unpacks at the other ranks. Ours takes the place of its buffer, so nothing is copied more, and its general code
  *    for a type with gaps (STAGED_NS on each side) and its fresh buffer (FRESH_NS a byte) are saved, whatever the
@@ -36,11 +39,11 @@ enum { FETCH_NS = 3000 };
    the rows at the border: wrf_y of 169 kB, which packing made 1.3 times slower, and lists, which it makes faster. */
 #define STREAMED_NS 0.015
 /* Beside packing in a collective call, and for each byte that is copied once more. */
-enum { COLLECTIVE_NS = 200 };
+enum { COLLECTIVE_NS = 150, BLOCK_NS = 240, HALF_NS = 100, BLOCKS_LEAST = 2 };
 #define COPIED_NS 0.05
 /* What the library takes beside packing where it stages a message, and for each byte of its buffer: of a long one,
    whose pages malloc gets and gives back each time, more. */
-enum { STAGED_NS = 250, MAPPED = 128 << 10 };
+enum { STAGED_NS = 200, MAPPED = 128 << 10 };
 #define FRESH_NS 0.03
 #define MAPPED_NS 0.09
 /* Clear is what saves so great a part of what the engine takes, and so many nanoseconds. */
@@ -76,19 +79,22 @@ double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, en
                                  double engine_ns)
 {
     const struct espi_pack_cost cost = espi_pack_cost(pack, count);
-    double gain = engine_ns - cost.warm_ns - COLLECTIVE_NS;
+    /* of a call with blocks for all, and short ones, each bears its part of what the call costs */
+    const int sharers = !in_parts && (use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF) ? BLOCKS_LEAST : 1;
+    double gain = engine_ns - cost.warm_ns - COLLECTIVE_NS / sharers;
 
     if (cost.blocks <= 1)
         return 0;
-    if (use == ESPI_PACK_BLOCKS && in_parts)
-        gain += FETCHED_NS * (double)cost.bytes - cost.warm_ns - FETCH_NS;
+    if (espi_packs_blocks(use))
+        gain += in_parts ? FETCHED_NS * (double)cost.bytes - cost.warm_ns - FETCH_NS
+                         : (use == ESPI_PACK_BLOCKS ? BLOCK_NS : HALF_NS);
     if (use == ESPI_PACK_STAGED) {
         gain += STAGED_NS + (cost.bytes < MAPPED ? FRESH_NS : MAPPED_NS) * (double)cost.bytes;
         return gain > engine_ns / CLEAR_MESSAGE + CLEAR_STAGED_NS ? gain : 0;
     }
     if (use != ESPI_PACK_SCHEDULED)
         gain -= COPIED_NS * (double)cost.bytes;
-    return gain > engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS ? gain : 0;
+    return gain > engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS / sharers ? gain : 0;
 }
 
 static void set_times(struct espi_type_times *times, bool parts, double ns)

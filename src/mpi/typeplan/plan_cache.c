@@ -159,6 +159,7 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
     for (int use = 0; use < ESPI_PACKABLES; use++)
         plan->packed_ns[use] = s->packed_ns[use];
     atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
+    atomic_store_explicit(&plan->left, 0, memory_order_relaxed);
 }
 
 /* Straight from the program's own tree. Without memory for it, or nested too deeply: none. */
@@ -192,6 +193,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     e->key = espi_plan_key(&e->layout);
     e->plan.entry = e;
     e->plan.size = e->layout.tree->size;
+    e->plan.extent = e->layout.extent;
     e->plan.record = espi_stats_type(e->key);
     e->plan.pack = request->pack = compile(e, request);
     espi_select_variant(request, e->plan.record, &s);

@@ -20,7 +20,7 @@ enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
 struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
-    int64_t size; /* bytes of data of one item */
+    int64_t size, extent; /* bytes of data of one item, and its extent */
     const struct espi_pack *pack; /* NULL: there is none */
     bool forms_pending; /* better types were not looked for, as the program is far better than the type as it is */
     /* Changed where the plan is improved, under the lock of type_cache.c: */
@@ -32,6 +32,7 @@ struct espi_plan {
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     atomic_uint met; /* collective calls that the program has received in, up to some */
     _Atomic uint64_t judged; /* whether the program pays in a collective call: of the last one (type_look.c) */
+    _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
 };

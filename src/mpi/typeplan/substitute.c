@@ -143,30 +143,37 @@ bool espi_substitute_request(struct espi_substitution *d)
     return d->request || !wanted;
 }
 
-/* A side of a collective call; with it goes the plan. */
+/* A side of a collective call, all of whose blocks have one type; with it goes the plan. */
 static void pack_collective(struct espi_substitution *d, int side)
 {
     const struct espi_collective_side *facts = &d->collective[side];
     const struct espi_buffer_args *typed = &d->row->typed[side];
     struct espi_plan *plan = d->plans[side];
-    struct espi_packed_block *blocks = malloc((size_t)facts->blocks * sizeof *blocks);
-    for (int i = 0; blocks && i < facts->blocks; i++)
-        blocks[i] = (struct espi_packed_block){.pack = plan->pack,
-                                               .size = plan->size,
-                                               .type = (MPI_Datatype)d->args[(int)typed->type],
-                                               .owner = i == 0 ? plan : NULL};
-    if (blocks && espi_substitute_request(d))
-        d->blocks[side] = espi_collective_begin(d->row, typed, facts, d->args, d->changed, blocks,
-                                                espi_plan_is_new(plan), espi_settings.check);
-    if (!d->blocks[side]) {
-        free(blocks);
+    int filled;
+    const int64_t items = espi_collective_items(d->row, typed, facts, d->args, &filled);
+    int64_t bytes;
+    struct espi_packed_blocks *packed = NULL;
+    if (items >= 0 && !__builtin_mul_overflow(items, plan->size, &bytes))
+        packed = espi_collective_new(typed, facts, bytes);
+    for (int i = 0; packed && i < facts->blocks; i++)
+        espi_packed_blocks_each(packed)[i] =
+            (struct espi_packed_block){.pack = plan->pack,
+                                       .size = plan->size,
+                                       .extent = plan->extent,
+                                       .type = (MPI_Datatype)d->args[(int)typed->type],
+                                       .owner = i == 0 ? plan : NULL};
+    if (!packed || !espi_substitute_request(d) ||
+        !espi_collective_begin(packed, d->row, typed, facts, d->args, d->changed, espi_plan_is_new(plan),
+                               espi_settings.check)) {
+        if (packed)
+            espi_packed_blocks_drop(packed);
         espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
         return;
     }
+    d->blocks[side] = packed;
     d->plans[side] = NULL;
     espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);
-    espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed,
-               (uint64_t)espi_packed_blocks_bytes(d->blocks[side]));
+    espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
 /* Lets pack programs see to the sides that are theirs. */
@@ -277,9 +284,11 @@ static bool is_aliased(const struct espi_substitution *d, const struct espi_comm
 {
     for (int side = 0; side < 2 && is_collective(d->row); side++) {
         const struct espi_buffer_args *typed = &d->row->typed[side];
+        const struct espi_buffer_args *other = &d->row->typed[1 - side];
         const int at = typed->type;
         MPI_Count size = 0;
         if ((typed->shape != ESPI_SHAPE_ONE && typed->shape != ESPI_SHAPE_V) ||
+            other->shape == ESPI_SHAPE_NONE || d->args[at] != d->args[(int)other->type] ||
             (!d->plans[side] && d->changed[at] == d->args[at]))
             continue;
         if (espi_pmpi.Type_size_x((MPI_Datatype)d->args[at], &size) != MPI_SUCCESS ||

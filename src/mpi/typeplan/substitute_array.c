@@ -50,38 +50,53 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
     return ways;
 }
 
+/* Bytes of the block of number i, and of one item. -1: more than there can be. */
+static int64_t bytes_of(const struct espi_substitution *d, const struct espi_buffer_args *typed, int i,
+                        const struct espi_way *way, int64_t *size)
+{
+    const int64_t count = espi_count_in(d->row, d->args, typed->count, i);
+    MPI_Count asked = 0;
+    int64_t bytes;
+    *size = way->packed ? way->packed->size : 0;
+    if (!way->packed && count > 0 && espi_pmpi.Type_size_x(way->type, &asked) == MPI_SUCCESS)
+        *size = asked;
+    return __builtin_mul_overflow(count, *size, &bytes) ? -1 : bytes;
+}
+
 /* False: some block is not as it should be, or there is no memory. */
 static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int n,
                         const struct espi_way *ways)
 {
-    struct espi_packed_block *blocks = malloc((size_t)n * sizeof *blocks);
-    int64_t bytes = 0;
+    int64_t bytes = 0, packed_bytes = 0, one, size;
     int programs = 0;
     bool is_new = false;
-    for (int i = 0; blocks && i < n; i++) {
-        MPI_Count size = 0;
-        blocks[i] = (struct espi_packed_block){.type = ((const MPI_Datatype *)d->args[(int)typed->type])[i],
-                                               .owner = ways[i].packed};
-        if (ways[i].packed) {
-            blocks[i].pack = ways[i].packed->pack;
-            blocks[i].size = ways[i].packed->size;
-            is_new = espi_plan_is_new(ways[i].packed) || is_new;
-            programs++;
-            bytes += espi_count_in(d->row, d->args, typed->count, i) * blocks[i].size; /* each fits an int */
-        } else if (espi_count_in(d->row, d->args, typed->count, i) > 0 &&
-                   espi_pmpi.Type_size_x(ways[i].type, &size) == MPI_SUCCESS) {
-            blocks[i].size = size;
-        }
+    for (int i = 0; i < n; i++) {
+        one = bytes_of(d, typed, i, &ways[i], &size);
+        if (one < 0 || __builtin_add_overflow(bytes, one, &bytes))
+            return false;
+        packed_bytes += ways[i].packed ? one : 0;
+        programs += ways[i].packed != NULL;
+        is_new = (ways[i].packed && espi_plan_is_new(ways[i].packed)) || is_new;
     }
-    if (blocks && espi_substitute_request(d))
-        d->blocks[side] = espi_collective_begin(d->row, typed, &d->collective[side], d->args, d->changed, blocks,
-                                                is_new, espi_settings.check);
-    if (!d->blocks[side]) {
-        free(blocks);
+    struct espi_packed_blocks *packed = espi_collective_new(typed, &d->collective[side], bytes);
+    for (int i = 0; packed && i < n; i++) {
+        bytes_of(d, typed, i, &ways[i], &size);
+        espi_packed_blocks_each(packed)[i] =
+            (struct espi_packed_block){.pack = ways[i].packed ? ways[i].packed->pack : NULL,
+                                       .size = size,
+                                       .type = ((const MPI_Datatype *)d->args[(int)typed->type])[i],
+                                       .owner = ways[i].packed};
+    }
+    if (!packed || !espi_substitute_request(d) ||
+        !espi_collective_begin(packed, d->row, typed, &d->collective[side], d->args, d->changed, is_new,
+                               espi_settings.check)) {
+        if (packed)
+            espi_packed_blocks_drop(packed);
         return false;
     }
+    d->blocks[side] = packed;
     espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, (uint64_t)programs);
-    espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
+    espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed, (uint64_t)packed_bytes);
     return true;
 }
 

@@ -351,9 +351,7 @@ static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan
 {
     struct espi_type_class *class = espi_slot_class(s);
 
-    if (class == NULL || (class->packs && (packs || !plan->forms_pending)) ||
-        (packs ? use == ESPI_PACK_STAGED && class->passed == -ESPI_CLASS_PASSED_MOST
-               : class->passed == ESPI_CLASS_PASSED_MOST)) /* nothing new */
+    if (espi_class_has_noted(class, plan, use, packs))
         return;
     espi_types_lock_classes();
     class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
@@ -453,7 +451,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         return own;
     }
     const enum espi_packable like = use < ESPI_PACKABLES      ? use
-                                    : use == ESPI_PACK_BLOCKS ? ESPI_PACK_MESSAGE
+                                    : espi_packs_blocks(use) ? ESPI_PACK_MESSAGE
                                                               : ESPI_PACK_LOCAL;
     uint64_t saved = plan->gain_ns[purpose] + (packs ? plan->packed_ns[like] : 0);
     espi_types_pay();

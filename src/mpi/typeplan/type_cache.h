@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "abi.h"
+#include "mpi/core/api_table.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
@@ -75,6 +76,36 @@ static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_q
                : NULL;
 }
 
+/* What a use of `count` items (> 0) on a side of a collective call is like, as far as that says whether a pack
+   program sees to it. `root`: on the root, `both`: both sides of the call have derived types. 0: no kind. */
+static inline uint64_t espi_use_kind(enum espi_fn fn, int side, int64_t count, bool root, bool both)
+{
+    const uint64_t flags = (uint64_t)side << 2 | (uint64_t)root << 1 | (uint64_t)both;
+    return count >> 48 != 0 ? 0 : (uint64_t)fn << 51 | flags << 48 | (uint64_t)count;
+}
+
+/* Whether both sides of a call have derived types; no arrays of types. */
+static inline bool espi_both_derived(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return typed[0].shape != ESPI_SHAPE_NONE && typed[1].shape != ESPI_SHAPE_NONE &&
+           typed[0].shape != ESPI_SHAPE_W && typed[1].shape != ESPI_SHAPE_W &&
+           !espi_type_is_predefined((MPI_Datatype)args[(int)typed[0].type]) &&
+           !espi_type_is_predefined((MPI_Datatype)args[(int)typed[1].type]);
+}
+
+/* As espi_types_quiet, for one of a type with a plan, if the last use of this kind (not 0) went as it is. */
+static inline struct espi_type_slot *espi_types_left(MPI_Datatype type, uint64_t kind)
+{
+    struct espi_type_slot *slot = espi_handle_table_lends ? espi_slot_of(type) : NULL;
+    struct espi_plan *plan;
+
+    if (slot == NULL || atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+                            atomic_load_explicit(&slot->look, memory_order_relaxed))
+        return NULL;
+    plan = atomic_load_explicit(&slot->plan, memory_order_acquire);
+    return plan != NULL && atomic_load_explicit(&plan->left, memory_order_relaxed) == kind ? slot : NULL;
+}
+
 /* Counts a use of `count` elements (> 0) that took the short way, and gives credit for the next ones. */
 static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats, MPI_Datatype type,
                                                                   struct espi_type_slot *slot, int64_t count)
@@ -82,6 +113,10 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
     espi_bump(&slot->uses, 1);
     espi_bump(&slot->items, (uint64_t)count);
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    if (atomic_load_explicit(&slot->plan, memory_order_relaxed) != NULL) { /* other uses are done in another way */
+        espi_count(stats, ESPI_COUNT_left_not_better, 1);
+        return;
+    }
     espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
                                                                                  : ESPI_COUNT_left_not_earned, 1);
     espi_slot_lend(slot, type);

@@ -28,7 +28,7 @@ static bool pays_in_collective(struct espi_plan *plan, enum espi_packable use, i
 
     if ((judged & ~UINT64_C(1)) != asked) {
         const bool parts = plan->size > ESPI_ENGINE_PART / each;
-        const double engine = plan->engine_ns[parts && use == ESPI_PACK_BLOCKS ? ESPI_PARTS : ESPI_WHOLE] *
+        const double engine = plan->engine_ns[parts && espi_packs_blocks(use) ? ESPI_PARTS : ESPI_WHOLE] *
                               (double)each / (double)plan->count;
         judged = asked | (espi_pack_collective_gain(plan->pack, each, use, parts, engine) > 0);
         atomic_store_explicit(&plan->judged, judged, memory_order_relaxed);

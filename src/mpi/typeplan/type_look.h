@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 
 /* type_cache.c's, set when it starts. */
@@ -50,6 +51,16 @@ void espi_types_record(const struct espi_type_slot *s, struct espi_untold u);
 bool espi_types_tie_slot(struct espi_type_slot *s, MPI_Datatype type);
 /* A plan was made for uses that fit one part of a message, and is now asked for longer ones. */
 bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count);
+
+/* Whether a use of a type for which nothing but a pack program is better says nothing new of its class (NULL: it has
+   none); `packs`: that does it. */
+static inline bool espi_class_has_noted(const struct espi_type_class *class, const struct espi_plan *plan,
+                                        enum espi_packable use, bool packs)
+{
+    return class == NULL || (class->packs && (packs || !plan->forms_pending)) ||
+           (packs ? use == ESPI_PACK_STAGED && class->passed == -ESPI_CLASS_PASSED_MOST
+                  : class->passed == ESPI_CLASS_PASSED_MOST);
+}
 
 /* The slow path of a use of `count` items: uses have reached s->look. Sets when to look again. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use);

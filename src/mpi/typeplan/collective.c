@@ -1,0 +1,266 @@
+#include "mpi/typeplan/collective.h"
+
+#include <mpi.h>
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/runtime.h"
+#include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/substitute.h"
+#include "mpi/typeplan/substitute_array.h"
+#include "mpi/typeplan/type_cache.h"
+
+/* Types that a side may have; with more of them a look at each is a small part of the call. */
+enum { TYPES_MOST = 32 };
+
+/* One side of a call. */
+struct side {
+    struct espi_collective_side facts;
+    int types;     /* one, or one for each block; 0: nothing to do */
+    int64_t bytes; /* in all blocks, where it is packed */
+    bool packed;
+    int64_t count[TYPES_MOST]; /* items of each type; 0: there is nothing to do for it */
+    struct espi_blocks_plan found[TYPES_MOST];
+};
+
+bool espi_collective_is(const struct espi_api_row *row)
+{
+    return row->args <= 10 && espi_collective_may_be_packed(row);
+}
+
+static const MPI_Datatype *types_of(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return typed->shape == ESPI_SHAPE_W ? (const MPI_Datatype *)args[typed->type]
+                                        : (const MPI_Datatype *)&args[typed->type];
+}
+
+static bool is_in_place(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return (void *)args[typed->buffer] == MPI_IN_PLACE;
+}
+
+/* MPICH copies what a rank has for itself through a buffer, in parts, unless one of the types is predefined. */
+static bool goes_whole(const struct espi_api_row *row, int which, const struct espi_collective_side *facts,
+                       const espi_word *args)
+{
+    const struct espi_buffer_args *other = &row->typed[1 - which];
+
+    return facts->whole || (facts->use == ESPI_PACK_COPIED && other->shape != ESPI_SHAPE_W &&
+                            !is_in_place(other, args) && espi_type_is_predefined((MPI_Datatype)args[other->type]));
+}
+
+/* A type for each block. False: not here. */
+static bool find_plans(struct side *s, const struct espi_api_row *row, int which, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    const MPI_Datatype *types = types_of(typed, args);
+    int programs = 0, others = 0;
+
+    if (s->facts.blocks > TYPES_MOST || types == NULL || args[typed->count] == 0)
+        return false;
+    s->types = s->facts.blocks;
+    for (int i = 0; i < s->types; i++) {
+        struct espi_blocks_plan *found = &s->found[i];
+        const int64_t count = s->count[i] = espi_count_in(row, args, typed->count, i);
+        int64_t bytes = 0;
+        if (count == 0)
+            continue;
+        if (count < 0 || types[i] == MPI_DATATYPE_NULL)
+            return false;
+        if (espi_type_is_predefined(types[i])) {
+            s->count[i] = 0;
+            others++;
+            continue;
+        }
+        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count) ||
+            (found->plan != NULL && (__builtin_mul_overflow(found->plan->size, count, &bytes) ||
+                                     __builtin_add_overflow(s->bytes, bytes, &s->bytes))))
+            return false;
+        programs += found->plan != NULL;
+        others += found->plan == NULL;
+    }
+    s->packed = programs > 0 && others == 0;
+    return programs == 0 || others == 0; /* where they are mixed they are counted there */
+}
+
+/* One type for all blocks. False: not here. */
+static bool find_plan(struct side *s, const struct espi_api_row *row, int which, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    const MPI_Datatype type = (MPI_Datatype)args[typed->type];
+    const bool one = typed->shape == ESPI_SHAPE_ONE;
+    int64_t all, each, items;
+    int filled;
+
+    if (type == MPI_DATATYPE_NULL || (!one && args[typed->count] == 0))
+        return false;
+    if (espi_type_is_predefined(type) && !one)
+        return true;
+    all = espi_collective_items(row, typed, &s->facts, args, &filled);
+    if (all < 0 || espi_type_is_predefined(type))
+        return all >= 0 && args[typed->buffer] != 0;
+    if (all == 0 || filled == 0 || args[typed->buffer] == 0)
+        return false;
+    each = all / filled;
+    items = one ? each : all; /* as uses are counted */
+    s->types = 1;
+    s->count[0] = items;
+    if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each))
+        return false;
+    s->packed = s->found[0].plan != NULL;
+    return !s->packed || !__builtin_mul_overflow(s->found[0].plan->size, all, &s->bytes);
+}
+
+/* Finds what becomes of a side. False: not here. */
+static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, const struct espi_api_row *row,
+                         int which, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    int peers = facts->peers;
+
+    s->types = 0;
+    s->bytes = 0;
+    s->packed = false;
+    if (typed->shape == ESPI_SHAPE_NONE || is_in_place(typed, args) ||
+        (typed->at_root && (int)args[row->root] != facts->rank))
+        return true;
+    if (row->kind & ESPI_NEIGHBOUR)
+        peers = which == 0 ? facts->out : facts->in;
+    if (peers <= 0)
+        return false;
+    s->facts = espi_collective_side(row, which, args, facts, peers);
+    return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args) : find_plan(s, row, which, args);
+}
+
+/* What MPI may refuse because of addresses, which packing changes. */
+static bool may_be_aliased(const struct espi_api_row *row, const espi_word *args)
+{
+    const struct espi_buffer_args *a = &row->typed[0], *b = &row->typed[1];
+
+    return b->shape != ESPI_SHAPE_NONE && a->buffer >= 0 && b->buffer >= 0 &&
+           (args[a->buffer] == args[b->buffer] ||
+            (a->shape != ESPI_SHAPE_W && b->shape != ESPI_SHAPE_W && args[a->type] == args[b->type] &&
+             espi_collective_minds_alias(row)));
+}
+
+static void release_plan(void *plan)
+{
+    espi_plan_release(plan);
+}
+
+/* Packs a side. False: no memory, and nothing was done. */
+static bool pack_side(struct espi_collective *call, const struct side *s, int which, espi_word *changed)
+{
+    const struct espi_buffer_args *typed = &call->row->typed[which];
+    const MPI_Datatype *types = types_of(typed, call->args);
+    struct espi_packed_blocks *packed = espi_collective_new(typed, &s->facts, s->bytes);
+    bool is_new = false;
+
+    if (packed == NULL)
+        return false;
+    struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
+    for (int i = 0; i < s->facts.blocks; i++) {
+        const int t = s->types == 1 ? 0 : i;
+        struct espi_plan *plan = s->found[t].plan;
+        const bool empty = s->count[t] == 0;
+        const bool holds = i < s->types && !empty;
+        blocks[i].pack = empty ? NULL : plan->pack;
+        blocks[i].size = empty ? 0 : plan->size;
+        blocks[i].extent = empty ? 0 : plan->extent;
+        blocks[i].type = types[t];
+        blocks[i].owner = holds ? plan : NULL;
+        if (holds) {
+            espi_plan_hold(plan);
+            is_new = espi_plan_is_new(plan) || is_new;
+        }
+    }
+    if (espi_collective_begin(packed, call->row, typed, &s->facts, call->args, changed, is_new, false)) {
+        call->blocks[which] = packed;
+        return true;
+    }
+    espi_packed_blocks_close(packed, release_plan);
+    return false;
+}
+
+/* A side of which nothing was sent or received yet. */
+static void let_go(struct espi_packed_blocks **side)
+{
+    if (*side != NULL)
+        espi_packed_blocks_close(*side, release_plan);
+    *side = NULL;
+}
+
+static void count_uses(const struct espi_collective *call, const struct side *s, int which)
+{
+    const struct espi_api_row *row = call->row;
+    const MPI_Datatype *types = types_of(&row->typed[which], call->args);
+    const bool root = row->root >= 0 && (int)call->args[row->root] == call->thread_state->comm.rank,
+               both = espi_both_derived(row->typed, call->args);
+    const enum espi_fn fn = (enum espi_fn)(row - espi_api_rows);
+
+    for (int i = 0; i < s->types; i++) {
+        const int64_t count = s->count[i];
+        if (count > 0)
+            espi_blocks_plan_used(call->thread_state->stats, &s->found[i], types[i], count,
+                                  !s->packed      ? 0
+                                  : s->types == 1 ? s->bytes
+                                                  : count * s->found[i].plan->size,
+                                  espi_use_kind(fn, which, count, root, both));
+    }
+}
+
+enum espi_course espi_collective_course(struct espi_collective *call, struct espi_thread_state *thread_state,
+                                        const struct espi_api_row *row, const espi_word *args, espi_word *changed)
+{
+    struct espi_comm_facts *facts = &thread_state->comm;
+    struct side side[2];
+
+    if (espi_settings.check || !espi_comm_look(facts, (MPI_Comm)args[row->comm]) || facts->inter ||
+        facts->peers <= 1 || (row->root >= 0 && (unsigned)args[row->root] >= (unsigned)facts->peers) ||
+        (row->kind & ESPI_NONBLOCKING && !args[row->args - 1]) || may_be_aliased(row, args))
+        return ESPI_COURSE_GENERAL;
+    for (int i = 0; i < 2; i++)
+        if (!look_at_side(&side[i], facts, row, i, args))
+            return ESPI_COURSE_GENERAL;
+    *call = (struct espi_collective){.thread_state = thread_state, .row = row, .args = args};
+    if (side[0].packed || side[1].packed) {
+        if (row->kind & ESPI_NONBLOCKING && (call->request = espi_packed_request_new()) == NULL)
+            return ESPI_COURSE_GENERAL;
+        for (int i = 0; i < 2; i++) {
+            if (!side[i].packed || pack_side(call, &side[i], i, changed))
+                continue;
+            let_go(&call->blocks[0]);
+            if (call->request != NULL)
+                espi_packed_request_drop(call->request);
+            return ESPI_COURSE_GENERAL;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        count_uses(call, &side[i], i);
+    return side[0].packed || side[1].packed ? ESPI_COURSE_PACKED : ESPI_COURSE_AS_IT_IS;
+}
+
+bool espi_collective_end(struct espi_collective *call, int result)
+{
+    bool again = false;
+
+    if (__builtin_expect(result != MPI_SUCCESS, 0)) {
+        struct espi_substitution failed = {.thread_state = call->thread_state, .row = call->row, .args = call->args,
+                                           .blocks = {call->blocks[0], call->blocks[1]}};
+        again = espi_substitute_repeat(&failed, result);
+        call->blocks[0] = failed.blocks[0]; /* they may be given back by now */
+        call->blocks[1] = failed.blocks[1];
+    } else if (call->request != NULL) {
+        espi_packed_request_enter_blocks(call->request, *(const MPI_Request *)call->args[call->row->args - 1],
+                                         call->blocks, release_plan);
+        return false;
+    }
+    if (call->request != NULL)
+        espi_packed_request_drop(call->request);
+    for (int i = 0; i < 2; i++) {
+        if (call->blocks[i] != NULL && result == MPI_SUCCESS)
+            espi_packed_blocks_unpack(call->blocks[i]);
+        let_go(&call->blocks[i]);
+    }
+    return again;
+}
