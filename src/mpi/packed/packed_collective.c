@@ -2,43 +2,33 @@
 
 #include <string.h>
 
-enum family { BCAST, GATHER, SCATTER, ALLGATHER, ALLGATHERV, ALLTOALL, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, OTHER };
+enum family { OTHER, BCAST, GATHER, SCATTER, ALLGATHER, ALLGATHERV, ALLTOALL, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL };
 
-#define CASES(name, nonblocking)                                                                                     \
-    case ESPI_FN_##name:                                                                                             \
-    case ESPI_FN_##name##_c:                                                                                         \
-    case ESPI_FN_##nonblocking:                                                                                      \
-    case ESPI_FN_##nonblocking##_c:
+#define FORMS(name, nonblocking, family)                                                                             \
+    [ESPI_FN_##name] = (family), [ESPI_FN_##name##_c] = (family), [ESPI_FN_##nonblocking] = (family),                \
+    [ESPI_FN_##nonblocking##_c] = (family),
+
+static const unsigned char families[ESPI_FN_COUNT] = {
+    FORMS(Bcast, Ibcast, BCAST)
+    FORMS(Gather, Igather, GATHER)
+    FORMS(Gatherv, Igatherv, GATHER)
+    FORMS(Scatter, Iscatter, SCATTER)
+    FORMS(Scatterv, Iscatterv, SCATTER)
+    FORMS(Allgather, Iallgather, ALLGATHER)
+    FORMS(Allgatherv, Iallgatherv, ALLGATHERV)
+    FORMS(Alltoall, Ialltoall, ALLTOALL)
+    FORMS(Alltoallv, Ialltoallv, ALLTOALL)
+    FORMS(Alltoallw, Ialltoallw, ALLTOALL)
+    FORMS(Neighbor_allgather, Ineighbor_allgather, NEIGHBOR_ALLGATHER)
+    FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHER)
+    FORMS(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOR_ALLTOALL)
+    FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALL)
+    FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL)
+};
 
 static enum family family_of(const struct espi_api_row *row)
 {
-    switch ((enum espi_fn)(row - espi_api_rows)) {
-    CASES(Bcast, Ibcast)
-        return BCAST;
-    CASES(Gather, Igather)
-    CASES(Gatherv, Igatherv)
-        return GATHER;
-    CASES(Scatter, Iscatter)
-    CASES(Scatterv, Iscatterv)
-        return SCATTER;
-    CASES(Allgather, Iallgather)
-        return ALLGATHER;
-    CASES(Allgatherv, Iallgatherv)
-        return ALLGATHERV;
-    CASES(Alltoall, Ialltoall)
-    CASES(Alltoallv, Ialltoallv)
-    CASES(Alltoallw, Ialltoallw)
-        return ALLTOALL;
-    CASES(Neighbor_allgather, Ineighbor_allgather)
-    CASES(Neighbor_allgatherv, Ineighbor_allgatherv)
-        return NEIGHBOR_ALLGATHER;
-    CASES(Neighbor_alltoall, Ineighbor_alltoall)
-    CASES(Neighbor_alltoallv, Ineighbor_alltoallv)
-    CASES(Neighbor_alltoallw, Ineighbor_alltoallw)
-        return NEIGHBOR_ALLTOALL;
-    default:
-        return OTHER;
-    }
+    return (enum family)families[row - espi_api_rows];
 }
 
 bool espi_collective_may_be_packed(const struct espi_api_row *row)
@@ -105,33 +95,35 @@ static enum espi_packable blocks_use(const struct espi_api_row *row, const espi_
                : ESPI_PACK_HALF;
 }
 
-struct espi_collective_side espi_collective_side(const struct espi_api_row *row, int side, const espi_word *args,
-                                                 const struct espi_comm_facts *facts, int peers)
+void espi_collective_side(struct espi_collective_side *out, const struct espi_api_row *row, int side,
+                          const espi_word *args, const struct espi_comm_facts *facts, int peers)
 {
     const struct espi_buffer_args *typed = &row->typed[side], *other;
     const enum family family = family_of(row);
     const bool root = is_root(row, args, facts), each = side < 2 && has_block_for_each(family, typed, side);
-    struct espi_collective_side out = {.use = ESPI_PACK_NOT, .blocks = each ? peers : 1, .own = -1};
 
+    out->use = ESPI_PACK_NOT;
+    out->blocks = each ? peers : 1;
+    out->own = -1;
+    out->sent = out->received = out->own_sent = out->whole = false;
     if (family == OTHER || row->kind & ESPI_PERSISTENT || peers <= 0 || (!facts->inter && facts->peers <= 1) ||
         (facts->inter && typed->shape != ESPI_SHAPE_W) || (family == ALLGATHERV && side == 1))
-        return out;
-    out.sent = family == BCAST ? root : side == 0;
-    out.received = !out.sent;
+        return;
+    out->sent = family == BCAST ? root : side == 0;
+    out->received = !out->sent;
     other = other_side(row, side, root);
     if (other != NULL && (void *)args[other->buffer] == MPI_IN_PLACE &&
-        !in_place(&out, family, side, root, facts->rank))
-        return out;
-    if (out.received && espi_packed_blocks_short_seen())
-        return out;
+        !in_place(out, family, side, root, facts->rank))
+        return;
+    if (out->received && espi_packed_blocks_short_seen())
+        return;
     if (typed->shape != ESPI_SHAPE_ONE && (args[typed->count] == 0 || args[typed->count + 1] == 0))
-        return out;
-    out.use = family == BCAST                                            ? staged_use(row)
+        return;
+    out->use = family == BCAST                                            ? staged_use(row)
               : side == 0 && (family == ALLGATHER || family == ALLGATHERV) ? ESPI_PACK_COPIED
               : root && !each                                              ? ESPI_PACK_COPIED /* its own block */
                                                                            : blocks_use(row, args, each, other);
-    out.whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
-    return out;
+    out->whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
 }
 
 static int64_t number_in(const struct espi_api_row *row, const espi_word *args, int position, int i)

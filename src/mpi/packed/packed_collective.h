@@ -27,8 +27,8 @@ struct espi_collective_side {
 bool espi_collective_may_be_packed(const struct espi_api_row *row);
 
 /* Side number `side` of a call with good arguments; `peers`: ranks or neighbours that this side names. */
-struct espi_collective_side espi_collective_side(const struct espi_api_row *row, int side, const espi_word *args,
-                                                 const struct espi_comm_facts *facts, int peers);
+void espi_collective_side(struct espi_collective_side *out, const struct espi_api_row *row, int side,
+                          const espi_word *args, const struct espi_comm_facts *facts, int peers);
 
 /* Whether there are calls of this function that MPI refuses for that. */
 bool espi_collective_minds_alias(const struct espi_api_row *row);

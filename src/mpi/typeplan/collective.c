@@ -128,7 +128,7 @@ static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, co
         peers = which == 0 ? facts->out : facts->in;
     if (peers <= 0)
         return false;
-    s->facts = espi_collective_side(row, which, args, facts, peers);
+    espi_collective_side(&s->facts, row, which, args, facts, peers);
     return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args) : find_plan(s, row, which, args);
 }
 

@@ -317,7 +317,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
             !peer_is_good(facts, args, typed->source, typed->recvtag, true))
             return false;
         if (is_collective(row) && side < 2)
-            d->collective[side] = espi_collective_side(row, side, args, facts, array_length(row, facts, side));
+            espi_collective_side(&d->collective[side], row, side, args, facts, array_length(row, facts, side));
         int64_t count = 1;
         int filled = 0;
         switch (typed->shape) {
