@@ -55,6 +55,7 @@ void espi_all_present_announced(void)
     struct espi_relay_ended ended;
     if (begun && espi_relay_stop(&ended)) {
         heard = true;
+        ask = ended.ask;
         espi_pmi_open(wire, ended.version, ended.space);
     }
     begun = false;

@@ -168,7 +168,7 @@ static void hear_ours(struct espi_relay *relay, const char *text, struct espi_re
         espi_relay_only_passes(relay, launcher);
         return;
     }
-    espi_roll_heard(&relay->talk, heard == ESPI_PMI_YES, relay->gets ? value : NULL);
+    espi_roll_heard(&relay->talk, relay->roll, heard == ESPI_PMI_YES, relay->gets ? value : NULL);
     go_on(relay, launcher);
 }
 

@@ -1,9 +1,11 @@
 /*
- * Before its first barrier each rank puts a key of its own; rank 0 before that its settings, in pieces, unless they
- * are the defaults. Ranks stand in groups of about the root of their number. Before the second barrier the first rank
- * of each group reads the keys of its members and puts one for all of them. Before the third, rank 0 reads those of
- * the groups and puts one for the whole job. So no rank reads more than twice the root of their number, and whoever
- * wants to know reads one key.
+ * Before its first barrier each rank puts a key of its own; rank 0 before that its settings, in pieces, unless
+ * they are the defaults. Ranks stand in groups of about the root of their number. Before the second barrier the
+ * first rank of each group reads the keys of its members and puts one for all of them. Before the third, rank 0
+ * reads those of the groups and puts one for the whole job. So no rank reads more than twice the root of their
+ * number, and whoever wants to know reads one key. Where one group is all, that key is there behind the second
+ * barrier, and each rank reads it before the third: ranks that wait for a launcher do not poll, as they may behind
+ * MPI_Init, where an answer would have to wait for a processor.
  *
  * A library whose MPI_Init has but two barriers (MPICH 4.0.2 with one rank on each node; with several it has three)
  * leaves the last key out, one with a single barrier those of the groups, too. Then the others are read in their
@@ -149,14 +151,19 @@ bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, i
         more = next_of_others(talk, roll, KEY, roll->rank + 1, end, groups == 1 ? KEY_WHOLE : verdict, question);
     } else if (barrier == 3 && roll->rank == 0 && groups > 1) {
         more = next_of_others(talk, roll, KEY_GROUP, 1, groups, KEY_WHOLE, question);
+    } else if (barrier == 3 && groups == 1 && talk->step == 0) {
+        question->puts = false;
+        more = espi_roll_ask_next(&talk->ask, roll->size, question->key);
     }
     talk->puts = more && question->puts;
     return more;
 }
 
-void espi_roll_heard(struct espi_roll_talk *talk, bool good, const char *value)
+void espi_roll_heard(struct espi_roll_talk *talk, const struct espi_roll *roll, bool good, const char *value)
 {
-    if (!talk->puts)
+    if (talk->barrier == 3 && groups_of(roll->size) == 1)
+        espi_roll_ask_heard(&talk->ask, roll->size, good ? value : NULL);
+    else if (!talk->puts)
         join_level(&talk->level, good ? value : NULL);
     else if (talk->barrier == 1)
         talk->refused = talk->refused || !good;

@@ -40,21 +40,7 @@ struct espi_roll_question {
     char value[ESPI_PMI_VALUE]; /* if it puts */
 };
 
-/* How far a rank has come; zeroed at the start. */
-struct espi_roll_talk {
-    int barrier, step;
-    bool puts;    /* what is being asked */
-    bool refused; /* what it put was not taken */
-    enum espi_roll_level level; /* of those it has asked for */
-};
-
-/* What is to be asked next before the library's barrier number `barrier` (1, 2, ...). False: nothing more. */
-bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, int barrier,
-                    struct espi_roll_question *question);
-/* How the launcher answered the question: whether it has stored or found the value, and which it has found. */
-void espi_roll_heard(struct espi_roll_talk *talk, bool good, const char *value);
-
-/* What a rank asks for when MPI_Init is over. */
+/* What a rank asks for to know all: when MPI_Init is over, or as soon as the answer is there. */
 struct espi_roll_ask {
     enum { ESPI_ROLL_WHOLE, ESPI_ROLL_GROUPS, ESPI_ROLL_RANKS, ESPI_ROLL_DONE } keys; /* that it asks for */
     int next;                   /* number of the key */
@@ -68,6 +54,21 @@ struct espi_roll_ask {
 bool espi_roll_ask_next(struct espi_roll_ask *ask, int size, char key[ESPI_PMI_KEY]);
 /* The answer: `value` NULL: there is none. */
 void espi_roll_ask_heard(struct espi_roll_ask *ask, int size, const char *value);
+
+/* How far a rank has come in MPI_Init; zeroed at the start. */
+struct espi_roll_talk {
+    int barrier, step;
+    bool puts;    /* what is being asked */
+    bool refused; /* what it put was not taken */
+    enum espi_roll_level level; /* of those it has asked for */
+    struct espi_roll_ask ask;   /* goes on behind MPI_Init, unless done */
+};
+
+/* What is to be asked next before the library's barrier number `barrier` (1, 2, ...). False: nothing more. */
+bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, int barrier,
+                    struct espi_roll_question *question);
+/* How the launcher answered the question: whether it has stored or found the value, and which it has found. */
+void espi_roll_heard(struct espi_roll_talk *talk, const struct espi_roll *roll, bool good, const char *value);
 
 /* The settings that rank 0 has left: the key of their number of pieces, and of a piece; the number, -1: none; and a
    piece put behind the others, false: it is none. */

@@ -12,7 +12,8 @@ enum fault {
     OTHER_VERSION,
     REFUSED, /* the launcher takes none of its puts */
     ASTRAY,  /* the launcher answers its puts with something else */
-    ALONE    /* it could not start its relay */
+    ALONE,   /* it could not start its relay */
+    LOST     /* the launcher answers with something else what it gets in MPI_Init */
 };
 
 struct job {

@@ -99,6 +99,7 @@ static void open_1(void)
 
 START_TEST(conversation_1)
 {
+    static const char found[] = "cmd=get_result rc=0 value=espalier-world-" PACKAGE_VERSION "-0000000000000007-2\n";
     for (piece_now = 1; piece_now < 200; piece_now = piece_now * 3 + 1) {
         begin();
         open_1();
@@ -112,6 +113,15 @@ START_TEST(conversation_1)
         came("", "cmd=barrier_out\n");
         passes("cmd=barrier_in\n", "cmd=barrier_out rc=0\n"); /* this rank leads no group */
         passes("cmd=get kvsname=kvs_1 key=x\n", "cmd=get_result rc=-1 msg=barrier_out value=unknown\n");
+        library("cmd=barrier_in\n");
+        came("cmd=get kvsname=kvs_1 key=espalier-all\n", "");
+        launcher(found);
+        came("cmd=barrier_in\n", "");
+        launcher("cmd=barrier_out\n");
+        came("", "cmd=barrier_out\n");
+        ck_assert_int_eq(relay.talk.ask.keys, ESPI_ROLL_DONE);
+        ck_assert_int_eq(relay.talk.ask.level, ESPI_ROLL_ON_NODE);
+        ck_assert(relay.talk.ask.first_known && relay.talk.ask.first_hash == 7);
         passes("cmd=barrier_in\n", "cmd=barrier_out\n");
         passes("cmd=finalize\n", "cmd=finalize_ack\n");
     }
@@ -148,6 +158,13 @@ START_TEST(conversation_2)
         launcher(launcher_2("cmd=kvs-fence-response;rc=0;"));
         came("", launcher_2("cmd=kvs-fence-response;rc=0;"));
         passes(rank_2("cmd=kvs-fence;thrid=0x1f3;"), launcher_2("cmd=kvs-fence-response;thrid=0x1f3;rc=0;"));
+        library(rank_2("cmd=kvs-fence;"));
+        came(rank_2("cmd=kvs-get;jobid=7.0;srcid=-1;key=espalier-all;"), "");
+        launcher(launcher_2("cmd=kvs-get-response;rc=0;found=FALSE;"));
+        came(rank_2("cmd=kvs-fence;"), "");
+        launcher(launcher_2("cmd=kvs-fence-response;rc=0;"));
+        came("", launcher_2("cmd=kvs-fence-response;rc=0;"));
+        ck_assert_int_eq(relay.talk.ask.keys, ESPI_ROLL_GROUPS); /* to be asked for behind MPI_Init */
     }
 }
 END_TEST

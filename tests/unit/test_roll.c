@@ -112,7 +112,28 @@ START_TEST(later_faults)
                            read elsewhere. */
                         const bool gone = at == 2 && which.faulty > 0 && groups;
                         roll_job(&which, gone ? ESPI_ROLL_ABSENT : ESPI_ROLL_ON_NODE);
+                        which.fault = LOST; /* a rank that is a group by itself gets nothing before barrier 2 */
+                        const bool gets = which.faulty < which.size - 1;
+                        roll_job(&which, gone && gets ? ESPI_ROLL_ABSENT : ESPI_ROLL_ON_NODE);
                     }
+}
+END_TEST
+
+/* What a rank of a small job does not hear in MPI_Init it asks for later, with the answer of those who have heard. */
+START_TEST(lost_verdicts)
+{
+    static const int sizes[] = {2, 3, 16, 17};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int rank = 0; rank < sizes[i]; rank++)
+            for (enum espi_pmi_version version = ESPI_PMI_1; version <= ESPI_PMI_2; version++) {
+                struct job which = plain(sizes[i], version, 3);
+                which.fault = LOST;
+                which.fault_barrier = 3;
+                which.faulty = rank;
+                which.off_node = rank % 3 - 1;
+                which.chunk = rank % 5;
+                roll_job(&which, which.off_node < 0 ? ESPI_ROLL_ON_NODE : ESPI_ROLL_PRESENT);
+            }
 }
 END_TEST
 
@@ -174,6 +195,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-roll", 300, NULL, NULL, few, at_1024, at_16384, at_100000, later_faults, foreign_values,
-                     foreign_settings);
+    return RUN_SUITE("test-roll", 300, NULL, NULL, few, at_1024, at_16384, at_100000, later_faults, lost_verdicts,
+                     foreign_values, foreign_settings);
 }
