@@ -13,6 +13,7 @@
  *   off       `espalier run`, ESPALIER_DATATYPES=off and ESPALIER_COLLECTIVES=off
  *   run       `espalier run`
  *   stats     `espalier run --stats FILE`
+ *   front     `espalier run` before the launcher, which hands its environment on
  *
  * `cpu` is user and system time of the job, launcher included, `wall` its time by the clock: medians in ms. `more` is
  * the median of the differences from the native run of the same round, in ms of `cpu` for each rank, with its
@@ -31,9 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAYS = 8, ROUNDS_MOST = 9999, ARGS_MOST = 256 };
+enum { WAYS = 9, ROUNDS_MOST = 9999, ARGS_MOST = 256 };
 
-static const char *const names[WAYS] = {"native", "control", "exec", "preload", "zero", "off", "run", "stats"};
+static const char *const names[WAYS] = {"native", "control", "exec", "preload", "zero", "off", "run", "stats",
+                                       "front"};
 
 struct spent {
     double cpu, wall, faults;
@@ -68,6 +70,10 @@ static void command(int way, char **program, char **argv)
     if ((size_t)snprintf(library, sizeof library, "%s/.libs/libespalier.so%s%s", folder, others != NULL ? ":" : "",
                          others != NULL ? others : "") >= sizeof library)
         die("LD_PRELOAD is too long");
+    if (way == 8) {
+        ADD(espalier);
+        ADD("run");
+    }
     ADD(ESPALIER_MPIEXEC);
     ADD("-n");
     ADD(number);
