@@ -52,6 +52,16 @@ static void print_ranks(const json_t *root)
                missing == 1 ? "" : "s");
 }
 
+/* A whole run's file of one rank among others, though nobody asked for a file of each (%r). */
+static bool worked_alone(const json_t *root)
+{
+    const json_t *file = json_object_get(json_object_get(root, "settings"), "ESPALIER_STATS");
+    const int64_t ranks = stat_number(root, "ranks", NULL, NULL);
+    const bool one = ranks > 1 && stat_number(root, "ranks_reporting", NULL, NULL) == 1;
+    const bool asked = strstr(stat_text(file, "value", ""), "%r") != NULL;
+    return one && !asked && json_is_true(json_object_get(root, "complete"));
+}
+
 static void print_header(const char *name, json_t *root)
 {
     char text[32];
@@ -71,7 +81,9 @@ static void print_header(const char *name, json_t *root)
     report_print_text(stat_text(root, "mpi", "?"), 0);
     printf("\n  scope      ");
     report_print_text(stat_text(root, "scope", "?"), 0);
-    if (!json_is_true(json_object_get(root, "complete")))
+    if (worked_alone(root))
+        printf(" alone; which launchers let ranks work together: LAUNCHERS in man espalier");
+    else if (!json_is_true(json_object_get(root, "complete")))
         printf("; NOT COMPLETE: the run had not ended when this was written");
     printf("\n  settings   ");
     int shown = 0;
