@@ -179,6 +179,7 @@ static void print_other_changes(const json_t *root)
     int64_t dense = counter_sum(root, "reduce_dense"), packed = counter_sum(root, "reduce_packed");
     int64_t passed = counter_sum(root, "checks_passed"), failed = counter_sum(root, "checks_failed");
     int64_t programs = counter_sum(root, "calls_packed");
+    int64_t copied = counter_sum(root, "blocks_copied"), tried = counter_sum(root, "blocks_tried");
     char text[32];
     if (programs > 0)
         printf("  packed: %" PRId64 " of the uses by pack programs (%s)\n", programs,
@@ -187,6 +188,13 @@ static void print_other_changes(const json_t *root)
         printf("  reductions: %" PRId64 " calls with a predefined operation on a derived type (%" PRId64
                " with gaps, %" PRId64 " in pieces);\n              erroneous MPI, these fail without Espalier\n",
                dense + packed, packed, counter_sum(root, "reduce_pieces"));
+    if (copied + tried > 0)
+        printf("  own blocks: %" PRId64 " copied from layout to layout (%s); %" PRId64
+               " timed, by MPI and by the copy, to choose:\n              the copy %" PRId64
+               " times, MPI's way %" PRId64 " times, reversed %" PRId64 " times\n",
+               copied, cli_bytes(text, sizeof text, (double)counter_sum(root, "bytes_copied")), tried,
+               counter_sum(root, "pairs_kept"), stat_number(root, "left_alone", "pairs_no_faster", "sum"),
+               counter_sum(root, "pairs_reversed"));
     if (along + library > 0)
         printf("  gathers and scatters: %" PRId64 " calls along a tree, %" PRId64 " left to the library, by %" PRId64
                " leases\n",
@@ -235,16 +243,20 @@ static void print_balance(json_t *root)
     char text[32];
     json_t *times = json_object_get(root, "own_time"), *value;
     const char *name;
-    double saving = report_saving(root), own = report_own_time(root);
+    const double types = report_saving_of_types(root), blocks = report_saving_of_blocks(root);
+    const double own = report_own_time(root);
     double all = (double)stat_number(root, "elapsed_ns", NULL, NULL) *
                  (double)stat_number(root, "ranks_reporting", NULL, NULL);
 
     printf("\nWhat it gained\n");
-    if (saving == 0)
+    if (types == 0 && blocks == 0)
         printf("  nothing\n");
-    else
+    if (types != 0)
         printf("  about %s over all ranks, by the model of the library's engine, in the uses of the types above\n",
-               cli_time(text, sizeof text, saving));
+               cli_time(text, sizeof text, types));
+    if (blocks != 0)
+        printf("  about %s over all ranks, by times of both ways, in blocks that ranks gave themselves\n",
+               cli_time(text, sizeof text, blocks));
     printf("\nWhat it cost\n  %s over all ranks", cli_time(text, sizeof text, own));
     if (all > 0)
         printf(" (%.3g %% of their time)", 100 * own / all);

@@ -29,13 +29,18 @@ void report_print_command(const json_t *root)
     }
 }
 
-double report_saving(const json_t *root)
+double report_saving_of_types(const json_t *root)
 {
     const json_t *types = json_object_get(root, "types");
     double sum = 0;
     for (size_t i = 0; i < json_array_size(types); i++)
         sum += (double)stat_number(json_array_get(types, i), "saved_ns_estimate", NULL, NULL);
     return sum;
+}
+
+double report_saving_of_blocks(const json_t *root)
+{
+    return (double)stat_number(root, "counters", "blocks_saved", "sum");
 }
 
 double report_own_time(const json_t *root)

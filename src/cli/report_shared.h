@@ -10,8 +10,9 @@ void report_print_text(const char *text, size_t width);
 /* What a counter counts, as a phrase; NULL for one that this version does not have. */
 const char *report_counter_help(const char *name);
 void report_print_command(const json_t *root);
-/* The estimated saving of all listed types in ns. */
-double report_saving(const json_t *root);
+/* What better types, and copies of blocks that ranks gave themselves, saved over all ranks in ns. */
+double report_saving_of_types(const json_t *root);
+double report_saving_of_blocks(const json_t *root);
 /* Espalier's own time over all ranks in ns. */
 double report_own_time(const json_t *root);
 

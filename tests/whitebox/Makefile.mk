@@ -31,6 +31,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_engine_cost_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)
 # Memory may run out.
 %C%_comm_cache_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_packed_call_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc

@@ -19,8 +19,8 @@ START_TEST(rule)
 {
     uint64_t estimate = espi_admission_estimate(2001, 8000);
 
-    ck_assert_uint_eq(estimate, 1000000 + 300 * 2001 + 60 * 8000);
-    ck_assert_uint_eq(espi_admission_estimate(0, 40000), 1000000 + 60 * 32768);
+    ck_assert_uint_eq(estimate, 60000 + 200 * 2001 + 12 * 8000);
+    ck_assert_uint_eq(espi_admission_estimate(0, 40000), 60000 + 12 * 32768);
     ck_assert_uint_eq(espi_admission_tree(2001, 8000), 1000000 + 300 * 2001 + 500 * 8000);
     ck_assert_uint_eq(espi_admission_tree(0, 40000), 1000000 + 500 * 32768);
     ck_assert_uint_eq(espi_admission_rules(0), 2500);

@@ -87,7 +87,7 @@ START_TEST(no_credit)
     for (int i = 0; i < 2; i++)
         espi_types_better(&own_thread, type, 1, true);
     s = espi_slot_of(type);
-    for (unsigned paired = 0; paired < 16; paired++) {
+    for (unsigned paired = 0; paired < 64; paired++) {
         atomic_store(&s->paired, (unsigned char)paired);
         espi_slot_lend(s, type);
         ck_assert_int_eq(on_credit(type, 1000) > 0, (paired & ~(unsigned)ESPI_PAIRED_LEFT) == 0);

@@ -1,7 +1,13 @@
-/* Pairs of types between which a rank copies to itself (selfcopy/self_copy.c): when those made anew are looked at. */
+/*
+ * Pairs of types between which a rank copies to itself (src/mpi/selfcopy): when those made anew are looked at, and
+ * how one way is chosen by the times of the program's own uses. The times are the test's.
+ */
 #include <check.h>
 #include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "clock.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
@@ -9,7 +15,7 @@
 #include "suite.h"
 #include "type_service.h"
 
-enum { ITEMS = 20000, LIVES = 4 };
+enum { ITEMS = 20000, LIVES = 4, FEW = 50, PERIOD = 64 };
 
 /* 24 integers, seen from its making on. */
 static MPI_Datatype strided(void)
@@ -60,7 +66,177 @@ START_TEST(made_anew)
 }
 END_TEST
 
+/* ---- trials (trial.c) ---- */
+
+enum { CALL = 1 << ESPI_BY_CALL, LOCAL = 1 << ESPI_BY_LOCAL, COPY = 1 << ESPI_BY_COPY };
+
+/* The ways take so long, in each of their turns but the first, which takes a hundred times as long. */
+static struct espi_trial tried(unsigned ways, uint64_t apart_ns, const uint64_t ns[ESPI_SELFCOPY_WAYS])
+{
+    struct espi_trial t = {.ways = ways, .apart_ns = apart_ns};
+    const int n = ESPI_TRIAL_TURNS * __builtin_popcount(ways);
+
+    for (int i = 0; i < n; i++) {
+        const enum espi_selfcopy_way way = espi_trial_turn(&t);
+        ck_assert(!t.decided && ways & 1u << way);
+        ck_assert_uint_eq(t.turns[way], (unsigned)i / (unsigned)__builtin_popcount(ways)); /* in turns */
+        ck_assert_int_eq(espi_trial_took(&t, way, t.turns[way] == 0 ? 100 * ns[way] : ns[way]), i == n - 1);
+    }
+    ck_assert(t.decided);
+    return t;
+}
+
+static void chosen(unsigned ways, uint64_t apart_ns, uint64_t call, uint64_t local, uint64_t copy,
+                   enum espi_selfcopy_way way)
+{
+    const uint64_t ns[ESPI_SELFCOPY_WAYS] = {call, local, copy};
+    const struct espi_trial t = tried(ways, apart_ns, ns);
+    const uint64_t first = ways & CALL ? call : local;
+
+    ck_assert_msg(t.way == way, "%d in the place of %d for %d, %d, %d", (int)t.way, (int)way, (int)call, (int)local,
+                  (int)copy);
+    ck_assert_uint_eq(t.saves_ns, way == ESPI_BY_CALL ? 0 : first - ns[way]);
+}
+
+/* What is clearly faster is chosen, each limit from both sides. */
+START_TEST(trials)
+{
+    chosen(CALL | COPY, 0, 1000, 0, 500, ESPI_BY_COPY);
+    chosen(CALL | COPY, 0, 1000, 0, 2000, ESPI_BY_CALL);
+    chosen(CALL | COPY, 0, 8000, 0, 8000 - 1061, ESPI_BY_COPY);
+    chosen(CALL | COPY, 0, 8000, 0, 8000 - 1060, ESPI_BY_CALL);
+    chosen(CALL | COPY, 0, 100, 0, 30, ESPI_BY_CALL);
+    chosen(CALL | COPY, 0, 100, 0, 20, ESPI_BY_COPY);
+    chosen(LOCAL | COPY, 300, 0, 1000, 700, ESPI_BY_COPY);
+    chosen(LOCAL | COPY, 300, 0, 1000, 701, ESPI_BY_CALL);
+    chosen(CALL | LOCAL | COPY, 0, 9000, 1000, 1100, ESPI_BY_LOCAL);
+    chosen(CALL | LOCAL | COPY, 0, 9000, 1100, 1000, ESPI_BY_COPY);
+    chosen(CALL | LOCAL | COPY, 0, 1000, 1000, 1100, ESPI_BY_CALL);
+}
+END_TEST
+
+/* Once it is chosen: a sample that was disturbed changes nothing, and seven in a row do not; eight do. */
+START_TEST(samples)
+{
+    struct espi_trial t = tried(CALL | COPY, 0, (const uint64_t[]){1000, 0, 500});
+
+    ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 600));
+    ck_assert_uint_eq(t.saves_ns, 400);
+    ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1000000));
+    ck_assert_uint_eq(t.saves_ns, 400);
+    ck_assert(!espi_trial_took(&t, ESPI_BY_CALL, 1)); /* of another thread, that was late */
+    for (int i = 0; i < 6; i++)
+        ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1001));
+    ck_assert_uint_eq(t.saves_ns, 0);
+    ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1000));
+    for (int i = 0; i < 7; i++)
+        ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1001));
+    ck_assert(t.decided);
+    ck_assert(espi_trial_took(&t, ESPI_BY_COPY, 1001));
+    ck_assert(!t.decided);
+    ck_assert_int_eq(espi_trial_turn(&t), ESPI_BY_CALL);
+}
+END_TEST
+
+/* ---- uses ---- */
+
+static char *from_memory, *onto_memory;
+
+/* One use on a communicator of one rank, of which the call takes so long, and the copy program so long. Returns what
+   was done: ESPI_SELFCOPY_WAYS where the call is left to MPI for good. */
+static enum espi_selfcopy_way use(MPI_Datatype from, MPI_Datatype onto, uint64_t call_ns, uint64_t copy_ns)
+{
+    struct espi_selfcopy_block b = {.from = from_memory, .onto = onto_memory, .send = {from, FEW},
+                                    .receive = {onto, FEW}, .place = ESPI_SELF_ALONE};
+
+    if (!espi_selfcopy_look(&own_thread, &b))
+        return ESPI_SELFCOPY_WAYS;
+    test_clock.each = copy_ns; /* between the looks at the clock of espi_selfcopy_carry_out */
+    if (b.turn.way == ESPI_BY_CALL)
+        espi_selfcopy_called(&b, call_ns);
+    else
+        espi_selfcopy_carry_out(&own_thread, &b);
+    test_clock.each = 0;
+    return b.turn.way;
+}
+
+static bool same_data(void)
+{
+    for (int i = 0; i < FEW * 24; i++) {
+        const size_t at = (size_t)(i / 24 * (23 * 9 + 1) + i % 24 * 9) * sizeof(int);
+        if (memcmp(from_memory + at, onto_memory + at, sizeof(int)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Uses by the call and the program in turns, then the faster; and the other one when that has changed. */
+START_TEST(in_turns)
+{
+    const size_t bytes = FEW * 24 * 9 * sizeof(int);
+    MPI_Datatype from, onto;
+    int n;
+
+    from_memory = malloc(bytes);
+    onto_memory = calloc(1, bytes);
+    ck_assert(from_memory != NULL && onto_memory != NULL);
+    memset(from_memory, 'x', bytes);
+    test_clock_stands();
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    from = strided();
+    onto = strided();
+    for (n = 0; n < 4096 && use(from, onto, 5000, 1000) == ESPI_SELFCOPY_WAYS; n++)
+        continue; /* until it has earned a plan; that use is the first turn */
+    ck_assert_int_lt(n, 4096);
+    ck_assert(!same_data());
+    ck_assert_int_eq(use(from, onto, 5000, 1000), ESPI_BY_COPY);
+    ck_assert(same_data());
+    for (int i = 1; i < ESPI_TRIAL_TURNS; i++) {
+        ck_assert_int_eq(use(from, onto, 5000, 1000), ESPI_BY_CALL);
+        ck_assert_uint_eq(counted(ESPI_COUNT_pairs_kept), 0);
+        ck_assert_int_eq(use(from, onto, 5000, 1000), ESPI_BY_COPY);
+    }
+    ck_assert_uint_eq(counted(ESPI_COUNT_pairs_kept), 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_blocks_tried), 2 * ESPI_TRIAL_TURNS);
+    const uint64_t before = counted(ESPI_COUNT_blocks_saved);
+    for (int i = 0; i < 10; i++)
+        ck_assert_int_eq(use(from, onto, 5000, 1000), ESPI_BY_COPY);
+    ck_assert_uint_eq(counted(ESPI_COUNT_blocks_saved) - before, 10 * 4000);
+
+    /* The same layouts under other handles: nothing is tried again. */
+    MPI_Datatype other = strided();
+    ck_assert_int_eq(use(other, onto, 5000, 1000), ESPI_BY_COPY);
+    ck_assert_uint_eq(counted(ESPI_COUNT_blocks_tried), 2 * ESPI_TRIAL_TURNS);
+
+    /* The copy has become slow. */
+    for (n = 0; n < 16 * PERIOD && use(from, onto, 5000, 6000) == ESPI_BY_COPY; n++)
+        continue;
+    ck_assert_int_gt(n, 6 * PERIOD);
+    ck_assert_int_lt(n, 9 * PERIOD);
+    for (int i = 1; i < 2 * ESPI_TRIAL_TURNS; i++)
+        ck_assert_int_eq(use(from, onto, 5000, 6000), i % 2 != 0 ? ESPI_BY_COPY : ESPI_BY_CALL);
+    ck_assert_int_eq(use(from, onto, 5000, 6000), ESPI_SELFCOPY_WAYS);
+    ck_assert_int_eq(use(other, onto, 5000, 6000), ESPI_SELFCOPY_WAYS);
+    ck_assert_uint_eq(counted(ESPI_COUNT_pairs_reversed), 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_pairs_kept), 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_pairs_no_faster), 0);
+    ck_assert_uint_eq(counted(ESPI_COUNT_pairs_planned), 1);
+
+    MPI_Datatype all[] = {from, onto, other};
+    for (int i = 0; i < 3; i++) {
+        espi_types_ending(espi_thread_state(&own_thread), all[i]);
+        MPI_Type_free(&all[i]);
+    }
+    espi_selfcopy_stop();
+    espi_types_stop();
+    test_clock.set = false;
+    free(from_memory);
+    free(onto_memory);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "self_copy", made_anew);
+    return TYPES_RUN(argc, argv, "self_copy", trials, samples, in_turns, made_anew);
 }

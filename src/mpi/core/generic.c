@@ -143,7 +143,7 @@ static bool type_passes(MPI_Datatype type, enum espi_fn fn, int side, int64_t co
     if (espi_type_is_predefined(type) || espi_unseen_may_pass(type))
         return true;
     slot = rests(type, fn, side, count);
-    return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & (worth | ESPI_PAIRED_SEEN)) == 0;
+    return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & (worth | ESPI_PAIRED_OPEN)) == 0;
 }
 
 static bool side_passes(const struct espi_api_row *row, int side, const espi_word *args, int n, unsigned worth)

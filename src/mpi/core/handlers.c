@@ -115,7 +115,7 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
         return ESPI_CALL(next, n, args);                                                                             \
     }
 #define OWN(kind)                                                                                                    \
-    (((kind) & ESPI_OWN) == 0 ? 0 : ESPI_PAIRED_COPIED | ((kind) & ESPI_P2P ? (unsigned)ESPI_PAIRED_LOCAL : 0))
+    (((kind) & ESPI_OWN) == 0 ? 0 : ESPI_PAIRED_COPIED | ((kind) & ESPI_P2P ? (unsigned)ESPI_PAIRED_MESSAGE : 0))
 #define ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, root, ...)                                                 \
     ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_generic_handler(fn), RUNNING, __VA_ARGS__)
 #define ESPI_SHORT_COUNT(name, n, large, kind, comm, root, ...)                                                      \

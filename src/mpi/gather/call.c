@@ -237,6 +237,7 @@ static bool own_apart(struct espi_thread *thread, struct call *c, struct espi_se
     char *place = espi_blocks_at(&c->blocks, c->root);
     *block = gather ? (struct espi_selfcopy_block){.from = c->own.buf, .onto = place, .send = own, .receive = of_all}
                     : (struct espi_selfcopy_block){.from = place, .onto = c->own.buf, .send = of_all, .receive = own};
+    block->place = ESPI_SELF_APART;
     return espi_selfcopy_look(thread, block);
 }
 

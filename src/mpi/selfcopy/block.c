@@ -1,4 +1,5 @@
 /* A block that a rank sends to itself: whether it can be copied here, and the copy. */
+#include "mpi/comm/self_comm.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/type_cache.h"
@@ -13,7 +14,7 @@ static bool somewhere(const void *buffer, int64_t lb)
 
 bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *b)
 {
-    const struct espi_selfcopy_plan *p;
+    struct espi_selfcopy_plan *p;
 
     if (b->send.count <= 0 || b->receive.count <= 0 || b->from == MPI_IN_PLACE || b->onto == MPI_IN_PLACE ||
         b->send.type == MPI_DATATYPE_NULL || b->receive.type == MPI_DATATYPE_NULL ||
@@ -27,16 +28,41 @@ bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *
         (from + (uintptr_t)p->from_lb < onto + (uintptr_t)p->onto_ub &&
          onto + (uintptr_t)p->onto_lb < from + (uintptr_t)p->from_ub))
         return false;
-    b->plan = p;
-    return p->copy != NULL;
+    b->turn = espi_selfcopy_turn(p, b->place);
+    if (b->turn.marks)
+        espi_selfcopy_mark(p, b->send.type, b->receive.type);
+    if (b->turn.way != ESPI_BY_CALL || b->turn.timed)
+        b->plan = p;
+    return b->plan != NULL;
 }
 
-void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfcopy_block *block)
+static void took(const struct espi_selfcopy_block *b, uint64_t ns)
+{
+    if (espi_selfcopy_took(b->plan, b->place, b->turn.way, ns))
+        espi_selfcopy_mark(b->plan, b->send.type, b->receive.type);
+}
+
+void espi_selfcopy_called(const struct espi_selfcopy_block *b, uint64_t ns)
+{
+    took(b, ns);
+}
+
+void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfcopy_block *b)
 {
     struct espi_stats_thread *stats = espi_thread_state(thread)->stats;
-    if (block->plan->copy != NULL)
-        espi_copy_run(block->plan->copy, block->from, block->onto);
+    const uint64_t begun = b->turn.timed ? espi_stats_now() : 0;
+    bool failed = false;
+
+    if (b->turn.way == ESPI_BY_LOCAL)
+        failed = espi_self_copy(b->from, b->send.count, b->send.type, b->onto, b->receive.count, b->receive.type) !=
+                 MPI_SUCCESS;
+    if (b->turn.way == ESPI_BY_COPY || failed) /* what was done of it is done again */
+        espi_copy_run(b->plan->copy, b->from, b->onto);
+    if (b->turn.timed || failed)
+        took(b, failed ? ESPI_SELFCOPY_FAILED : espi_stats_now() - begun);
     espi_count(stats, ESPI_COUNT_blocks_copied, 1);
     espi_types_pay();
-    espi_count(stats, ESPI_COUNT_bytes_copied, (uint64_t)block->plan->bytes);
+    espi_count(stats, ESPI_COUNT_bytes_copied, (uint64_t)b->plan->bytes);
+    espi_count(stats, ESPI_COUNT_blocks_saved,
+               atomic_load_explicit(&b->plan->at[b->place].saves_ns, memory_order_relaxed));
 }

@@ -24,7 +24,6 @@
 #include "mpi/typeplan/type_class.h"
 #include "mpi/selfcopy/self_sends.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/type_cache.h"
 #include "words.h"
 
@@ -102,7 +101,8 @@ static void mark(struct espi_type_slot *slot)
     if (slot == NULL)
         return;
     paired = atomic_load_explicit(&slot->paired, memory_order_relaxed);
-    if (class != NULL && class->size >= 0 && class->size < SMALL && !(paired & ESPI_PAIRED_COPIED)) {
+    if (class != NULL && class->size >= 0 && class->size < SMALL &&
+        !(paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE | ESPI_PAIRED_TRIED))) {
         class->own = false;
         atomic_store_explicit(&slot->paired, (unsigned char)(paired & ~(unsigned)ESPI_PAIRED_SEEN),
                               memory_order_relaxed);
@@ -199,6 +199,20 @@ static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word
                             : ESPI_CALL(next, 9, args);
 }
 
+/* The turn is the call's. */
+static espi_word by_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                         espi_handler substitute, const struct espi_selfcopy_block *block)
+{
+    const bool collective = espi_api_rows[fn].kind & ESPI_COLLECTIVE;
+    const uint64_t begun = espi_stats_now();
+    const espi_word result = collective ? as_it_is(thread, fn, args, next, substitute)
+                                        : substitute(thread, fn, args, next);
+
+    if ((int)result == MPI_SUCCESS)
+        espi_selfcopy_called(block, espi_stats_now() - begun);
+    return result;
+}
+
 static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                             espi_handler substitute)
 {
@@ -219,10 +233,11 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
         return substitute(thread, fn, args, next);
     block.from = from;
     block.onto = onto;
-    if (!espi_selfcopy_look(thread, &block) ||
-        (comm.peers > 1 && espi_settings.datatypes == ESPI_MODE_AUTO &&
-         block.plan->gain_ns < ESPI_SELFCOPY_APART_NS))
+    block.place = comm.peers == 1 ? ESPI_SELF_ALONE : ESPI_SELF_APART;
+    if (!espi_selfcopy_look(thread, &block))
         return substitute(thread, fn, args, next);
+    if (block.turn.way == ESPI_BY_CALL)
+        return by_call(thread, fn, args, next, substitute, &block);
     if (comm.peers == 1) {
         espi_count_call(thread_state->stats, fn);
         espi_count(thread_state->stats, ESPI_COUNT_calls_examined, 1);
@@ -275,7 +290,7 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
     void *from, *onto;
 
     if (dest != thread_state->comm.rank || (source != dest && (source != MPI_ANY_SOURCE || !alone)) || sendtag < 0 ||
-        !is_due(thread_state, row, args, ESPI_PAIRED_COPIED | ESPI_PAIRED_LOCAL) ||
+        !is_due(thread_state, row, args, ESPI_PAIRED_COPIED | ESPI_PAIRED_MESSAGE) ||
         sendtag > thread_state->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
         other_threads() || (!alone && espi_self_sends_possible(comm, dest)) ||
         !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
@@ -283,12 +298,12 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
         return substitute(thread, fn, args, next);
     block.from = from;
     block.onto = onto;
-    if ((!espi_selfcopy_look(thread, &block) && (alone || block.plan == NULL || !block.plan->local)) ||
-        espi_pmpi.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending ||
-        (block.plan->copy == NULL &&
-         espi_self_copy(from, block.send.count, block.send.type, onto, block.receive.count, block.receive.type) !=
-             MPI_SUCCESS))
+    block.place = alone ? ESPI_SELF_ALONE : ESPI_SELF_MESSAGE;
+    if (!espi_selfcopy_look(thread, &block) ||
+        espi_pmpi.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending)
         return substitute(thread, fn, args, next);
+    if (block.turn.way == ESPI_BY_CALL)
+        return by_call(thread, fn, args, next, substitute, &block);
     espi_count_call(thread_state->stats, fn);
     espi_count(thread_state->stats, ESPI_COUNT_calls_examined, 1);
     espi_selfcopy_carry_out(thread, &block);

@@ -1,4 +1,4 @@
-/* From two layouts to a copy program, and whether it beats MPI. */
+/* From two layouts to a copy program; under ESPALIER_CHECK held against MPI, on memory of our own. */
 #include "mpi/selfcopy/self_copy.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/handle_table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
 #include "pack/copy.h"
@@ -17,12 +18,6 @@
 #define SCRATCH ((int64_t)64 << 20)
 
 enum { FLATTEN_MOST = 1 << 16, WHOLE_BYTES = 1 << 20, SLICE_BYTES = 512 << 10 };
-/* On communicators of several ranks MPICH sends messages to oneself in pieces of so many bytes, and packs and unpacks
-   each. Its own copy, which it makes on communicators of one rank, is then faster where there are several pieces. */
-enum { PIECE = 16 << 10 };
-/* Of a measurement: rounds, time of a sample, and what the handling of a call may cost. */
-enum { ROUNDS_LEAST = 3, ROUNDS_MOST = 15, SAMPLE_NS = 4000, REPEAT_MOST = 64, HANDLING_NS = 60 };
-#define MEASURE_NS UINT64_C(4000000)
 
 struct plan {
     struct espi_selfcopy_plan open; /* first */
@@ -86,43 +81,8 @@ static bool same_bytes(const struct bench *b, const struct espi_selfcopy_request
     return memcmp(b->reference, b->onto_memory, b->onto_span) == 0;
 }
 
-static uint64_t sample(const struct bench *b, const struct espi_selfcopy_request *r, const struct espi_copy *copy,
-                       MPI_Comm self, int repeat)
-{
-    uint64_t begun = espi_stats_now();
-    for (int i = 0; i < repeat; i++) {
-        if (copy != NULL)
-            espi_copy_run(copy, b->from, b->onto);
-        else
-            native(b, r, self);
-    }
-    return (espi_stats_now() - begun) / (uint64_t)repeat + 1;
-}
-
-/* Time of this thread: what others do with the processor is neither planned nor measured. */
-/* Both in turns; the least of several rounds counts. `gain`: nanoseconds less than MPI's copy, an eighth of it left
-   out. */
-static bool faster(const struct bench *b, const struct espi_selfcopy_request *r, const struct espi_copy *copy,
-                   MPI_Comm self, uint64_t *gain)
-{
-    uint64_t best[2] = {0, 0}, begun = espi_admission_clock();
-    for (int round = 0; round < ROUNDS_MOST; round++) {
-        for (int who = 0; who < 2; who++) {
-            int repeat = round == 0 ? 1 : (int)(SAMPLE_NS / best[who]) + 1;
-            uint64_t ns = sample(b, r, who == 1 ? copy : NULL, self, repeat < REPEAT_MOST ? repeat : REPEAT_MOST);
-            if (best[who] == 0 || ns < best[who])
-                best[who] = ns;
-        }
-        if (round >= ROUNDS_LEAST && espi_admission_clock() - begun > MEASURE_NS)
-            break;
-    }
-    uint64_t limit = best[0] - best[0] / 8;
-    *gain = best[1] < limit ? limit - best[1] : 0;
-    return *gain > HANDLING_NS;
-}
-
-/* Whether the program copies what MPI copies, and in auto whether it is faster. */
-static enum espi_counter try_out(const struct espi_selfcopy_request *r, const struct espi_copy *copy, uint64_t *gain)
+/* Whether the program copies what MPI copies. */
+static enum espi_counter check(const struct espi_selfcopy_request *r, const struct espi_copy *copy)
 {
     MPI_Comm self = espi_self_comm();
     struct bench b;
@@ -132,12 +92,9 @@ static enum espi_counter try_out(const struct espi_selfcopy_request *r, const st
     if (status != ESPI_OK)
         return r->mode == ESPI_MODE_ALWAYS ? verdict : ESPI_COUNT_pairs_too_large;
     bool same = same_bytes(&b, r, copy, self);
-    if (r->check || !same)
-        espi_count_anywhere(same ? ESPI_COUNT_checks_passed : ESPI_COUNT_checks_failed, 1);
+    espi_count_anywhere(same ? ESPI_COUNT_checks_passed : ESPI_COUNT_checks_failed, 1);
     if (!same)
         verdict = ESPI_COUNT_pairs_unsupported;
-    else if (r->mode == ESPI_MODE_AUTO && !faster(&b, r, copy, self, gain))
-        verdict = ESPI_COUNT_pairs_no_faster;
     munmap(b.memory, b.mapped);
     return verdict;
 }
@@ -154,8 +111,8 @@ static espi_status program_of(struct espi_arena *arena, const struct espi_node *
     return status == ESPI_OK ? espi_copy_compile(arena, shared.from, shared.onto, out) : status;
 }
 
-/* The same for layouts too large to be tried as a whole: on a part from the start of both. */
-static enum espi_counter try_part(const struct espi_selfcopy_request *whole, uint64_t *gain)
+/* The same for layouts too large to be compared as a whole: on a part from the start of both. */
+static enum espi_counter check_part(const struct espi_selfcopy_request *whole)
 {
     struct espi_selfcopy_request part = *whole;
     struct espi_arena arena = ESPI_ARENA_INIT;
@@ -180,7 +137,7 @@ static enum espi_counter try_part(const struct espi_selfcopy_request *whole, uin
     if (status == ESPI_OK) {
         part.from = (struct espi_selfcopy_side){from.type, 1};
         part.onto = (struct espi_selfcopy_side){onto.type, 1};
-        verdict = try_out(&part, copy, gain);
+        verdict = check(&part, copy);
     }
     if (from.type != MPI_DATATYPE_NULL)
         espi_pmpi.Type_free(&from.type);
@@ -188,6 +145,16 @@ static enum espi_counter try_part(const struct espi_selfcopy_request *whole, uin
         espi_pmpi.Type_free(&onto.type);
     espi_arena_release(&arena);
     return verdict;
+}
+
+/* Setting always. */
+static void use_everywhere(struct espi_selfcopy_plan *plan)
+{
+    for (int place = 0; place < ESPI_SELF_PLACES; place++) {
+        atomic_init(&plan->at[place].way, ESPI_BY_COPY);
+        atomic_init(&plan->at[place].state, ESPI_SELFCOPY_DECIDED);
+    }
+    atomic_init(&plan->marks, ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE);
 }
 
 struct espi_selfcopy_plan *espi_selfcopy_plan_make(const struct espi_selfcopy_request *r)
@@ -204,30 +171,33 @@ struct espi_selfcopy_plan *espi_selfcopy_plan_make(const struct espi_selfcopy_re
         status = espi_node_copy(&plan->arena, r->onto_tree, &onto);
     if (status == ESPI_OK)
         status = program_of(&plan->arena, from, onto, &plan->open.copy);
-    if (status == ESPI_OK && (r->mode == ESPI_MODE_AUTO || r->check))
+    if (status == ESPI_OK && r->check)
         verdict = from->size <= WHOLE_BYTES && onto->true_ub - onto->true_lb <= SCRATCH / 4 &&
                           from->true_ub - from->true_lb <= SCRATCH / 4
-                      ? try_out(r, plan->open.copy, &plan->open.gain_ns)
-                      : try_part(r, &plan->open.gain_ns);
+                      ? check(r, plan->open.copy)
+                      : check_part(r);
     else if (status == ESPI_OK)
         verdict = ESPI_COUNT_pairs_kept;
     else if (status == ESPI_ERR_LIMIT)
         verdict = ESPI_COUNT_pairs_too_large;
-    plan->open.local = verdict == ESPI_COUNT_pairs_no_faster && from->size > PIECE;
-    if (verdict == ESPI_COUNT_pairs_kept || plan->open.local) {
+    if (verdict == ESPI_COUNT_pairs_kept) {
         plan->open.bytes = from->size;
         plan->open.from_lb = from->true_lb;
         plan->open.from_ub = from->true_ub;
         plan->open.onto_lb = onto->true_lb;
         plan->open.onto_ub = onto->true_ub;
-    }
-    if (verdict != ESPI_COUNT_pairs_kept) {
+        plan->open.timed = r->mode == ESPI_MODE_AUTO;
+        if (!plan->open.timed)
+            use_everywhere(&plan->open);
+    } else {
         plan->open.copy = NULL;
         espi_arena_release(&plan->arena);
     }
     begun = espi_admission_clock() - begun;
+    plan->open.made_ns = begun;
     espi_count_anywhere(ESPI_COUNT_pairs_planned, 1);
-    espi_count_anywhere(verdict, 1);
+    if (!plan->open.timed) /* else it is counted what the uses show */
+        espi_count_anywhere(verdict, 1);
     espi_count_anywhere(ESPI_COUNT_time_pairs, begun);
     espi_admission_book(begun);
     if (verdict != ESPI_COUNT_pairs_kept)

@@ -18,7 +18,8 @@ struct espi_selfcopy_cache {
             int64_t from_count, onto_count;
         } key;
         unsigned generation;
-        const struct espi_selfcopy_plan *plan; /* NULL: not to be copied */
+        unsigned marks; /* of the plan, when the types were marked by it */
+        struct espi_selfcopy_plan *plan; /* NULL: not to be copied */
         uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
     } known[8];
     uint32_t turn;   /* decides which uses are looked at */
@@ -38,7 +39,7 @@ static inline bool espi_selfcopy_due(struct espi_selfcopy_cache *cache, const st
     unsigned paired = (a != NULL ? atomic_load_explicit(&a->paired, memory_order_relaxed) : 0) |
                       (b != NULL ? atomic_load_explicit(&b->paired, memory_order_relaxed) : 0);
 
-    if (paired & (worth | ESPI_PAIRED_SEEN)) {
+    if (paired & (worth | ESPI_PAIRED_OPEN)) {
         cache->weight = 1;
         return true;
     }

@@ -33,7 +33,7 @@ struct slot {
     struct espi_selfcopy_key key;
     uint64_t uses, look;               /* look: number of uses at which planning is considered again */
     uint64_t told;                     /* uses that the kind was told of */
-    const struct espi_selfcopy_plan *plan;
+    struct espi_selfcopy_plan *plan;
     bool decided;
 };
 
@@ -106,7 +106,7 @@ static espi_status tree_of(struct espi_arena *arena, const struct espi_selfcopy_
 }
 
 /* Under `planning`. Remembers the plan for equal layouts; the arena of the trees goes over to it. */
-static const struct espi_selfcopy_plan *keep_plan(uint64_t key, struct espi_arena *arena,
+static struct espi_selfcopy_plan *keep_plan(uint64_t key, struct espi_arena *arena,
                                                   const struct espi_selfcopy_request *r,
                                                   struct espi_selfcopy_plan *plan)
 {
@@ -135,14 +135,14 @@ static const struct espi_selfcopy_plan *keep_plan(uint64_t key, struct espi_aren
 }
 
 /* Under `planning`. Finds or makes the plan; `*decided` false: not yet. */
-static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from,
+static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from,
                                                  const struct espi_selfcopy_side *onto,
                                                  bool fresh, uint64_t kind, bool *decided)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_selfcopy_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes,
                                       .check = espi_settings.check};
-    const struct espi_selfcopy_plan *plan = NULL;
+    struct espi_selfcopy_plan *plan = NULL;
     struct layouts *known;
     uint64_t key, begun = espi_stats_now();
     espi_status status = tree_of(&arena, from, &r.from_tree);
@@ -164,7 +164,7 @@ static const struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side
     if (r.mode == ESPI_MODE_AUTO && fresh) {
         bool seen = known != NULL || espi_layout_seen(key);
         espi_pair_class_tried(kind, begun,
-                         known != NULL && known->plan->copy != NULL ? (uint64_t)known->plan->bytes / 8 + 1 : 0);
+                         known != NULL ? espi_selfcopy_saves(known->plan) : 0);
         if (!seen) {
             *decided = false;
             goto done;
@@ -251,13 +251,21 @@ static void pair(MPI_Datatype type, unsigned what)
     if (slot != NULL)
         atomic_store_explicit(&slot->paired,
                               (unsigned char)((atomic_load_explicit(&slot->paired, memory_order_relaxed) &
-                                               ~(unsigned)ESPI_PAIRED_SEEN) |
+                                               ~(unsigned)ESPI_PAIRED_OPEN) |
                                               what),
                               memory_order_relaxed);
     if (slot != NULL && espi_slot_class(slot) != NULL) {
         espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
-        espi_slot_class(slot)->copied = (what & ESPI_PAIRED_COPIED) != 0;
+        espi_slot_class(slot)->copied = what != ESPI_PAIRED_LEFT;
     }
+}
+
+void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from, MPI_Datatype onto)
+{
+    const unsigned marks = atomic_load_explicit(&plan->marks, memory_order_relaxed);
+
+    pair(from, marks);
+    pair(onto, marks);
 }
 
 /* Whether blocks of a type of this class were copied; so they may be of a predefined type. */
@@ -268,7 +276,7 @@ static bool was_copied(MPI_Datatype type)
            (slot != NULL && espi_slot_class(slot) != NULL && espi_slot_class(slot)->copied);
 }
 
-static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
+static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
                                                                        unsigned now,
                                                                        const struct espi_selfcopy_key *key,
                                                                        uint64_t uses,
@@ -289,7 +297,7 @@ static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct es
     pthread_mutex_unlock(&lock);
     if (due && pthread_mutex_trylock(&planning) == 0) {
         look_at_pair(&copy, from, onto);
-        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL && !copy.plan->local)
+        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL)
             copy.plan = NULL;
         pthread_mutex_lock(&lock);
         s = slot_of(key, known);
@@ -302,21 +310,20 @@ static __attribute__((noinline)) const struct espi_selfcopy_plan *slow(struct es
     }
     if (!copy.decided)
         copy.plan = NULL;
-    if (copy.decided) {
-        const bool apart = copy.plan != NULL && copy.plan->gain_ns >= ESPI_SELFCOPY_APART_NS;
-        unsigned what = copy.plan == NULL         ? ESPI_PAIRED_LEFT
-                        : copy.plan->copy == NULL ? ESPI_PAIRED_LOCAL
-                                                  : ESPI_PAIRED_COPIED | (apart ? ESPI_PAIRED_APART : 0u);
-        pair(from->type, what);
-        pair(onto->type, what);
+    unsigned marks = 0;
+    if (copy.decided && copy.plan == NULL) {
+        pair(from->type, ESPI_PAIRED_LEFT);
+        pair(onto->type, ESPI_PAIRED_LEFT);
+    } else if (copy.decided && (marks = atomic_load_explicit(&copy.plan->marks, memory_order_relaxed)) != 0) {
+        espi_selfcopy_mark(copy.plan, from->type, onto->type);
     }
-    *place = (struct espi_selfcopy_known){*key, now, copy.plan, 0, 0};
+    *place = (struct espi_selfcopy_known){*key, now, marks, copy.plan, 0, 0};
     if (!copy.decided)
         place->wait = copy.look > copy.uses ? copy.look - copy.uses : 1;
     return copy.plan;
 }
 
-const struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
+struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
                                                     const struct espi_selfcopy_side *onto)
 {
     unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
@@ -332,6 +339,9 @@ const struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, 
     cache->weight = 0;
     if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
         return slow(place, now, &key, 1, from, onto);
+    if (place->wait == 0 && place->plan != NULL &&
+        atomic_load_explicit(&place->plan->marks, memory_order_relaxed) != place->marks)
+        return slow(place, now, &key, 1, from, onto); /* these types may be marked as before */
     if (place->wait == 0)
         return place->plan && (espi_type_is_predefined(from->type) || espi_types_is_tied(from->type)) &&
                        (espi_type_is_predefined(onto->type) || espi_types_is_tied(onto->type))

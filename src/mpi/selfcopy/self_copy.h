@@ -2,35 +2,60 @@
  * Data that a rank gives itself: copied from layout to layout in one go, in the place of MPI's packing and unpacking.
  *
  * A pair is (type, count) on either side. It is planned when its use has earned it (admission.h), as a compiled copy
- * program over a tree that both layouts share; setting auto keeps the program only if it is clearly faster than MPI's
- * own copy in a measurement, setting always wherever the signatures are equal. Plans are kept for the life of the
- * process, for equal layouts under any handles, up to a limit.
+ * program over a tree that both layouts share. In setting auto its next uses are then made by MPI and by the program
+ * in turns, and timed, and what is clearly faster stays (trial.h); setting always copies wherever the signatures are
+ * equal. Plans are kept for the life of the process, for equal layouts under any handles, up to a limit, and with
+ * them what was learnt.
  */
 #ifndef ESPI_MPI_SELFCOPY_SELF_COPY_H
 #define ESPI_MPI_SELFCOPY_SELF_COPY_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "abi.h"
 #include "base/settings.h"
 #include "layout/layout.h"
+#include "mpi/selfcopy/trial.h"
 
 struct espi_copy;
 
-/* ---- plans (self_copy.c, plan.c) ---- */
-
-struct espi_selfcopy_plan {
-    const struct espi_copy *copy; /* NULL: MPI's own copy is better, or the signatures differ */
-    bool local; /* no `copy`, as MPI's own copy within a process is as fast; and it is faster than a message */
-    int64_t bytes;                /* of data */
-    int64_t from_lb, from_ub, onto_lb, onto_ub; /* true bounds */
-    uint64_t gain_ns; /* in setting auto: less than MPI's copy; of a part, where only that was measured */
+/* Where a rank gives itself data. What MPI takes for them differs, so each is tried by itself. */
+enum espi_selfcopy_place {
+    ESPI_SELF_ALONE,   /* a call on a communicator of this rank alone */
+    ESPI_SELF_APART,   /* a block that is taken out of a call with other ranks; tried: MPI's copy and the program */
+    ESPI_SELF_MESSAGE, /* a message to oneself where there are other ranks; tried: it, MPI's copy and the program */
+    ESPI_SELF_PLACES
 };
 
-/* Nanoseconds that a copy has to save, in setting auto, for its block to be taken out of a call with other ranks: the
-   measurement is against a call of its own, and the rest of the call still has to be made (bench/collectives). */
+/* Nanoseconds that a copy has to save, in setting auto, for its block to be taken out of a call with other ranks: it
+   is held against a call of its own, and the rest of the call still has to be made (bench/collectives). */
 enum { ESPI_SELFCOPY_APART_NS = 300 };
+
+/* ---- plans (self_copy.c, plan.c) ---- */
+
+enum espi_selfcopy_state { ESPI_SELFCOPY_UNTRIED, ESPI_SELFCOPY_TRYING, ESPI_SELFCOPY_DECIDED };
+
+/* What is done in one place. */
+struct espi_selfcopy_choice {
+    atomic_int state; /* enum espi_selfcopy_state */
+    atomic_int way;   /* decided: enum espi_selfcopy_way */
+    atomic_uint uses; /* since one was timed */
+    _Atomic uint64_t saves_ns; /* by each use */
+    bool chosen_before;        /* it is tried once more; under the lock of choice.c, as is the trial */
+    struct espi_trial trial;
+};
+
+struct espi_selfcopy_plan {
+    const struct espi_copy *copy; /* NULL: there is none that could be used */
+    int64_t bytes;                /* of data */
+    int64_t from_lb, from_ub, onto_lb, onto_ub; /* true bounds */
+    uint64_t made_ns;                           /* what it took */
+    bool timed;        /* made in setting auto, so that uses are tried and timed */
+    atomic_uint marks; /* enum espi_paired: of the types that it is for; 0: nothing was tried as yet */
+    struct espi_selfcopy_choice at[ESPI_SELF_PLACES];
+};
 
 /* One side of a pair. */
 struct espi_selfcopy_side {
@@ -39,11 +64,13 @@ struct espi_selfcopy_side {
 };
 
 /* The plan for one use of a pair; NULL: leave it to MPI. At least one type is not predefined. */
-const struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
-                                                    const struct espi_selfcopy_side *onto);
+struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
+                                              const struct espi_selfcopy_side *onto);
+/* The types of a pair are to be seen as the marks of its plan say, from now on. */
+void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from, MPI_Datatype onto);
 
-/* Makes a plan for two layouts of equal signature (trees of all items), and measures it against MPI's copy of the
-   types in setting auto or under `check`. NULL when memory is short. Calls must exclude each other. */
+/* Makes a plan for two layouts of equal signature (trees of all items); under `check` the program is compared with
+   MPI's copy of the types. NULL when memory is short. Calls must exclude each other. */
 struct espi_selfcopy_request {
     struct espi_selfcopy_side from, onto;
     const struct espi_node *from_tree, *onto_tree;
@@ -56,6 +83,22 @@ void espi_selfcopy_plan_free(struct espi_selfcopy_plan *plan);
 /* Frees all plans. */
 void espi_selfcopy_stop(void);
 
+/* ---- what is done with a use (choice.c) ---- */
+
+struct espi_selfcopy_turn {
+    enum espi_selfcopy_way way; /* ESPI_BY_CALL and not timed: it is left to MPI */
+    bool timed;
+    bool marks; /* the plan's marks have changed */
+};
+struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place);
+/* A use that was to be timed took so long; ESPI_SELFCOPY_FAILED: it is not possible in this way. True: the plan's
+   marks have changed. */
+bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place, enum espi_selfcopy_way way,
+                        uint64_t ns);
+#define ESPI_SELFCOPY_FAILED UINT64_MAX
+/* Nanoseconds that a use is found to save, or hoped to while that is not known. */
+uint64_t espi_selfcopy_saves(struct espi_selfcopy_plan *plan);
+
 /* ---- blocks (block.c) ---- */
 
 /* A block that a rank sends to itself. */
@@ -63,14 +106,18 @@ struct espi_selfcopy_block {
     const void *from;
     void *onto;
     struct espi_selfcopy_side send, receive;
-    const struct espi_selfcopy_plan *plan;
+    enum espi_selfcopy_place place;
+    struct espi_selfcopy_plan *plan;
+    struct espi_selfcopy_turn turn;
 };
 
-/* Fills block->plan from the rest; it may be one without a copy, then false is returned. False: leave it to MPI,
-   which also reports what is wrong (types unknown, counts negative, null buffers, layouts that lie among each other).
-   */
+/* Fills block->plan (NULL until then) and ->turn from the rest: the block is to be carried out, or, where the turn is
+   the call's, the call is to be made and espi_selfcopy_called told. False: leave it to MPI, which also reports what
+   is wrong (types unknown, counts negative, null buffers, layouts that lie among each other). */
 bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *block);
 void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfcopy_block *block);
+/* The program's call was made and took so long. */
+void espi_selfcopy_called(const struct espi_selfcopy_block *block, uint64_t ns);
 
 /* ---- calls (call.c) ---- */
 

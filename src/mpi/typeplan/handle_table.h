@@ -32,11 +32,13 @@ struct espi_type_class;
 
 /* Of some pair that the type belongs to. */
 enum espi_paired {
-    ESPI_PAIRED_COPIED = 1, /* its blocks are copied directly */
-    ESPI_PAIRED_LOCAL = 2,  /* its messages to oneself are left to MPI's copy within a process */
+    ESPI_PAIRED_COPIED = 1, /* its blocks are copied directly, where a rank is alone */
+    ESPI_PAIRED_MESSAGE = 2, /* the same of its messages to oneself, where there are other ranks */
     ESPI_PAIRED_LEFT = 4,   /* nothing is better than MPI's own way */
     ESPI_PAIRED_SEEN = 8,   /* a rank gives itself blocks of it, and nothing is decided yet */
-    ESPI_PAIRED_APART = 16  /* with COPIED: they are taken out of calls with other ranks, too */
+    ESPI_PAIRED_APART = 16, /* the same of its blocks that are taken out of calls with other ranks */
+    ESPI_PAIRED_TRIED = 32, /* uses are made in turns to find out */
+    ESPI_PAIRED_OPEN = ESPI_PAIRED_SEEN | ESPI_PAIRED_TRIED
 };
 
 /* Counts are written without locked instructions: threads that share a type may lose a few. */

@@ -1,0 +1,140 @@
+/* What is done with the uses of a pair that was planned, in each place: tried in turns, then the faster way. */
+#include "mpi/selfcopy/self_copy.h"
+
+#include <pthread.h>
+
+#include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/handle_table.h"
+#include "stats/stats.h"
+
+enum { SAMPLE = 64 }; /* once it is decided, one use in so many is timed */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards trials and what changes by them */
+
+static const unsigned ways_at[ESPI_SELF_PLACES] = {
+    [ESPI_SELF_ALONE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
+    [ESPI_SELF_APART] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
+    [ESPI_SELF_MESSAGE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
+};
+
+/* Under the lock: from what is done in each place. */
+static void set_marks(struct espi_selfcopy_plan *plan)
+{
+    static const unsigned mark[ESPI_SELF_PLACES] = {[ESPI_SELF_ALONE] = ESPI_PAIRED_COPIED,
+                                                    [ESPI_SELF_APART] = ESPI_PAIRED_APART,
+                                                    [ESPI_SELF_MESSAGE] = ESPI_PAIRED_MESSAGE};
+    unsigned marks = 0;
+
+    for (int place = 0; place < ESPI_SELF_PLACES; place++) {
+        const int state = atomic_load_explicit(&plan->at[place].state, memory_order_relaxed);
+        if (state == ESPI_SELFCOPY_TRYING)
+            marks |= ESPI_PAIRED_TRIED;
+        else if (state == ESPI_SELFCOPY_DECIDED &&
+                 atomic_load_explicit(&plan->at[place].way, memory_order_relaxed) != ESPI_BY_CALL)
+            marks |= mark[place];
+    }
+    atomic_store_explicit(&plan->marks, marks != 0 ? marks : ESPI_PAIRED_LEFT, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static void begin(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place)
+{
+    struct espi_selfcopy_choice *c = &plan->at[place];
+
+    c->trial = (struct espi_trial){.ways = ways_at[place],
+                                   .apart_ns = place == ESPI_SELF_APART ? ESPI_SELFCOPY_APART_NS : 0};
+    atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
+    set_marks(plan);
+}
+
+struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place)
+{
+    struct espi_selfcopy_choice *c = &plan->at[place];
+    struct espi_selfcopy_turn turn = {ESPI_BY_CALL, false, false};
+
+    if (__builtin_expect(atomic_load_explicit(&c->state, memory_order_acquire) != ESPI_SELFCOPY_DECIDED, 0)) {
+        pthread_mutex_lock(&lock);
+        const int state = atomic_load_explicit(&c->state, memory_order_relaxed);
+        if (state == ESPI_SELFCOPY_UNTRIED) {
+            begin(plan, place);
+            turn.marks = true;
+        }
+        if (state != ESPI_SELFCOPY_DECIDED) { /* else by another thread, just now */
+            turn.way = espi_trial_turn(&c->trial);
+            turn.timed = true;
+        }
+        pthread_mutex_unlock(&lock);
+        if (turn.timed)
+            return turn;
+    }
+    turn.way = (enum espi_selfcopy_way)atomic_load_explicit(&c->way, memory_order_relaxed);
+    if (plan->timed && turn.way != ESPI_BY_CALL) {
+        const unsigned uses = atomic_load_explicit(&c->uses, memory_order_relaxed) + 1;
+        turn.timed = uses >= SAMPLE;
+        atomic_store_explicit(&c->uses, turn.timed ? 0 : uses, memory_order_relaxed);
+    }
+    return turn;
+}
+
+/* Under the lock: something was chosen, or is to be chosen once more. */
+static void follow(struct espi_selfcopy_plan *plan, struct espi_selfcopy_choice *c)
+{
+    const int before = atomic_load_explicit(&c->way, memory_order_relaxed);
+
+    if (!c->trial.decided) {
+        atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
+        return;
+    }
+    if (!c->chosen_before) {
+        espi_count_anywhere(c->trial.way == ESPI_BY_COPY ? ESPI_COUNT_pairs_kept : ESPI_COUNT_pairs_no_faster, 1);
+        if (c->trial.way == ESPI_BY_CALL)
+            espi_admission_idle(plan->made_ns);
+    } else if (before != (int)c->trial.way) {
+        espi_count_anywhere(ESPI_COUNT_pairs_reversed, 1);
+    }
+    c->chosen_before = true;
+    atomic_store_explicit(&c->way, c->trial.way, memory_order_relaxed);
+    atomic_store_explicit(&c->state, ESPI_SELFCOPY_DECIDED, memory_order_release);
+    set_marks(plan);
+}
+
+bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place, enum espi_selfcopy_way way,
+                        uint64_t ns)
+{
+    struct espi_selfcopy_choice *c = &plan->at[place];
+    bool changed;
+
+    pthread_mutex_lock(&lock);
+    const unsigned marks = atomic_load_explicit(&plan->marks, memory_order_relaxed);
+    if (ns == ESPI_SELFCOPY_FAILED) {
+        c->trial.decided = true;
+        c->trial.way = ESPI_BY_CALL;
+        c->trial.saves_ns = 0;
+        follow(plan, c);
+    } else {
+        if (!c->trial.decided)
+            espi_count_anywhere(ESPI_COUNT_blocks_tried, 1);
+        else
+            espi_admission_gain(SAMPLE * c->trial.saves_ns);
+        if (espi_trial_took(&c->trial, way, ns))
+            follow(plan, c);
+    }
+    atomic_store_explicit(&c->saves_ns, c->trial.saves_ns, memory_order_relaxed);
+    changed = marks != atomic_load_explicit(&plan->marks, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return changed;
+}
+
+uint64_t espi_selfcopy_saves(struct espi_selfcopy_plan *plan)
+{
+    uint64_t most = 0;
+    bool decided = false;
+
+    for (int place = 0; place < ESPI_SELF_PLACES && plan->copy != NULL; place++) {
+        const uint64_t saves = atomic_load_explicit(&plan->at[place].saves_ns, memory_order_relaxed);
+        decided = decided ||
+                  atomic_load_explicit(&plan->at[place].state, memory_order_relaxed) == ESPI_SELFCOPY_DECIDED;
+        most = saves > most ? saves : most;
+    }
+    return (decided && plan->timed) || plan->copy == NULL ? most : (uint64_t)plan->bytes / 8 + 1;
+}

@@ -1,0 +1,67 @@
+#include "mpi/selfcopy/trial.h"
+
+/* What the handling of a call may cost, which is not timed; the part of MPI's time that is to be saved; and how often
+   the chosen way may be slower, one sample after the other. */
+enum { HANDLING_NS = 60, CLEAR = 8, LOST_MOST = 8 };
+
+/* What the others are held against: the call, where it is tried, as that is what happens without us. */
+static enum espi_selfcopy_way first_way(const struct espi_trial *t)
+{
+    return t->ways & 1u << ESPI_BY_CALL ? ESPI_BY_CALL : ESPI_BY_LOCAL;
+}
+
+enum espi_selfcopy_way espi_trial_turn(const struct espi_trial *t)
+{
+    enum espi_selfcopy_way turn = ESPI_BY_COPY;
+
+    for (int way = ESPI_BY_COPY; way >= 0; way--)
+        if (t->ways & 1u << way && t->turns[way] <= t->turns[turn])
+            turn = (enum espi_selfcopy_way)way;
+    return turn;
+}
+
+static void decide(struct espi_trial *t)
+{
+    const uint64_t first = t->least[first_way(t)];
+    enum espi_selfcopy_way best = ESPI_BY_COPY;
+
+    if (t->ways & 1u << ESPI_BY_LOCAL && t->least[ESPI_BY_LOCAL] < t->least[ESPI_BY_COPY])
+        best = ESPI_BY_LOCAL;
+    t->saves_ns = t->least[best] < first ? first - t->least[best] : 0;
+    t->decided = true;
+    t->last_ns = UINT64_MAX;
+    t->lost = 0;
+    t->way = best;
+    if (best == first_way(t) || t->saves_ns <= first / CLEAR + HANDLING_NS || t->saves_ns < t->apart_ns) {
+        t->way = ESPI_BY_CALL;
+        t->saves_ns = 0;
+    }
+}
+
+/* Of two uses the shorter one counts: another process may have had the processor in the other. */
+static bool sampled(struct espi_trial *t, uint64_t ns)
+{
+    const uint64_t first = t->least[first_way(t)], now = ns < t->last_ns ? ns : t->last_ns;
+
+    t->last_ns = ns;
+    t->saves_ns = now < first ? first - now : 0;
+    t->lost = ns > first ? t->lost + 1 : 0;
+    if (t->lost < LOST_MOST)
+        return false;
+    *t = (struct espi_trial){.ways = t->ways, .apart_ns = t->apart_ns, .way = t->way};
+    return true;
+}
+
+bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t ns)
+{
+    if (t->decided)
+        return way == t->way && way != ESPI_BY_CALL && sampled(t, ns);
+    if (t->turns[way] == 0 || ns < t->least[way])
+        t->least[way] = ns;
+    t->turns[way]++;
+    for (int w = 0; w < ESPI_SELFCOPY_WAYS; w++)
+        if (t->ways & 1u << w && t->turns[w] < ESPI_TRIAL_TURNS)
+            return false;
+    decide(t);
+    return true;
+}

@@ -1,0 +1,36 @@
+/*
+ * Which of the ways to move a block is the fastest on the program's own data: each of its first uses is made one of
+ * the ways in turn and timed, until each was made some times; the least time of each counts, as whatever disturbs a
+ * use makes it longer. From then on a use now and then is timed, and when the chosen way is found to be slower than
+ * the others were, again and again, all are tried once more. (Pure; a trial is used by one thread at a time.)
+ */
+#ifndef ESPI_MPI_SELFCOPY_TRIAL_H
+#define ESPI_MPI_SELFCOPY_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By MPI as the program's call says; by MPI's copy within the process; by a copy program. */
+enum espi_selfcopy_way { ESPI_BY_CALL, ESPI_BY_LOCAL, ESPI_BY_COPY, ESPI_SELFCOPY_WAYS };
+
+enum { ESPI_TRIAL_TURNS = 5 }; /* uses of each way, before one is chosen */
+
+struct espi_trial {
+    unsigned ways;     /* bits 1 << way: those to try, ESPI_BY_COPY among them */
+    uint64_t apart_ns; /* what has to be saved at least by what is not MPI's first way */
+    uint64_t least[ESPI_SELFCOPY_WAYS];
+    unsigned turns[ESPI_SELFCOPY_WAYS];
+    bool decided;
+    enum espi_selfcopy_way way; /* that was chosen; ESPI_BY_CALL: nothing is clearly faster than MPI's first way */
+    uint64_t saves_ns;          /* by it, at each use */
+    uint64_t last_ns;           /* of the last use that was timed since */
+    unsigned lost;              /* such uses, one after the other, that took longer than MPI's first way */
+};
+
+/* The way of the next use, not decided as yet. */
+enum espi_selfcopy_way espi_trial_turn(const struct espi_trial *trial);
+
+/* A use took so long in this way. True: by that something was chosen, or is to be tried once more (not decided). */
+bool espi_trial_took(struct espi_trial *trial, enum espi_selfcopy_way way, uint64_t ns);
+
+#endif
