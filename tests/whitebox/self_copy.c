@@ -135,6 +135,9 @@ START_TEST(samples)
     ck_assert(espi_trial_took(&t, ESPI_BY_COPY, 1001));
     ck_assert(!t.decided);
     ck_assert_int_eq(espi_trial_turn(&t), ESPI_BY_CALL);
+    t = tried(CALL | LOCAL | COPY, 0, (const uint64_t[]){1000, 800, 500});
+    for (int i = 0; i < 20; i++)
+        ck_assert(!espi_trial_took(&t, ESPI_BY_LOCAL, 5000)); /* late, too */
 }
 END_TEST
 
@@ -217,7 +220,9 @@ START_TEST(in_turns)
     for (int i = 1; i < 2 * ESPI_TRIAL_TURNS; i++)
         ck_assert_int_eq(use(from, onto, 5000, 6000), i % 2 != 0 ? ESPI_BY_COPY : ESPI_BY_CALL);
     ck_assert_int_eq(use(from, onto, 5000, 6000), ESPI_SELFCOPY_WAYS);
+    ck_assert(!(atomic_load(&espi_slot_of(other)->paired) & ESPI_PAIRED_LEFT));
     ck_assert_int_eq(use(other, onto, 5000, 6000), ESPI_SELFCOPY_WAYS);
+    ck_assert(atomic_load(&espi_slot_of(other)->paired) & ESPI_PAIRED_LEFT);
     ck_assert_uint_eq(counted(ESPI_COUNT_pairs_reversed), 1);
     ck_assert_uint_eq(counted(ESPI_COUNT_pairs_kept), 1);
     ck_assert_uint_eq(counted(ESPI_COUNT_pairs_no_faster), 0);
