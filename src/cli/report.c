@@ -110,7 +110,7 @@ static void print_tree(const char *label, const char *tree, int64_t cost)
     printf("\n");
 }
 
-static void print_measured(const json_t *type)
+static void print_each(const json_t *type)
 {
     static const char *const what[][2] = {
         {"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "sent and received"}};
@@ -118,18 +118,39 @@ static void print_measured(const json_t *type)
     char before[32], after[32];
     for (size_t i = 0; i < 3; i++) {
         int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
-        if (b <= 0 || (improved && a <= 0))
-            continue;
-        printf("%s%s %s", any ? "; " : "     by the model: ", what[i][1],
-               cli_time(before, sizeof before, (double)b));
-        if (improved)
-            printf(" -> %s (%.2fx)", cli_time(after, sizeof after, (double)a), (double)b / (double)a);
         int64_t next = stat_number(type, what[i][0], "next", NULL);
-        if (improved && next > 0)
+        int64_t measured = improved ? stat_number(type, what[i][0], "measured", NULL) : 0;
+        bool predicted = b > 0 && (!improved || a > 0);
+        if (!predicted && measured <= 0)
+            continue;
+        printf("%s%s", any ? "; " : "     by the model: ", what[i][1]);
+        if (predicted)
+            printf(" %s", cli_time(before, sizeof before, (double)b));
+        if (predicted && improved)
+            printf(" -> %s (%.2fx)", cli_time(after, sizeof after, (double)a), (double)b / (double)a);
+        if (predicted && improved && next > 0)
             printf(", next best %s", cli_time(before, sizeof before, (double)next));
+        if (measured > 0)
+            printf("%s measured %s", predicted ? "," : "", cli_time(before, sizeof before, (double)measured));
         any = true;
     }
     printf("%s\n", any ? "" : "     no times");
+}
+
+static void print_reversals(const json_t *type)
+{
+    const json_t *all = json_object_get(type, "reversed");
+    char measured[32], most[32];
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *one = json_array_get(all, i);
+        printf("     was packed in ");
+        report_print_text(stat_text(one, "in", "?"), 60);
+        printf(": ");
+        report_print_text(stat_text(one, "what", "?"), 60);
+        printf(" measured %s, more than the %s up to which it is better; left to the library since\n",
+               cli_time(measured, sizeof measured, (double)stat_number(one, "measured_ns", NULL, NULL)),
+               cli_time(most, sizeof most, (double)stat_number(one, "most_ns", NULL, NULL)));
+    }
 }
 
 static void print_type(size_t index, const json_t *type)
@@ -159,7 +180,8 @@ static void print_type(size_t index, const json_t *type)
         report_print_text(stat_text(type, "emission", ""), 160);
         printf("\n");
     }
-    print_measured(type);
+    print_each(type);
+    print_reversals(type);
     if (json_is_string(json_object_get(type, "why"))) {
         printf("     because ");
         report_print_text(stat_text(type, "why", ""), 160);

@@ -124,13 +124,31 @@ static void write_ns_of(struct espi_json *json, const char *name, uint64_t ns)
         espi_json_count(json, name, ns);
 }
 
-static void write_ns(struct espi_json *json, const char *name, uint64_t before, uint64_t after, uint64_t next)
+static void write_ns(struct espi_json *json, const char *name, const uint64_t ns[4])
 {
+    static const char *const what[4] = {"before", "after", "next", "measured"};
     espi_json_begin(json, name, '{', true);
-    write_ns_of(json, "before", before);
-    write_ns_of(json, "after", after);
-    write_ns_of(json, "next", next);
+    for (int i = 0; i < 4; i++)
+        write_ns_of(json, what[i], ns[i]);
     espi_json_end(json, '}');
+}
+
+static void write_reversals(struct espi_json *json, const struct espi_type_facts *facts)
+{
+    static const char *const where[2] = {"MPI_Pack and MPI_Unpack", "messages"};
+    espi_json_begin(json, "reversed", '[', false);
+    for (int i = 0; i < 2; i++) {
+        const struct espi_type_reversal *reversal = &facts->reversal[i];
+        if (!reversal->is)
+            continue;
+        espi_json_begin(json, NULL, '{', true);
+        espi_json_string(json, "in", where[i]);
+        espi_json_string(json, "what", reversal->unpacks ? "unpacking" : "packing");
+        espi_json_count(json, "measured_ns", reversal->ns_measured);
+        espi_json_count(json, "most_ns", reversal->ns_most);
+        espi_json_end(json, '}');
+    }
+    espi_json_end(json, ']');
 }
 
 static void write_type(struct espi_json *json, const struct espi_report_type *type)
@@ -155,9 +173,13 @@ static void write_type(struct espi_json *json, const struct espi_report_type *ty
     espi_json_count(json, "elements", type->elements);
     espi_json_count(json, "bytes", type->bytes);
     espi_json_count(json, "ranks", type->ranks);
-    write_ns(json, "pack_ns", facts->ns_before.pack, facts->ns_after.pack, facts->ns_next.pack);
-    write_ns(json, "unpack_ns", facts->ns_before.unpack, facts->ns_after.unpack, facts->ns_next.unpack);
-    write_ns(json, "partial_ns", facts->ns_before.partial, facts->ns_after.partial, facts->ns_next.partial);
+    const struct espi_type_times *before = &facts->ns_before, *after = &facts->ns_after, *next = &facts->ns_next,
+                                 *measured = &facts->ns_measured;
+    write_ns(json, "pack_ns", (const uint64_t[]){before->pack, after->pack, next->pack, measured->pack});
+    write_ns(json, "unpack_ns", (const uint64_t[]){before->unpack, after->unpack, next->unpack, measured->unpack});
+    write_ns(json, "partial_ns",
+             (const uint64_t[]){before->partial, after->partial, next->partial, measured->partial});
+    write_reversals(json, facts);
     espi_json_count(json, "planning_ns", facts->ns_planning);
     espi_json_count(json, "saved_ns_estimate", type->saved_ns);
     espi_json_end(json, '}');

@@ -158,6 +158,21 @@ void espi_stats_type_describe(struct espi_stats_type *record, const struct espi_
         free(old[i]);
 }
 
+void espi_stats_type_measured(struct espi_stats_type *record, bool unpacks, uint64_t ns, int64_t count)
+{
+    const uint64_t each = (ns + (uint64_t)count / 2) / (uint64_t)count;
+
+    atomic_store_explicit(&record->measured_ns[unpacks], each > 0 ? each : 1, memory_order_relaxed);
+}
+
+void espi_stats_type_reversed(struct espi_stats_type *record, enum espi_stats_packed where, bool unpacks, uint64_t ns,
+                              uint64_t most)
+{
+    pthread_mutex_lock(&lists_lock);
+    record->reversal[where] = (struct espi_type_reversal){true, unpacks, ns, most};
+    pthread_mutex_unlock(&lists_lock);
+}
+
 static void add_block(struct espi_report *report, const struct espi_stats_thread *thread,
                       const _Atomic uint64_t *calls)
 {
@@ -190,6 +205,13 @@ static espi_status take_type(struct espi_report_type *out, const struct espi_sta
     out->most_uses = out->uses;
     out->most_rank = rank;
     out->facts = record->facts;
+    struct espi_type_times *measured = &out->facts.ns_measured;
+    measured->pack = atomic_load_explicit(&record->measured_ns[0], memory_order_relaxed);
+    measured->unpack = atomic_load_explicit(&record->measured_ns[1], memory_order_relaxed);
+    if (out->facts.ns_after.partial != 0) /* predicted for both sides; a rank may have seen one only */
+        measured->partial = (measured->pack != 0 ? measured->pack : measured->unpack) +
+                            (measured->unpack != 0 ? measured->unpack : measured->pack);
+    memcpy(out->facts.reversal, record->reversal, sizeof record->reversal);
     return espi_report_type_own(out);
 }
 

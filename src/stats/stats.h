@@ -93,15 +93,26 @@ struct espi_type_facts {
     int64_t entries;            /* of the type map; -1 = not known */
     int64_t size;               /* bytes of data */
     struct espi_type_times ns_before, ns_after;
+    struct espi_type_times ns_measured; /* of pack programs in the program's calls; set by the record */
+    struct espi_type_reversal {
+        bool is;
+        bool unpacks;                  /* what was slow */
+        uint64_t ns_measured, ns_most; /* by a pack program; and at most where it would have been kept */
+    } reversal[2]; /* of enum espi_stats_packed; set by the record */
     struct espi_type_times ns_next; /* runner-up: the library's best form, where a pack program is in use */
     uint64_t ns_planning;
 };
+
+/* Where packing by a program may turn out to be slower than predicted. */
+enum espi_stats_packed { ESPI_PACKED_LOCALLY, ESPI_PACKED_IN_MESSAGES };
 
 struct espi_stats_type {
     uint64_t key;
     _Atomic uint64_t uses, elements, bytes; /* calls, elements of the type and bytes of data moved; add to them */
     _Atomic uint64_t saved_ps;              /* picoseconds that better types have saved, by the model; add to it */
+    _Atomic uint64_t measured_ns[2];        /* packing, unpacking one item; 0: not measured */
     /* Under the lock of snapshot.c: */
+    struct espi_type_reversal reversal[2];
     bool described;
     struct espi_type_facts facts;
     char *text[4]; /* what facts points to */
@@ -115,6 +126,12 @@ struct espi_stats_type {
 struct espi_stats_type *espi_stats_type(uint64_t key);
 /* Copies the facts; a later call replaces an earlier one. */
 void espi_stats_type_describe(struct espi_stats_type *record, const struct espi_type_facts *facts);
+
+/* Packing, or unpacking, `count` items by a program was measured to take so long. */
+void espi_stats_type_measured(struct espi_stats_type *record, bool unpacks, uint64_t ns, int64_t count);
+/* It is left to the library from now on, as one item takes `ns`, and `most` at most where a program is better. */
+void espi_stats_type_reversed(struct espi_stats_type *record, enum espi_stats_packed where, bool unpacks, uint64_t ns,
+                              uint64_t most);
 
 /* ---- gathers and scatters by leases (gather_records.c) ---- */
 

@@ -50,6 +50,14 @@ static void put_times(struct espi_buffer *out, const struct espi_type_times *tim
     put_number(out, times->partial);
 }
 
+static void put_reversal(struct espi_buffer *out, const struct espi_type_reversal *reversal)
+{
+    put_number(out, reversal->is);
+    put_number(out, reversal->unpacks);
+    put_number(out, reversal->ns_measured);
+    put_number(out, reversal->ns_most);
+}
+
 static void put_type(struct espi_buffer *out, const struct espi_report_type *type)
 {
     put_number(out, type->key);
@@ -69,6 +77,9 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_times(out, &type->facts.ns_before);
     put_times(out, &type->facts.ns_after);
     put_times(out, &type->facts.ns_next);
+    put_times(out, &type->facts.ns_measured);
+    for (int i = 0; i < 2; i++)
+        put_reversal(out, &type->facts.reversal[i]);
     put_number(out, type->facts.ns_planning);
     put_text(out, type->facts.before);
     put_text(out, type->facts.after);
@@ -251,6 +262,14 @@ static void get_times(struct input *in, struct espi_type_times *times)
     times->partial = get_number(in);
 }
 
+static void get_reversal(struct input *in, struct espi_type_reversal *reversal)
+{
+    reversal->is = get_number(in) != 0;
+    reversal->unpacks = get_number(in) != 0;
+    reversal->ns_measured = get_number(in);
+    reversal->ns_most = get_number(in);
+}
+
 static void get_type(struct input *in, struct espi_report_type *type)
 {
     type->key = get_number(in);
@@ -270,6 +289,9 @@ static void get_type(struct input *in, struct espi_report_type *type)
     get_times(in, &type->facts.ns_before);
     get_times(in, &type->facts.ns_after);
     get_times(in, &type->facts.ns_next);
+    get_times(in, &type->facts.ns_measured);
+    for (int i = 0; i < 2; i++)
+        get_reversal(in, &type->facts.reversal[i]);
     type->facts.ns_planning = get_number(in);
     for (int i = 0; i < 4; i++)
         type->text[i] = get_text(in, NULL);

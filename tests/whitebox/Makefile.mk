@@ -5,7 +5,7 @@ if HAVE_CHECK
 ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers %D%/lists_anew \
 	%D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places \
 	%D%/pmpi_table %D%/comm_cache %D%/left_alone \
-	%D%/packed_call %D%/collective %D%/packed_record %D%/pack_gain %D%/packed_complete %D%/self_copy %D%/reduce_requests
+	%D%/packed_call %D%/collective %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete %D%/self_copy %D%/reduce_requests
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la $(CHECK_LIBS) $(MPI_LIBS)
@@ -32,6 +32,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_packed_times_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_engine
 # Memory may run out.
 %C%_comm_cache_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_packed_call_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc

@@ -88,7 +88,7 @@ static bool local(enum espi_fn fn, const espi_word *args, const struct espi_pack
     char before[2][ROOM];
     memcpy(before[0], data, ROOM);
     memcpy(before[1], stream, ROOM);
-    bool done = espi_packed_local(&espi_api_rows[fn], args, pack, false);
+    bool done = espi_packed_local(&espi_api_rows[fn], args, pack, NULL, false);
     if (!done)
         ck_assert(memcmp(before[0], data, ROOM) == 0 && memcmp(before[1], stream, ROOM) == 0);
     return done;

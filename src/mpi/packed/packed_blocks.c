@@ -79,7 +79,7 @@ static void pack_block(const struct espi_packed_block *b, char *at)
     if (b->pack == NULL)
         memcpy(at, b->data, (size_t)bytes_of(b));
     else
-        espi_pack_run(b->pack, b->data, b->count, at);
+        espi_packed_move(b->times, false, b->pack, b->data, b->count, at);
 }
 
 /* Short ones hold what they had. */
@@ -140,7 +140,7 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
             if (b->pack == NULL)
                 memcpy(b->data, at, (size_t)here);
             else if (here == bytes)
-                espi_unpack_run(b->pack, at, b->data, b->count);
+                espi_packed_move(b->times, true, b->pack, b->data, b->count, at);
             else if (here > 0)
                 espi_unpack_range(b->pack, at, b->data, b->count, 0, here);
             if (here == bytes && side->kept != NULL && side->kept[i] != MPI_DATATYPE_NULL)

@@ -15,11 +15,13 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "mpi/packed/packed_times.h"
 #include "pack/pack.h"
 
 struct espi_packed_block {
     const struct espi_pack *pack; /* NULL: bytes that stand together */
-    char *data;                   /* of the program */
+    struct espi_packed_times *times; /* of the program; may be NULL */
+    char *data;                   /* the user's */
     int64_t count, size;          /* items, and bytes of data of one */
     int64_t extent;               /* of an item */
     MPI_Datatype type;

@@ -136,34 +136,60 @@ void espi_packed_type_back(MPI_Datatype *type)
 
 /* ---- MPI_Pack, MPI_Unpack ---- */
 
-bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
-                       bool check)
+/* Of a call. */
+struct local {
+    void *data;
+    char *stream; /* where it begins or goes on */
+    int64_t count, bytes, end;
+};
+
+/* False: it is not known to be right. */
+static bool read_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
+                       struct local *l)
 {
     const bool packing = is_pack(row);
     const struct espi_buffer_args *typed = &row->typed[0];
-    const int size_at = packing ? 4 : 1, position_at = packing ? 5 : 2;
-    void *data = (void *)args[typed->buffer], *position = (void *)args[position_at];
-    char *stream = (char *)args[packing ? 3 : 0];
+    const int size_at = packing ? 4 : 1;
+    const void *position = (const void *)args[packing ? 5 : 2];
     const int64_t size = row->large ? (int64_t)args[size_at] : (int64_t)(int)args[size_at];
-    const int64_t count = count_of(row, args, typed);
-    int64_t bytes, at;
 
-    if (data == NULL || stream == NULL || position == NULL ||
-        __builtin_mul_overflow(espi_pack_size(pack), count, &bytes))
+    l->data = (void *)args[typed->buffer];
+    l->stream = (char *)args[packing ? 3 : 0];
+    l->count = count_of(row, args, typed);
+    if (l->data == NULL || l->stream == NULL || position == NULL ||
+        __builtin_mul_overflow(espi_pack_size(pack), l->count, &l->bytes))
         return false;
-    at = row->large ? (int64_t)*(MPI_Count *)position : *(int *)position;
-    if (at < 0 || bytes > size || at > size - bytes)
+    const int64_t at = row->large ? (int64_t)*(const MPI_Count *)position : *(const int *)position;
+    if (at < 0 || l->bytes > size || at > size - l->bytes)
         return false;
-    if (packing)
-        espi_pack_run(pack, data, count, stream + at);
-    else
-        espi_unpack_run(pack, stream + at, data, count);
+    l->stream += at;
+    l->end = at + l->bytes;
+    return true;
+}
+
+bool espi_packed_local_is_good(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack)
+{
+    struct local l;
+
+    return read_local(row, args, pack, &l);
+}
+
+bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
+                       struct espi_packed_times *times, bool check)
+{
+    const bool packing = is_pack(row);
+    void *position = (void *)args[packing ? 5 : 2];
+    struct local l;
+
+    if (!read_local(row, args, pack, &l))
+        return false;
+    espi_packed_move(times, !packing, pack, l.data, l.count, l.stream);
     if (check)
-        espi_packed_check(!packing, data, count, (MPI_Datatype)args[typed->type], stream + at, bytes);
+        espi_packed_check(!packing, l.data, l.count, (MPI_Datatype)args[row->typed[0].type], l.stream, l.bytes);
     if (row->large)
-        *(MPI_Count *)position = at + bytes;
+        *(MPI_Count *)position = l.end;
     else
-        *(int *)position = (int)(at + bytes);
+        *(int *)position = (int)l.end;
     return true;
 }
 
@@ -202,8 +228,17 @@ static bool fits_buffer(const espi_word *args, const struct espi_buffer_args *ty
                MPI_SUCCESS && bytes <= room;
 }
 
+static inline __attribute__((always_inline)) void pack_side(const struct espi_packed_side *side, void *data,
+                                                            int64_t count, MPI_Datatype type)
+{
+    espi_packed_move(side->times, false, side->pack, data, count, side->stream);
+    if (type != MPI_DATATYPE_NULL)
+        espi_packed_check(false, data, count, type, side->stream, side->bytes);
+}
+
 bool espi_packed_begin(struct espi_packed_call *call, int which, const struct espi_api_row *row,
-                       const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check)
+                       const espi_word *args, espi_word *changed, const struct espi_pack *pack,
+                       struct espi_packed_times *times, bool check)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     struct espi_packed_side *side = &call->side[which];
@@ -214,10 +249,11 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
         (side->stream = espi_packed_buffer(bytes)) == NULL)
         return false;
     side->pack = pack;
+    side->times = times;
     side->bytes = bytes;
     side->receives = receives(typed);
     if (sends(typed, args) && !(row->kind & ESPI_PERSISTENT))
-        espi_packed_pack(side, data, count, check ? (MPI_Datatype)args[typed->type] : MPI_DATATYPE_NULL);
+        pack_side(side, data, count, check ? (MPI_Datatype)args[typed->type] : MPI_DATATYPE_NULL);
     if (side->receives && !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) &&
         (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE)
         changed[row->args - 1] = (espi_word)&call->status;
@@ -229,9 +265,7 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
 
 void espi_packed_pack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type)
 {
-    espi_pack_run(side->pack, data, count, side->stream);
-    if (type != MPI_DATATYPE_NULL)
-        espi_packed_check(false, data, count, type, side->stream, side->bytes);
+    pack_side(side, data, count, type);
 }
 
 void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type,
@@ -245,7 +279,7 @@ void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t
         espi_unpack_range(side->pack, side->stream, data, count, 0, bytes);
         return;
     }
-    espi_unpack_run(side->pack, side->stream, data, count);
+    espi_packed_move(side->times, true, side->pack, data, count, side->stream);
     if (type != MPI_DATATYPE_NULL)
         espi_packed_check(true, data, count, type, side->stream, side->bytes);
 }

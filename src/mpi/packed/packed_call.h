@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "mpi/core/api_table.h"
+#include "mpi/packed/packed_times.h"
 #include "pack/pack.h"
 
 /* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. In collective
@@ -37,6 +38,7 @@ bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_bu
 /* One side of a call that is under way. */
 struct espi_packed_side {
     const struct espi_pack *pack; /* NULL: the library sees to this side */
+    struct espi_packed_times *times; /* of the program; may be NULL */
     void *stream; /* of the buffer pool */
     int64_t bytes;
     bool receives;
@@ -70,15 +72,20 @@ struct espi_packed_call {
 };
 
 /* Carries out MPI_Pack or MPI_Unpack. False: it is not known to be right, and nothing was done. `check`, here and
-   below: what was done is compared with what MPI would have done (ESPALIER_CHECK). */
+   below: what was done is compared with what MPI would have done (ESPALIER_CHECK). `times`, the same: of the program,
+   or NULL. */
 bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack,
-                       bool check);
+                       struct espi_packed_times *times, bool check);
+
+/* Whether it would. */
+bool espi_packed_local_is_good(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack);
 
 /* Gets a buffer for this side of a message, packs what is sent (but for a persistent request, see
    packed_persistent.h), and writes into `changed` what MPI is to do. False: no memory, or the program's buffer for
    MPI_Bsend need not have room for that; nothing was changed. */
 bool espi_packed_begin(struct espi_packed_call *call, int side, const struct espi_api_row *row,
-                       const espi_word *args, espi_word *changed, const struct espi_pack *pack, bool check);
+                       const espi_word *args, espi_word *changed, const struct espi_pack *pack,
+                       struct espi_packed_times *times, bool check);
 /* After a blocking call, with the arguments that it was made with: unpacks what was received. */
 void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
                      const espi_word *changed, int result, bool check);

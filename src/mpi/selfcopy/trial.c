@@ -3,6 +3,8 @@
 /* What the handling of a call may cost, which is not timed; the part of MPI's time that is to be saved; and how often
    the chosen way may be slower, one sample after the other. */
 enum { HANDLING_NS = 60, CLEAR = 8, LOST_MOST = 8 };
+/* The same where the copy is what is done now, and the other way has to be faster. */
+enum { CLOSE = 16, CLOSE_NS = 20 };
 
 /* What the others are held against: the call, where it is tried, as that is what happens without us. */
 static enum espi_selfcopy_way first_way(const struct espi_trial *t)
@@ -32,6 +34,8 @@ static void decide(struct espi_trial *t)
     t->last_ns = UINT64_MAX;
     t->lost = 0;
     t->way = best;
+    if (t->copy_stays && first + first / CLOSE + CLOSE_NS >= t->least[best])
+        return;
     if (best == first_way(t) || t->saves_ns <= first / CLEAR + HANDLING_NS || t->saves_ns < t->apart_ns) {
         t->way = ESPI_BY_CALL;
         t->saves_ns = 0;
@@ -48,7 +52,7 @@ static bool sampled(struct espi_trial *t, uint64_t ns)
     t->lost = ns > first ? t->lost + 1 : 0;
     if (t->lost < LOST_MOST)
         return false;
-    *t = (struct espi_trial){.ways = t->ways, .apart_ns = t->apart_ns, .way = t->way};
+    *t = (struct espi_trial){.ways = t->ways, .apart_ns = t->apart_ns, .copy_stays = t->copy_stays, .way = t->way};
     return true;
 }
 

@@ -165,6 +165,7 @@ static bool pack_side(struct espi_collective *call, const struct side *s, int wh
         const bool empty = s->count[t] == 0;
         const bool holds = i < s->types && !empty;
         blocks[i].pack = empty ? NULL : plan->pack;
+        blocks[i].times = empty ? NULL : &plan->times;
         blocks[i].size = empty ? 0 : plan->size;
         blocks[i].extent = empty ? 0 : plan->extent;
         blocks[i].type = types[t];

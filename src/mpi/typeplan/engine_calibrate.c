@@ -92,12 +92,15 @@ struct espi_engine espi_engine(void)
         return usual;
     struct espi_engine seen;
     if (measure(&bench, &seen)) {
-        if (is_sensible(seen.step, usual.step))
+        const bool step = is_sensible(seen.step, usual.step), element = is_sensible(seen.element, usual.element),
+                   copied = is_sensible(seen.copied, usual.copied);
+        if (step)
             engine.step = seen.step;
-        if (is_sensible(seen.element, usual.element))
+        if (element)
             engine.element = seen.element;
-        if (is_sensible(seen.copied, usual.copied))
+        if (copied)
             engine.copied = seen.copied;
+        engine.measured = step && element && copied;
     }
     known = true;
     espi_count_anywhere(ESPI_COUNT_time_measure, espi_stats_now() - begun);

@@ -81,7 +81,8 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
     m->packed.side[0].pack = m->packed.side[1].pack = NULL;
     for (int side = 0; side < 2; side++) {
         if (m->found[side].plan == NULL ||
-            espi_packed_begin(&m->packed, side, row, args, changed, m->found[side].plan->pack, false))
+            espi_packed_begin(&m->packed, side, row, args, changed, m->found[side].plan->pack,
+                              &m->found[side].plan->times, false))
             continue;
         if (m->packed.side[0].pack != NULL)
             espi_packed_close(&m->packed.side[0]);

@@ -13,7 +13,11 @@
 
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/engine_calibrate.h"
+#include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/select.h"
+#include "mpi/typeplan/type_look.h"
 #include "mpi/core/pmpi.h"
 
 /* Plans without a user that stay; with half of the types that Espalier may hold, fewer stay. */
@@ -145,6 +149,33 @@ static struct espi_plan_entry *evict(void)
     return oldest;
 }
 
+/* Up to which measured times the plan packs, and whether local calls are tried both ways: not where the program is
+   twice as fast by the models. */
+static void set_limits(struct espi_plan *plan, const struct espi_plan_request *request)
+{
+    struct espi_packed_times *times = &plan->times;
+    const bool in_parts = plan->size > ESPI_ENGINE_PART / plan->count;
+
+    times->record = plan->record;
+    times->count = plan->count;
+    times->gain_ns = plan->packed_ns;
+    for (int use = 0; use < ESPI_PACKED_USES; use++) {
+        const double engine = plan->engine_ns[use == ESPI_PACK_LOCAL ? ESPI_WHOLE : ESPI_PARTS];
+        times->limit_ns[use] =
+            plan->packed_ns[use] == 0 || request->packing == ESPI_MODE_ALWAYS || !espi_engine().measured
+                ? 0
+                : espi_pack_limit(plan->pack, plan->count, use == ESPI_PACK_MESSAGE && in_parts,
+                                  (double)plan->packed_ns[use], engine);
+    }
+    const bool near = times->limit_ns[ESPI_PACK_LOCAL] > 0 && espi_type_service.attributes &&
+                      2 * (double)plan->packed_ns[ESPI_PACK_LOCAL] < plan->engine_ns[ESPI_WHOLE];
+    for (int unpacks = 0; unpacks < 2; unpacks++)
+        if (plan->local[unpacks].state != ESPI_LOCAL_LEFT)
+            plan->local[unpacks] = (struct espi_local_choice){
+                near ? ESPI_LOCAL_TRIED : ESPI_LOCAL_PACKS,
+                {.ways = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY, .copy_stays = true}};
+}
+
 static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,
                          const struct espi_selection *s)
 {
@@ -157,7 +188,8 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
         plan->engine_ns[p] = s->engine_ns[p];
     }
     for (int use = 0; use < ESPI_PACKABLES; use++)
-        plan->packed_ns[use] = s->packed_ns[use];
+        atomic_store_explicit(&plan->packed_ns[use], s->packed_ns[use], memory_order_relaxed);
+    set_limits(plan, request);
     atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
     atomic_store_explicit(&plan->left, 0, memory_order_relaxed);
 }
@@ -222,6 +254,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
     request->was_better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
                           atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
     request->pack = plan->pack;
+    request->reversed = atomic_load(&plan->times.reversed);
     if (e->n_replaced + ESPI_PURPOSES > (int)(sizeof e->replaced / sizeof *e->replaced)) {
         plan->tier = request->tier; /* it has been improved often enough */
         plan->count = request->count;

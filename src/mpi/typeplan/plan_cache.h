@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/selfcopy/trial.h"
 #include "stats/stats.h"
 
 enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
@@ -28,8 +29,13 @@ struct espi_plan {
     int64_t count; /* items in the use that the figures are for */
     uint64_t gain_ns[ESPI_PURPOSES];   /* what such a use saves, by the model; 0 in setting always */
     uint64_t excess_ns[ESPI_PURPOSES]; /* and what the best conceivable form would save on top of it */
-    uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of the gain; 0: it is not faster */
+    _Atomic uint64_t packed_ns[ESPI_PACKABLES]; /* what the program saves on top of the gain; 0: it is not faster */
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
+    struct espi_packed_times times;  /* of the pack program in the program's calls */
+    struct espi_local_choice {
+        enum { ESPI_LOCAL_PACKS, ESPI_LOCAL_TRIED, ESPI_LOCAL_LEFT } state;
+        struct espi_trial trial;
+    } local[2]; /* MPI_Pack and MPI_Unpack: local_turns.h */
     atomic_uint met; /* collective calls that the program has received in, up to some */
     _Atomic uint64_t judged; /* whether the program pays in a collective call: of the last one (type_look.c) */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
@@ -56,6 +62,7 @@ struct espi_plan_request {
     int tier;                        /* 1 or 2, see above; always: 2 */
     bool forms;                      /* better types are wanted: uses come that no pack program does */
     bool again, was_better;          /* set by espi_plan_improve */
+    unsigned reversed;               /* the same: bits 1 << enum espi_packable, not to be packed */
 };
 
 /*

@@ -288,6 +288,9 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE]));
     saved[ESPI_PACK_MESSAGE] =
         rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node, now[ESPI_PARTS]));
+    for (int use = 0; use < ESPI_PACKABLES; use++)
+        if (r->reversed & 1u << use)
+            saved[use] = 0;
     const bool staged = r->staged && r->one_node &&
                         espi_pack_collective_gain(r->pack, r->count, ESPI_PACK_STAGED, in_parts, now[ESPI_WHOLE]) > 0;
     if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0 && !staged)

@@ -15,6 +15,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/local_turns.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
 
@@ -158,6 +159,7 @@ static void pack_collective(struct espi_substitution *d, int side)
     for (int i = 0; packed && i < facts->blocks; i++)
         espi_packed_blocks_each(packed)[i] =
             (struct espi_packed_block){.pack = plan->pack,
+                                       .times = &plan->times,
                                        .size = plan->size,
                                        .extent = plan->extent,
                                        .type = (MPI_Datatype)d->args[(int)typed->type],
@@ -180,7 +182,7 @@ static void pack_collective(struct espi_substitution *d, int side)
 static void pack_sides(struct espi_substitution *d)
 {
     for (int side = 0; side < 2; side++) {
-        const struct espi_plan *plan = d->plans[side];
+        struct espi_plan *plan = d->plans[side];
         const struct espi_buffer_args *typed = &d->row->typed[side];
         if (!plan)
             continue;
@@ -192,9 +194,17 @@ static void pack_sides(struct espi_substitution *d)
             espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
             continue;
         }
+        enum espi_local_done local = ESPI_LOCAL_NOT;
+        if (d->row->kind & ESPI_LOCAL)
+            local = espi_local_call(plan, d->row, d->args, espi_settings.check);
+        d->done = d->done || local != ESPI_LOCAL_NOT;
+        if (local == ESPI_LOCAL_BY_LIBRARY) {
+            espi_count(d->thread_state->stats, ESPI_COUNT_left_not_better, 1);
+            continue;
+        }
         bool packed = d->row->kind & ESPI_LOCAL
-                          ? (d->done = espi_packed_local(d->row, d->args, plan->pack, espi_settings.check))
-                          : espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack,
+                          ? d->done
+                          : espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack, &plan->times,
                                               espi_settings.check);
         if (packed) {
             espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);

@@ -83,6 +83,7 @@ static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_ar
         bytes_of(d, typed, i, &ways[i], &size);
         espi_packed_blocks_each(packed)[i] =
             (struct espi_packed_block){.pack = ways[i].packed ? ways[i].packed->pack : NULL,
+                                       .times = ways[i].packed ? &ways[i].packed->times : NULL,
                                        .size = size,
                                        .type = ((const MPI_Datatype *)d->args[(int)typed->type])[i],
                                        .owner = ways[i].packed};

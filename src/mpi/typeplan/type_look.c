@@ -43,7 +43,7 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
     if (espi_type_service.packing == ESPI_MODE_ALWAYS)
         return true;
     if (use < ESPI_PACKABLES)
-        return plan->packed_ns[use] > 0;
+        return atomic_load_explicit(&plan->packed_ns[use], memory_order_relaxed) > 0;
     return espi_type_service.one_node && each > 0 && pays_in_collective(plan, use, each);
 }
 
