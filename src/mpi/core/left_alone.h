@@ -34,8 +34,6 @@ static inline struct espi_type_slot *left_before(struct espi_comm_facts *facts, 
                                                  const espi_word *args, MPI_Datatype type, int64_t count)
 {
     bool root = false;
-    if ((asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) == 0 || (asked->kind & ESPI_PERSISTENT))
-        return NULL;
     if (asked->root >= 0) {
         if (!espi_comm_look(facts, (MPI_Comm)args[asked->comm]))
             return NULL;
@@ -88,7 +86,7 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     if (espi_settings.datatypes == ESPI_MODE_OFF)
         return use->off = true;
     use->slot = espi_types_quiet(type);
-    if (use->slot == NULL)
+    if (use->slot == NULL && asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) && !(asked->kind & ESPI_PERSISTENT))
         use->slot = left_before(facts, asked, sides, side, args, type, use->count);
     return use->slot != NULL;
 }

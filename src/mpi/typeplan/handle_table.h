@@ -150,7 +150,7 @@ static inline struct espi_type_slot *espi_slot_of_any(MPI_Datatype type)
 }
 
 /* The same, but NULL for one that the stub has seen freed. */
-static inline struct espi_type_slot *espi_slot_of(MPI_Datatype type)
+static inline __attribute__((always_inline)) struct espi_type_slot *espi_slot_of(MPI_Datatype type)
 {
     struct espi_type_slot *slot = espi_slot_of_any(type);
 
