@@ -356,5 +356,6 @@ ESPI_INLINE bool espi_ends(espi_word type)
 #define ESPI_WAY_Testsome REQUESTS
 #define ESPI_WAY_Request_get_status REQUESTS
 #define ESPI_WAY_Request_free REQUESTS
+#define ESPI_WAY_Cancel REQUESTS
 
 #endif

@@ -174,6 +174,7 @@ static espi_word handle_start(struct espi_thread *thread, enum espi_fn fn, espi_
 #define ESPI_LIFE_Testsome handle_completion
 #define ESPI_LIFE_Request_get_status handle_completion
 #define ESPI_LIFE_Request_free handle_completion
+#define ESPI_LIFE_Cancel espi_reduce_cancel
 
 #define ESPI_HANDLER_SUBSTITUTE(name, n, kind) short_##name
 #define ESPI_HANDLER_COUNT(name, n, kind) short_##name

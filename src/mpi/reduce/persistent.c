@@ -241,3 +241,16 @@ espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi
         return rc ? rc : after_some(requests, (const int *)args[3], *(int *)args[2], rc);
     }
 }
+
+espi_word espi_reduce_cancel(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const MPI_Request *request = (const MPI_Request *)args[0];
+    MPI_Request inner;
+    espi_word other[1] = {(espi_word)&inner};
+    (void)thread;
+    (void)fn;
+    if (request && atomic_load_explicit(&espi_reduce_requests, memory_order_acquire) > 0 &&
+        espi_reduce_later_inner(*request, &inner) && inner != MPI_REQUEST_NULL)
+        return ESPI_CALL(next, 1, other);
+    return ESPI_CALL(next, 1, args);
+}

@@ -116,5 +116,7 @@ bool espi_reduce_later_inner(MPI_Request request, MPI_Request *inner);
 int espi_reduce_persist(struct espi_staged *staged, MPI_Request *request);
 espi_word espi_reduce_start(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 espi_word espi_reduce_complete(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+/* MPI_Cancel, which MPI refuses for a reduction. */
+espi_word espi_reduce_cancel(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 #endif
