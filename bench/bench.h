@@ -19,7 +19,8 @@
     X(scatterv, Scatterv) X(allgather, Allgather) X(allgatherv, Allgatherv) X(alltoall, Alltoall)                    \
     X(alltoallv, Alltoallv) X(alltoallw, Alltoallw) X(neighbor_allgather, Neighbor_allgather)                        \
     X(neighbor_alltoall, Neighbor_alltoall) X(neighbor_alltoallw, Neighbor_alltoallw) X(ibcast, Ibcast)              \
-    X(iallgather, Iallgather) X(ialltoall, Ialltoall) X(ialltoallw, Ialltoallw)
+    X(iallgather, Iallgather) X(ialltoall, Ialltoall) X(ialltoallw, Ialltoallw)    \
+    X(reduce, Reduce)
 struct bench_calls {
 #define BENCH_MEMBER(member, name) __typeof__(&MPI_##name) member;
     BENCH_CALLS(BENCH_MEMBER)

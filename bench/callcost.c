@@ -2,25 +2,31 @@
  * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made
  * natively (the MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
  *
- *   callcost [--calls N] [--blocks N] [--trips N]
+ *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1]
  *
  * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
  * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the
  * ping-pong of ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
+ *
+ * With just two ranks also rooted calls of a type that is left alone, a column of N doubles (4 unless told, which no
+ * pack program makes faster), on either rank by itself: the sender makes some calls, which wait for nobody, then the
+ * receiver makes them. The other rank's are native ones. --in-place 1: the root's own block is in place.
  */
 #include "bench/bench.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int calls = 200000, blocks = 101, trips = 2000, rank;
+enum { BATCH = 32, TYPED_BLOCKS = 2001, WARM = 400 };
+static int calls = 200000, blocks = 101, trips = 2000, doubles = 4, in_place, rank;
 
-/* Blocks of calls natively and as the program's, in turns; `share` of a block's difference is that of one call. */
-static void compare(const char *what, double (*block)(const struct bench_calls *), const struct bench_calls *native,
-                    double share)
+/* `n` blocks of calls natively and as the program's, in turns; `share` of a block's difference is that of one call.
+   `teller` prints. */
+static void compare_blocks(const char *what, double (*block)(const struct bench_calls *),
+                           const struct bench_calls *native, size_t n, double share, int teller)
 {
-    size_t n = (size_t)blocks;
     double *a = calloc(3 * n, sizeof *a), *b = a + n, *added = b + n;
 
     if (!a)
@@ -34,11 +40,17 @@ static void compare(const char *what, double (*block)(const struct bench_calls *
         added[i] = b[i] - a[i];
     }
     double before = bench_quantile(a, n, 0.5), after = bench_quantile(b, n, 0.5);
-    if (rank == 0)
+    if (rank == teller)
         printf("%-24s native %8.2f ns  seen %8.2f ns  added %6.2f ns (quartiles %.2f .. %.2f) per call  ratio %.4f\n",
                what, before, after, bench_quantile(added, n, 0.5) * share, bench_quantile(added, n, 0.25) * share,
                bench_quantile(added, n, 0.75) * share, after / before);
     free(a);
+}
+
+static void compare(const char *what, double (*block)(const struct bench_calls *), const struct bench_calls *native,
+                    double share)
+{
+    compare_blocks(what, block, native, (size_t)blocks, share, 0);
 }
 
 /* Nanoseconds per call of one block. */
@@ -87,6 +99,99 @@ static double trip_block(const struct bench_calls *use)
     return (bench_now() - begun) * 1e9 / trips / 2;
 }
 
+/* ---- rooted calls of a type ---- */
+
+enum typed { GATHER, GATHERV, SCATTER, SCATTERV, REDUCE, TYPED };
+static const char *const typed_name[TYPED] = {"MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv",
+                                              "MPI_Reduce"};
+static struct {
+    struct bench_calls native;
+    enum typed call;
+    int timed; /* the rank whose calls are */
+    MPI_Datatype type;
+    MPI_Op op;
+    char *from, *onto;
+} row;
+
+/* An operation of the program, whose types are left alone. */
+static void first_of_two(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
+static void rooted_call(const struct bench_calls *use)
+{
+    static const int one[2] = {1, 1}, places[2] = {0, 1};
+    const bool is_in_place = in_place && rank == 0;
+    void *own = is_in_place ? MPI_IN_PLACE : row.from, *onto = is_in_place ? MPI_IN_PLACE : row.onto;
+    switch (row.call) {
+    case GATHER:
+        use->gather(own, 1, row.type, row.onto, 1, row.type, 0, MPI_COMM_WORLD);
+        break;
+    case GATHERV:
+        use->gatherv(own, 1, row.type, row.onto, one, places, row.type, 0, MPI_COMM_WORLD);
+        break;
+    case SCATTER:
+        use->scatter(row.from, 1, row.type, onto, 1, row.type, 0, MPI_COMM_WORLD);
+        break;
+    case SCATTERV:
+        use->scatterv(row.from, one, places, row.type, onto, 1, row.type, 0, MPI_COMM_WORLD);
+        break;
+    default:
+        use->reduce(row.from, row.onto, 1, row.type, row.op, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* The sender's calls, then the receiver's. */
+static double rooted_block(const struct bench_calls *use)
+{
+    const int sender = row.call == SCATTER || row.call == SCATTERV ? 0 : 1;
+    const struct bench_calls *mine = rank == row.timed ? use : &row.native;
+    double begun, took = 0;
+
+    for (int phase = 0; phase < 2; phase++) {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        if ((rank == sender) != (phase == 0))
+            continue;
+        begun = bench_now();
+        for (int i = 0; i < BATCH; i++)
+            rooted_call(mine);
+        took = (bench_now() - begun) * 1e9 / BATCH;
+    }
+    return took;
+}
+
+static void compare_rooted(void)
+{
+    const size_t block = (size_t)doubles * 8 * sizeof(double);
+    MPI_Datatype column;
+    char what[40];
+
+    MPI_Type_vector(doubles, 1, 8, MPI_DOUBLE, &column);
+    MPI_Type_create_resized(column, 0, (MPI_Aint)block, &row.type);
+    MPI_Type_commit(&row.type);
+    MPI_Op_create(first_of_two, 1, &row.op);
+    row.from = calloc(2, block);
+    row.onto = calloc(2, block);
+    if (!row.from || !row.onto)
+        bench_die("no memory");
+    for (int call = 0; call < TYPED; call++)
+        for (row.timed = 0; row.timed < 2; row.timed++) {
+            row.call = (enum typed)call;
+            for (int i = 0; i < WARM; i++)
+                rooted_block(&bench_seen);
+            snprintf(what, sizeof what, "%s, %s", typed_name[call], row.timed == 0 ? "root" : "other");
+            compare_blocks(what, rooted_block, &row.native, TYPED_BLOCKS, 1, row.timed);
+            fflush(stdout);
+            PMPI_Barrier(MPI_COMM_WORLD);
+        }
+    MPI_Op_free(&row.op);
+    MPI_Type_free(&row.type);
+    MPI_Type_free(&column);
+    free(row.from);
+    free(row.onto);
+}
+
 static int number(int argc, char **argv, int i)
 {
     int value = i + 1 < argc ? atoi(argv[i + 1]) : 0;
@@ -111,8 +216,12 @@ int main(int argc, char **argv)
             blocks = number(argc, argv, i);
         else if (strcmp(argv[i], "--trips") == 0)
             trips = number(argc, argv, i);
+        else if (strcmp(argv[i], "--doubles") == 0)
+            doubles = number(argc, argv, i);
+        else if (strcmp(argv[i], "--in-place") == 0)
+            in_place = number(argc, argv, i);
         else
-            bench_die("unknown option %s (--calls, --blocks, --trips)", argv[i]);
+            bench_die("unknown option %s (--calls, --blocks, --trips, --doubles, --in-place)", argv[i]);
     }
     if (bench_native(&native) != 0)
         bench_die("the MPI library can not be looked into");
@@ -125,6 +234,9 @@ int main(int argc, char **argv)
     }
     if (ranks >= 2)
         compare("8-byte ping-pong", trip_block, &native, 0.5);
+    row.native = native;
+    if (ranks == 2)
+        compare_rooted();
     MPI_Finalize();
     return 0;
 }

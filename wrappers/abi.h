@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 11
+#define ESPI_ABI_VERSION 12
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -58,7 +58,7 @@ enum espi_plain {
     /* MPI calls do not overlap (no MPI_THREAD_MULTIPLE), so that counts may stand in one place for all threads: */
     ESPI_PLAIN = 1 << 0,       /* SUBSTITUTE without derived types or on credit; without derived types COUNT, and
                                   REDUCE of no more than `reduce_most` elements */
-    ESPI_PLAIN_TREE = 1 << 1,  /* TREE without derived types */
+    ESPI_PLAIN_TREE = 1 << 1,  /* TREE without derived types or on credit */
     ESPI_PLAIN_TYPES = 1 << 2, /* COUNT with derived types, MAKE, commits, and MPI_Type_free */
     /* They may overlap, and are counted by thread; not for kind ESPI_LEAVES: */
     ESPI_PLAIN_THREADS = 1 << 3,      /* SUBSTITUTE and COUNT without derived types */
@@ -78,6 +78,15 @@ static inline bool espi_is_predefined(uint32_t bits)
     return (bits & 0xbc000000u) != 0x8c000000u || bits - 0x8c000000u < ESPI_PAIR_TYPES;
 }
 
+/* MPICH's MPI_IN_PLACE (src/mpi/comm/comm_cache.c compares). */
+#define ESPI_IN_PLACE ((espi_word)-1)
+
+/* By MPICH's handle bits, too: true for every operation that the program may have made; MPI's own are built in. */
+static inline bool espi_is_programs_operation(uint32_t bits)
+{
+    return bits >> 31 != 0;
+}
+
 /* The function that carries a call out: the next MPI_X (or PMPI_X, when the program called that) in the process. */
 typedef void (*espi_next)(void);
 
@@ -95,7 +104,7 @@ struct espi_core {
  * The credit of a datatype handle, one byte: how many uses the core need not see. Beside a hint of how the type was
  * made it is all that the stub knows of a type.
  *   0                   not known: not yet committed, or freed, or committed where the core did not see it
- *   1 + g, below 128    committed; g uses of one item go straight on
+ *   1 + g, below 128    committed; g uses of one item, or of blocks of at most 126 items in all, go straight on
  *   128 + 1 + g         freed, and the core has not seen it; also while another type of this handle is not committed
  * The core writes it when a type is committed, and again whenever it sees a use. The stub counts it down, and adds
  * the 128 when the type is freed.
@@ -114,7 +123,20 @@ enum {
     ESPI_CREDITS_DIRECT = 64,
     ESPI_CREDITS_INDIRECT = 64 * 4096,
     ESPI_CREDITS = ESPI_CREDITS_DIRECT + ESPI_CREDITS_INDIRECT,
-    ESPI_PENDING_BITS = 13
+    ESPI_PENDING_BITS = 13,
+    ESPI_COMMS = 16
+};
+
+/* What the stub knows of blocks of a type that a rank gives itself (api.def: ESPI_OWN): flags. */
+enum espi_own {
+    ESPI_OWN_WATCHED = 1, /* the core is to see them */
+    ESPI_OWN_SETTLED = 2  /* but it has decided on them, and leaves calls with other ranks as they are */
+};
+
+/* Of an intracommunicator that the core has looked at lately. */
+struct espi_known_comm {
+    _Atomic uint64_t rank;     /* its handle in the upper half, this process's rank in the lower one; 0: none */
+    atomic_int peers, out, in; /* ranks, and neighbours of its topology */
 };
 
 /* Whether the handle is no datatype object by its bits; objects are derived, or pair types. */
@@ -187,10 +209,13 @@ struct espi_hot {
     _Atomic uint64_t passed;      /* COUNT with derived types */
     /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
+    _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
     _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
     _Atomic uint64_t hint[ESPI_CREDITS];          /* how types were made, type_hint.h; 0: not known */
+    atomic_uchar own[ESPI_CREDITS];               /* enum espi_own */
+    _Atomic uint32_t more[ESPI_CREDITS];          /* items of uses on credit, beside one for each */
 };
 
 /* `fn` is mostly a constant, and so is the place then. */
@@ -213,6 +238,12 @@ static inline uint32_t espi_self_sends_at(uint32_t comm, int rank)
 {
     uint32_t h = (comm * 0x9e3779b1u ^ (uint32_t)rank) * 0x85ebca6bu;
     return h >> (32 - ESPI_PENDING_BITS);
+}
+
+/* Predefined communicators and the program's first ones are numbered apart. */
+static inline uint32_t espi_comm_at(uint32_t comm)
+{
+    return (comm + (comm >> 30)) % ESPI_COMMS;
 }
 
 struct espi_stub {

@@ -11,13 +11,15 @@
  * program calls is mostly like any other call, which is right: it is the program's. Calls that MPI makes of itself
  * come by the names PMPI_X, whose entries look at the mark.
  *
- * All else is espi_entry_slow, the same for all functions: entry_slow.c.
+ * Collective calls with derived types that need no look at anything go on from here, too, some steps later
+ * (on_credit.h). All else is espi_entry_slow, the same for all functions: entry_slow.c.
  */
 #include "stub.h"
 
 #include <stddef.h>
 
 #include "fastpath.h"
+#include "on_credit.h"
 #include "words.h"
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
@@ -48,12 +50,69 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #undef ESPI_API
 };
 
+/* Collective calls with derived types. Of their rows, which are many, some have the question to themselves: blocking
+   ones with int counts, not in arrays unless at the root alone. Others take longer in MPI; they are asked for in
+   espi_entry_collective. */
+#define ESPI_NONE
+#define ESPI_ONE(buffer, count, type) {buffer, type, count, false, false, false},
+#define ESPI_V(buffer, counts, type) {buffer, type, counts, true, false, false},
+#define ESPI_W(buffer, counts, types) {buffer, types, counts, true, true, false},
+#define ESPI_ONE_AT_ROOT(buffer, count, type) {buffer, type, count, false, false, true},
+#define ESPI_V_AT_ROOT(buffer, counts, type) {buffer, type, counts, true, false, true},
+#define ESPI_SEND(...)
+#define ESPI_RECV(...)
+#define ESPI_BOTH_WAYS(...)
+#define ESPI_TARGET(...)
+#define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
+    static const struct espi_collective collective_##name __attribute__((unused)) = {                                \
+        comm, root, sides_##name, large, ((kind) & ESPI_OWN) != 0, ((kind) & ESPI_NEIGHBOUR) != 0,                   \
+        {__VA_ARGS__{-1, -1, -1, false, false, false}}};                                                             \
+    static __attribute__((noinline, unused)) bool on_credit_##name(const espi_word *args)                            \
+    {                                                                                                                \
+        return espi_on_credit(&collective_##name, args);                                                             \
+    }
+#include "api.def"
+#include "typed_end.h"
+
+#define ESPI_IS_ASKED_HERE(name, kind)                                                                               \
+    (((kind) & (ESPI_COLLECTIVE | ESPI_NONBLOCKING)) == ESPI_COLLECTIVE && !collective_##name.large &&               \
+     (collective_##name.root >= 0 || !collective_##name.side[1].counts))
+
+/* ESPI_IS_ON_CREDIT_WAY: whether a call that is not short, with its arguments in an array, goes on all the same.
+   `may`: `next` is known, and the flags are there. ESPI_REST_WAY: what is done if not. */
+#define ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)                                                                \
+    (ESPI_IS_ASKED_HERE(name, kind) && (may) && on_credit_##name(args) && espi_counted(entry))
+#define ESPI_IS_ON_CREDIT_TREE(name, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)
+#define ESPI_REST_SUBSTITUTE(name, kind, profiling)                                                                  \
+    ESPI_IS_COLLECTIVE(kind) && !ESPI_IS_ASKED_HERE(name, kind)                                                      \
+        ? espi_entry_collective(profiling, ESPI_FN_##name, &collective_##name, args, __builtin_return_address(0))    \
+        : espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))
+#define ESPI_REST_ANY(name, kind, profiling)                                                                         \
+    espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))
+#define ESPI_REST_TREE ESPI_REST_SUBSTITUTE
+#define ESPI_IS_ON_CREDIT_COUNT(...) false
+#define ESPI_REST_COUNT ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_REDUCE(...) false
+#define ESPI_REST_REDUCE ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_SYNC(...) false
+#define ESPI_REST_SYNC ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_SYNC_REDUCE(...) false
+#define ESPI_REST_SYNC_REDUCE ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_REQUESTS(...) false
+#define ESPI_REST_REQUESTS ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_COMMIT(...) false
+#define ESPI_REST_COMMIT ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_FREE(...) false
+#define ESPI_REST_FREE ESPI_REST_ANY
+#define ESPI_IS_ON_CREDIT_NEVER(...) false
+#define ESPI_REST_NEVER ESPI_REST_ANY
+
 #define ESPI_ENTRY(name, n, kind, way)                                                                               \
     ESPI_EXPORT espi_word MPI_##name(ESPI_PARAMS_##n);                                                               \
     ESPI_EXPORT espi_word MPI_##name(ESPI_PARAMS_##n)                                                                \
     {                                                                                                                \
         struct espi_entry *entry = espi_entry_of(&espi_hot, false, ESPI_FN_##name);                                  \
-        espi_next next = atomic_load_explicit(&entry->fast_next, memory_order_acquire);                              \
+        espi_next next = atomic_load_explicit(&entry->fast_next, memory_order_acquire), past;                        \
         if (__builtin_expect(next != NULL, 1) && ESPI_IS_SHORT_##way(name, n, kind)) {                               \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 note_##name(ESPI_ARGS_##n);                                                                          \
@@ -61,11 +120,13 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
             ESPI_END_##way                                                                                           \
             return result;                                                                                           \
         }                                                                                                            \
-        next = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
-        if (next)                                                                                                    \
-            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        past = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
+        if (past)                                                                                                    \
+            return ((ESPI_FUNCTION(n))past)(ESPI_ARGS_##n);                                                          \
         espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
-        return espi_entry_slow(false, ESPI_FN_##name, args, __builtin_return_address(0));                            \
+        if (ESPI_IS_ON_CREDIT_##way(name, kind, next != NULL))                                                       \
+            return ESPI_CALL(next, n, args);                                                                         \
+        return ESPI_REST_##way(name, kind, false);                                                                   \
     }                                                                                                                \
     ESPI_EXPORT espi_word PMPI_##name(ESPI_PARAMS_##n);                                                              \
     ESPI_EXPORT espi_word PMPI_##name(ESPI_PARAMS_##n)                                                               \
@@ -74,9 +135,9 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
         struct espi_thread *here = &espi_here;                                                                       \
         struct espi_entry *entry = espi_entry_of(&espi_hot, true, ESPI_FN_##name);                                   \
         unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);                                \
-        espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire);                                   \
-        if (__builtin_expect(next != NULL, 1) && (plain & ESPI_FLAGS_##way) && (uintptr_t)&mark >= here->frame &&    \
-            ESPI_IS_SHORT_##way(name, n, kind)) {                                                                    \
+        espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), past;                             \
+        bool outermost = (plain & ESPI_FLAGS_##way) && (uintptr_t)&mark >= here->frame;                              \
+        if (__builtin_expect(next != NULL, 1) && outermost && ESPI_IS_SHORT_##way(name, n, kind)) {                  \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 note_##name(ESPI_ARGS_##n);                                                                          \
             here->frame = (uintptr_t)&mark;                                                                          \
@@ -85,11 +146,17 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
             here->frame = 0;                                                                                         \
             return result;                                                                                           \
         }                                                                                                            \
-        next = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
-        if (next)                                                                                                    \
-            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        past = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
+        if (past)                                                                                                    \
+            return ((ESPI_FUNCTION(n))past)(ESPI_ARGS_##n);                                                          \
         espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
-        return espi_entry_slow(true, ESPI_FN_##name, args, __builtin_return_address(0));                             \
+        if (ESPI_IS_ON_CREDIT_##way(name, kind, next != NULL && outermost)) {                                        \
+            here->frame = (uintptr_t)&mark;                                                                          \
+            espi_word result = ESPI_CALL(next, n, args);                                                             \
+            here->frame = 0;                                                                                         \
+            return result;                                                                                           \
+        }                                                                                                            \
+        return ESPI_REST_##way(name, kind, true);                                                                    \
     }
 
 /* A constructor. Of a type that is to pass unseen nothing is noted: what the core did to an earlier type of that

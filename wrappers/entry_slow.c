@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "fastpath.h"
+#include "on_credit.h"
 #include "stub.h"
 #include "type_hint.h"
 #include "words.h"
@@ -148,6 +149,25 @@ espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, cons
         espi_start();
     espi_word result = call_outermost(fn, args, next_of(profiling, fn));
     here->frame = nested ? outer : 0;
+    return result;
+}
+
+espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_collective *row, espi_word *args,
+                                const void *caller)
+{
+    struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, fn);
+    unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);
+    struct espi_thread *here = &espi_here;
+    espi_next next = atomic_load_explicit(profiling ? &entry->next : &entry->fast_next, memory_order_acquire);
+    if (!next || !(plain & espi_short_flags[fn]) || (profiling && (uintptr_t)args < here->frame) ||
+        !espi_any_on_credit(row, args))
+        return espi_entry_slow(profiling, fn, args, caller);
+    espi_add_alone(&entry->calls);
+    if (!profiling)
+        return pass_on(next, rows[fn].args, args);
+    here->frame = (uintptr_t)args;
+    espi_word result = pass_on(next, rows[fn].args, args);
+    here->frame = 0;
     return result;
 }
 

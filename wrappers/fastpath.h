@@ -7,10 +7,11 @@
  *     calls do not overlap, no gather may go along a tree, no request is the core's;
  *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_WAY; the way is the row's treatment, or
  *     ESPI_WAY_NAME below for LIFE; constructors, MAKE, see entry_slow.c):
- *     SUBSTITUTE            no derived type, or each has credit for a use
+ *     SUBSTITUTE            no derived type, or each has credit for a use (of collective calls: on_credit.h)
  *     COUNT                 no derived type, or the core need not see them (ESPI_PLAIN_TYPES)
- *     TREE                  no derived type
- *     REDUCE, SYNC_REDUCE   no derived type, and too few elements for a reduction in pieces
+ *     TREE                  no derived type, or on_credit.h
+ *     REDUCE, SYNC_REDUCE   the program's own operation; or no derived type, and too few elements for a reduction in
+ *                           pieces
  *     SYNC, REQUESTS        always
  *     COMMIT                always; the core is told (ESPI_END_COMMIT)
  *     FREE                  of a handle that has credit of its own
@@ -60,22 +61,32 @@ ESPI_INLINE bool espi_types_are_plain(void)
 }
 
 /* For a call with so many sides, as one type may describe all of them. */
-ESPI_INLINE bool espi_has_credit(espi_word type, int64_t count, unsigned sides)
+ESPI_INLINE bool espi_credit_is_at(uint32_t at, unsigned sides)
+{
+    return (unsigned char)(*espi_credit_alone(at) - (1 + sides)) < ESPI_CREDIT_ENDED - (1 + sides);
+}
+
+/* The same for a type; not where any of `watched` (enum espi_own) holds for it. */
+ESPI_INLINE bool espi_has_credit(espi_word type, int64_t count, unsigned sides, unsigned watched)
 {
     uint32_t bits = (uint32_t)type, at = espi_credit_at(bits);
     if (at < ESPI_CREDITS)
-        return count == 1 &&
-               (unsigned char)(*espi_credit_alone(at) - (1 + sides)) < ESPI_CREDIT_ENDED - (1 + sides);
+        return count == 1 && (watched == 0 || (*(const unsigned char *)&espi_hot.own[at] & watched) == 0) &&
+               espi_credit_is_at(at, sides);
     return espi_is_no_object(bits);
+}
+
+ESPI_INLINE void espi_use_credit_at(uint32_t at)
+{
+    --*espi_credit_alone(at);
+    espi_add_alone(&espi_hot.on_credit);
 }
 
 ESPI_INLINE void espi_use_credit(espi_word type)
 {
     uint32_t at = espi_credit_at((uint32_t)type);
-    if (at == ESPI_CREDITS)
-        return;
-    --*espi_credit_alone(at);
-    espi_add_alone(&espi_hot.on_credit);
+    if (at < ESPI_CREDITS)
+        espi_use_credit_at(at);
 }
 
 /* Not every row uses all of its arguments. */
@@ -128,7 +139,7 @@ ESPI_INLINE void espi_use_credit(espi_word type)
 
 /* ---- credit_NAME ---- */
 #define ESPI_COUNT_WORD(count) (large_counts ? (int64_t)a##count : (int64_t)(int)a##count)
-#define ESPI_HAS_CREDIT(count, type) &&espi_has_credit(a##type, ESPI_COUNT_WORD(count), sides)
+#define ESPI_HAS_CREDIT(count, type) &&espi_has_credit(a##type, ESPI_COUNT_WORD(count), sides, watched)
 #define ESPI_ONE(buffer, count, type) ESPI_HAS_CREDIT(count, type)
 #define ESPI_V(buffer, counts, type) &&espi_is_no_object((uint32_t)a##type)
 #define ESPI_W(buffer, counts, types) &&false
@@ -141,7 +152,7 @@ ESPI_INLINE void espi_use_credit(espi_word type)
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
     ESPI_INLINE bool credit_##name(ESPI_PARAMS_##n)                                                                  \
     {                                                                                                                \
-        enum { large_counts = large, sides = sides_##name };                                                         \
+        enum { large_counts = large, sides = sides_##name, watched = (kind) & ESPI_OWN ? ESPI_OWN_WATCHED : 0 };     \
         ESPI_UNUSED(n)                                                                                               \
         return true __VA_ARGS__;                                                                                     \
     }
@@ -246,9 +257,10 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_FLAGS_COMMIT ESPI_PLAIN_TYPES
 #define ESPI_FLAGS_FREE ESPI_PLAIN_TYPES
 #define ESPI_FLAGS_NEVER 0
+#define ESPI_IS_COLLECTIVE(kind) (((kind) & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) != 0) /* with types: on_credit.h */
 #define ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)                                                                      \
     ((objects_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
-      (credit_##name(ESPI_ARGS_##n) && (use_##name(ESPI_ARGS_##n), true))) &&                                        \
+      (!ESPI_IS_COLLECTIVE(kind) && credit_##name(ESPI_ARGS_##n) && (use_##name(ESPI_ARGS_##n), true))) &&           \
      espi_counted(entry))
 #define ESPI_IS_SHORT_COUNT(name, n, kind)                                                                           \
     ((derived_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
@@ -256,7 +268,9 @@ ESPI_INLINE bool espi_passed(void)
      espi_counted(entry))
 #define ESPI_IS_SHORT_TREE(name, n, kind) (derived_##name(ESPI_ARGS_##n) == 0 && espi_counted(entry))
 #define ESPI_IS_SHORT_REDUCE(name, n, kind)                                                                          \
-    (derived_##name(ESPI_ARGS_##n) == 0 && few_##name(ESPI_ARGS_##n) && espi_counted(entry))
+    ((espi_is_programs_operation((uint32_t)a4) ||                                                                    \
+      (derived_##name(ESPI_ARGS_##n) == 0 && few_##name(ESPI_ARGS_##n))) &&                                          \
+     espi_counted(entry))
 #define ESPI_IS_SHORT_SYNC(name, n, kind) espi_counted(entry)
 #define ESPI_IS_SHORT_SYNC_REDUCE(name, n, kind) ESPI_IS_SHORT_REDUCE(name, n, kind)
 #define ESPI_IS_SHORT_REQUESTS(name, n, kind) true

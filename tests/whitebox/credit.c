@@ -76,28 +76,68 @@ START_TEST(credit)
 }
 END_TEST
 
-/* No credit for types of which a rank gives itself blocks, until it is decided that MPI does it. */
-START_TEST(no_credit)
+/* What the stub is told of types of which a rank gives itself blocks: that such uses are to be seen until it is
+   decided that MPI makes them, or for good where they are copied; and what is decided of calls with other ranks.
+   Other uses go on credit. */
+START_TEST(own_blocks)
 {
     MPI_Datatype type;
     struct espi_type_slot *s;
 
     start(ESPI_MODE_AUTO);
     type = regular_ints(1001);
+    const atomic_uchar *own = &espi_hot->own[espi_credit_at((uint32_t)type)];
     for (int i = 0; i < 2; i++)
         espi_types_better(&own_thread, type, 1, true);
     s = espi_slot_of(type);
+    ck_assert_int_eq(atomic_load(own), 0);
     for (unsigned paired = 0; paired < 64; paired++) {
-        atomic_store(&s->paired, (unsigned char)paired);
+        const bool decided = paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_MESSAGE | ESPI_PAIRED_LEFT);
+        const bool open = paired & (ESPI_PAIRED_SEEN | ESPI_PAIRED_TRIED), apart = paired & ESPI_PAIRED_APART;
+        const bool copied = paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_MESSAGE);
+        espi_slot_pair(s, type, paired);
+        ck_assert_uint_eq(atomic_load(&s->paired), paired);
+        ck_assert_int_eq((atomic_load(own) & ESPI_OWN_WATCHED) != 0, open || apart || copied);
+        ck_assert_int_eq((atomic_load(own) & ESPI_OWN_SETTLED) != 0, decided && !open && !apart);
         espi_slot_lend(s, type);
-        ck_assert_int_eq(on_credit(type, 1000) > 0, (paired & ~(unsigned)ESPI_PAIRED_LEFT) == 0);
+        ck_assert_int_gt(on_credit(type, 1000), 0);
         espi_slot_of(type);
         atomic_store(&s->uses, 0);
     }
-    atomic_store(&s->paired, 0);
     espi_handle_table_lends = false; /* calls may overlap */
     espi_slot_lend(s, type);
     ck_assert_int_eq(on_credit(type, 1000), 0);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    ck_assert_int_eq(atomic_load(own), 0);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* Blocks of several items on credit: they are counted with their uses, and not for another type of the handle. */
+START_TEST(more_items)
+{
+    MPI_Datatype type;
+    struct espi_type_slot *s;
+    _Atomic uint32_t *more;
+
+    start(ESPI_MODE_AUTO);
+    type = regular_ints(1003);
+    more = &espi_hot->more[espi_credit_at((uint32_t)type)];
+    for (int i = 0; i < 2; i++)
+        espi_types_better(&own_thread, type, 1, true);
+    s = espi_slot_of(type);
+    espi_slot_lend(s, type);
+    ck_assert_int_eq(on_credit(type, 3), 3);
+    atomic_store(more, 40);
+    espi_slot_of(type);
+    ck_assert_uint_eq(atomic_load(&s->uses), 3);
+    ck_assert_uint_eq(atomic_load(&s->items), 43);
+    ck_assert_uint_eq(atomic_load(more), 0);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    atomic_store(more, 7); /* of a type that passed unseen */
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    ck_assert_uint_eq(atomic_load(more), 0);
     espi_types_ending(espi_thread_state(&own_thread), type);
     MPI_Type_free(&type);
     espi_types_stop();
@@ -354,6 +394,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
-    return TYPES_RUN(argc, argv, "credit", credit, no_credit, made, freed_by_stub, freed_unseen, unseen, handles, off,
-                     forgotten_at_start, settled);
+    return TYPES_RUN(argc, argv, "credit", credit, own_blocks, more_items, made, freed_by_stub, freed_unseen, unseen,
+                     handles, off, forgotten_at_start, settled);
 }

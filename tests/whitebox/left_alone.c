@@ -129,7 +129,63 @@ START_TEST(not_quiet)
 }
 END_TEST
 
+/* What the stub is told of communicators that are looked at, until they end. */
+START_TEST(told)
+{
+    struct espi_comm_facts facts = {.comm = MPI_COMM_NULL};
+    MPI_Comm comm;
+    int size;
+    begin(ESPI_MODE_AUTO);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    const struct espi_known_comm *known = &espi_hot->comms[espi_comm_at((uint32_t)comm)];
+    MPI_Comm_size(comm, &size);
+    ck_assert_uint_eq(atomic_load(&known->rank), 0);
+    ck_assert(espi_comm_look(&facts, comm));
+    ck_assert_uint_eq(atomic_load(&known->rank), (uint64_t)(uint32_t)comm << 32);
+    ck_assert_int_eq(atomic_load(&known->peers), size);
+    ck_assert(espi_comm_look(&facts, MPI_COMM_SELF)); /* another entry, or the same */
+    ck_assert(espi_comm_look(&facts, comm));
+    ck_assert_uint_eq(atomic_load(&known->rank), (uint64_t)(uint32_t)comm << 32);
+    MPI_Comm_free(&comm);
+    ck_assert_uint_eq(atomic_load(&known->rank), 0);
+    MPI_Cart_create(MPI_COMM_SELF, 2, (const int[]){1, 1}, (const int[]){1, 1}, 0, &comm);
+    ck_assert(espi_comm_look(&facts, comm));
+    known = &espi_hot->comms[espi_comm_at((uint32_t)comm)];
+    ck_assert_int_eq(atomic_load(&known->out), 4);
+    ck_assert_int_eq(atomic_load(&known->in), 4);
+    MPI_Comm_free(&comm);
+    ck_assert(espi_comm_look(&facts, MPI_COMM_SELF));
+    known = &espi_hot->comms[espi_comm_at((uint32_t)MPI_COMM_SELF)];
+    ck_assert_uint_eq(atomic_load(&known->rank) >> 32, (uint32_t)MPI_COMM_SELF);
+    end();
+    ck_assert_uint_eq(atomic_load(&known->rank), 0);
+}
+END_TEST
+
+/* A block that a rank has for itself: at the root, and where it names blocks one by one; not in place. */
+START_TEST(own_block)
+{
+    const struct espi_api_row *gather = &espi_api_rows[ESPI_FN_Gather], *all = &espi_api_rows[ESPI_FN_Alltoall],
+                              *blocks = &espi_api_rows[ESPI_FN_Alltoallv], *w = &espi_api_rows[ESPI_FN_Alltoallw];
+    struct espi_comm_facts facts = {.rank = 2, .peers = 4};
+    espi_word args[9] = {(espi_word)data, 24, MPI_INT, (espi_word)stream, 1, MPI_INT, 2, MPI_COMM_SELF, 0};
+    ck_assert(espi_selfcopy_is_apart(&facts, gather->typed, gather->root, args));
+    args[6] = 1;
+    ck_assert(!espi_selfcopy_is_apart(&facts, gather->typed, gather->root, args));
+    ck_assert(!espi_selfcopy_is_apart(&facts, all->typed, all->root, args));
+    ck_assert(espi_selfcopy_is_apart(&facts, blocks->typed, blocks->root, args));
+    ck_assert(espi_selfcopy_is_apart(&facts, w->typed, w->root, args));
+    facts.peers = 1;
+    ck_assert(espi_selfcopy_is_apart(&facts, all->typed, all->root, args));
+    args[0] = (espi_word)MPI_IN_PLACE;
+    ck_assert(!espi_selfcopy_is_apart(&facts, all->typed, all->root, args));
+    ck_assert(!espi_selfcopy_is_apart(&facts, blocks->typed, blocks->root, args));
+    args[6] = 2;
+    ck_assert(!espi_selfcopy_is_apart(&facts, gather->typed, gather->root, args));
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet);
+    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet, told, own_block);
 }

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/typeplan/handle_table.h"
 
 struct known {
     struct espi_comm_facts facts;
@@ -40,9 +41,36 @@ bool espi_comm_is_known(MPI_Comm comm)
     return known || atomic_load_explicit(&unrecorded, memory_order_relaxed);
 }
 
+/* What the stub is told (abi.h) of a communicator whose delete callback ends it. */
+static void tell_stub(const struct espi_comm_facts *facts)
+{
+    const uint64_t rank = (uint64_t)(uint32_t)facts->comm << 32 | (uint32_t)facts->rank;
+    struct espi_known_comm *known;
+    if (!atomic_load_explicit(&attributes, memory_order_relaxed) || facts->inter ||
+        (espi_word)MPI_IN_PLACE != ESPI_IN_PLACE)
+        return;
+    known = &espi_hot->comms[espi_comm_at((uint32_t)facts->comm)];
+    atomic_store_explicit(&known->rank, rank, memory_order_relaxed);
+    atomic_store_explicit(&known->peers, facts->peers, memory_order_relaxed);
+    atomic_store_explicit(&known->out, facts->out, memory_order_relaxed);
+    atomic_store_explicit(&known->in, facts->in, memory_order_relaxed);
+}
+
+/* MPI_COMM_NULL: of none any more. */
+static void untell_stub(MPI_Comm comm)
+{
+    if (!atomic_load_explicit(&attributes, memory_order_relaxed))
+        return;
+    for (int i = 0; i < ESPI_COMMS; i++)
+        if (comm == MPI_COMM_NULL ||
+            atomic_load_explicit(&espi_hot->comms[i].rank, memory_order_relaxed) >> 32 == (uint32_t)comm)
+            atomic_store_explicit(&espi_hot->comms[i].rank, 0, memory_order_relaxed);
+}
+
 void espi_comm_ends(MPI_Comm comm)
 {
     struct known *known;
+    untell_stub(comm);
     pthread_mutex_lock(&lock);
     HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
     if (known) {
@@ -180,6 +208,7 @@ static bool look_up_facts(struct espi_comm_facts *facts, MPI_Comm comm, bool tak
     if (!known && (key == MPI_KEYVAL_INVALID || !learn_facts(facts, comm, key, taken)))
         return false;
     facts->epoch = now;
+    tell_stub(facts);
     return true;
 }
 
@@ -220,6 +249,7 @@ void espi_comm_cache_stop(void)
     known_comms = NULL;
     atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
+    untell_stub(MPI_COMM_NULL);
     /* Attributes on communicators that still live stay; their delete callbacks find nothing. */
     if (key != MPI_KEYVAL_INVALID)
         espi_pmpi.Comm_free_keyval(&key);

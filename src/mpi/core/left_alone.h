@@ -11,6 +11,7 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/type_cache.h"
 
 /* A use of a type that goes on as it is; all NULL: of a predefined one. */
@@ -123,9 +124,11 @@ espi_left_alone(struct espi_thread_state *thread_state, const struct asked *aske
         if (asked->kind & ESPI_COLLECTIVE) {
             if (!espi_comm_look(&thread_state->comm, (MPI_Comm)args[asked->comm]))
                 return false;
-            own = thread_state->comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED;
+            own = !espi_selfcopy_is_apart(&thread_state->comm, typed, asked->root, args) ? 0
+                  : thread_state->comm.peers > 1                                         ? ESPI_PAIRED_APART
+                                                                                         : ESPI_PAIRED_COPIED;
         }
-        if (espi_selfcopy_due(&thread_state->pairs, first.slot, second.slot, own))
+        if (own && espi_selfcopy_due(&thread_state->pairs, first.slot, second.slot, own))
             return false;
     }
     count_use(thread_state->stats, &first);

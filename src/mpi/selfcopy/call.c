@@ -78,39 +78,36 @@ static bool read_side(struct espi_thread *thread, const struct espi_api_row *row
     return true;
 }
 
-/* What is known of the type of the own block's one side. */
-static struct espi_type_slot *own_slot(const espi_word *args, const struct espi_buffer_args *t, int rank)
+/* The type of the own block's one side. */
+static MPI_Datatype own_type(const espi_word *args, const struct espi_buffer_args *t, int rank)
 {
-    MPI_Datatype type = (MPI_Datatype)args[(int)t->type];
-
-    if (t->shape == ESPI_SHAPE_W && (void *)args[(int)t->type] == NULL)
-        return NULL;
-    if (t->shape == ESPI_SHAPE_W)
-        type = ((const MPI_Datatype *)args[(int)t->type])[rank];
-    return espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+    if (t->shape != ESPI_SHAPE_W)
+        return (MPI_Datatype)args[(int)t->type];
+    return (void *)args[(int)t->type] != NULL ? ((const MPI_Datatype *)args[(int)t->type])[rank] : MPI_DATATYPE_NULL;
 }
 
 /* A rank gives itself a block of this type: each use is to be seen until it is decided what is done with it. Not so
-   of few bytes, which take long to earn a decision: a look takes as long as they do. */
-static void mark(struct espi_type_slot *slot)
+   of few bytes, which take long to earn a decision: a look takes as long as they do. Gives what is known of it. */
+static struct espi_type_slot *mark(MPI_Datatype type)
 {
     enum { SMALL = 4096 };
+    struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     struct espi_type_class *class = slot != NULL ? espi_slot_class(slot) : NULL;
     unsigned paired;
 
     if (slot == NULL)
-        return;
+        return NULL;
     paired = atomic_load_explicit(&slot->paired, memory_order_relaxed);
     if (class != NULL && class->size >= 0 && class->size < SMALL &&
         !(paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE | ESPI_PAIRED_TRIED))) {
         class->own = false;
-        atomic_store_explicit(&slot->paired, (unsigned char)(paired & ~(unsigned)ESPI_PAIRED_SEEN),
-                              memory_order_relaxed);
+        espi_slot_pair(slot, type, paired & ~(unsigned)ESPI_PAIRED_SEEN);
     } else if (paired == 0) {
-        atomic_store_explicit(&slot->paired, ESPI_PAIRED_SEEN, memory_order_relaxed);
+        espi_slot_pair(slot, type, ESPI_PAIRED_SEEN);
         if (class != NULL)
             class->own = true;
     }
+    return slot;
 }
 
 /* Setting auto: whether a call with an own block is looked at. False: this one is left to MPI. */
@@ -119,27 +116,12 @@ static bool is_due(struct espi_thread_state *thread_state, const struct espi_api
 {
     if (espi_settings.datatypes != ESPI_MODE_AUTO)
         return true;
-    if ((void *)args[(int)row->typed[0].buffer] == MPI_IN_PLACE ||
-        (void *)args[(int)row->typed[1].buffer] == MPI_IN_PLACE)
-        return false;
-    struct espi_type_slot *a = own_slot(args, &row->typed[0], thread_state->comm.rank);
-    struct espi_type_slot *b = own_slot(args, &row->typed[1], thread_state->comm.rank);
-    mark(a);
-    mark(b);
+    struct espi_type_slot *a = mark(own_type(args, &row->typed[0], thread_state->comm.rank));
+    struct espi_type_slot *b = mark(own_type(args, &row->typed[1], thread_state->comm.rank));
     return thread_state->pairs.weight != 0 || espi_selfcopy_due(&thread_state->pairs, a, b, worth);
 }
 
 /* ---- collectives ---- */
-
-/* What of the call a rank does for itself alone. */
-static bool is_apart(enum espi_fn fn, const struct espi_comm_facts *comm, const struct espi_api_row *row,
-                     const espi_word *args)
-{
-    if (row->root >= 0)
-        return (int)args[(int)row->root] == comm->rank;
-    return comm->peers == 1 || fn == ESPI_FN_Alltoallv || fn == ESPI_FN_Alltoallv_c || fn == ESPI_FN_Alltoallw ||
-           fn == ESPI_FN_Alltoallw_c;
-}
 
 /* Counts with a 0 in the place of the own one. */
 static void *without_own(const struct espi_api_row *row, espi_word counts, int n, int rank)
@@ -223,7 +205,7 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     void *counts[2] = {NULL, NULL}, *from, *onto;
     espi_word changed[ESPI_MAX_ARGS], result;
 
-    if (!is_apart(fn, &comm, row, args))
+    if (!espi_selfcopy_is_apart(&comm, row->typed, row->root, args))
         return substitute(thread, fn, args, next);
     if (!is_due(thread_state, row, args, comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED))
         return comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute) : substitute(thread, fn, args, next);

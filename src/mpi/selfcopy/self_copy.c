@@ -249,11 +249,9 @@ static void pair(MPI_Datatype type, unsigned what)
 {
     struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     if (slot != NULL)
-        atomic_store_explicit(&slot->paired,
-                              (unsigned char)((atomic_load_explicit(&slot->paired, memory_order_relaxed) &
-                                               ~(unsigned)ESPI_PAIRED_OPEN) |
-                                              what),
-                              memory_order_relaxed);
+        espi_slot_pair(slot, type,
+                       (atomic_load_explicit(&slot->paired, memory_order_relaxed) & ~(unsigned)ESPI_PAIRED_OPEN) |
+                           what);
     if (slot != NULL && espi_slot_class(slot) != NULL) {
         espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
         espi_slot_class(slot)->copied = what != ESPI_PAIRED_LEFT;

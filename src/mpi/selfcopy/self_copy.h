@@ -17,6 +17,8 @@
 #include "abi.h"
 #include "base/settings.h"
 #include "layout/layout.h"
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/api_table.h"
 #include "mpi/selfcopy/trial.h"
 
 struct espi_copy;
@@ -120,6 +122,16 @@ void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfc
 void espi_selfcopy_called(const struct espi_selfcopy_block *block, uint64_t ns);
 
 /* ---- calls (call.c) ---- */
+
+/* Whether this rank has a block for itself in a collective call that is no business of the others', so that it may be
+   copied apart: at the root; where the sender names blocks one by one; all of it on a communicator of one rank. */
+static inline bool espi_selfcopy_is_apart(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
+                                          int root, const espi_word *args)
+{
+    if ((void *)args[(int)typed[0].buffer] == MPI_IN_PLACE || (void *)args[(int)typed[1].buffer] == MPI_IN_PLACE)
+        return false;
+    return root >= 0 ? (int)args[root] == facts->rank : facts->peers == 1 || typed[0].shape != ESPI_SHAPE_ONE;
+}
 
 /* The handler of functions with a block of this kind (api.def: ESPI_OWN): carries the block out and leaves the rest,
    if there is any, to `substitute`. */

@@ -56,7 +56,8 @@ void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, struct espi
                           memory_order_relaxed);
     slot->made = 0;
     slot->tied = false;
-    atomic_store_explicit(&slot->paired, start.paired, memory_order_relaxed);
+    espi_slot_pair(slot, type, start.paired);
+    espi_slot_more_items(type); /* of a type that passed unseen */
     atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
     atomic_store_explicit(espi_slot_credit(type), 1, memory_order_relaxed);
     atomic_store_explicit(&slot->known, true, memory_order_release);
@@ -69,8 +70,9 @@ bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
     bool known = atomic_load_explicit(&slot->known, memory_order_acquire);
 
     if (known) {
-        espi_slot_settle_up(slot, espi_slot_credit(type));
+        espi_slot_settle_up(slot, type);
         atomic_store_explicit(espi_slot_credit(type), 0, memory_order_relaxed);
+        espi_slot_pair(slot, type, 0);
     }
     atomic_store_explicit(&slot->known, false, memory_order_release);
     return known;
@@ -103,7 +105,7 @@ void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datat
             if (credit == NULL || atomic_load_explicit(credit, memory_order_relaxed) == 0 ||
                 !atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire))
                 continue;
-            espi_slot_settle_up(&chunk->slots[i], credit);
+            espi_slot_settle_up(&chunk->slots[i], type);
             visit(&chunk->slots[i], type);
         }
     }

@@ -117,9 +117,35 @@ extern bool espi_handle_table_lends;
 /* Uses on credit, counted as not earned, of types that are settled. */
 extern _Atomic uint64_t espi_handle_table_settled;
 
-/* Takes the credit of a known slot back, and counts the uses that were made of it. */
-static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar *credit)
+/* What is done with blocks of the type that a rank gives itself, flags of enum espi_paired. */
+static inline void espi_slot_pair(struct espi_type_slot *slot, MPI_Datatype type, unsigned paired)
 {
+    const uint32_t at = espi_credit_at((uint32_t)type);
+    const bool watched = (paired & ~(unsigned)ESPI_PAIRED_LEFT) != 0;
+    const bool settled = paired != 0 && (paired & (ESPI_PAIRED_OPEN | ESPI_PAIRED_APART)) == 0;
+
+    atomic_store_explicit(&slot->paired, (unsigned char)paired, memory_order_relaxed);
+    if (at < ESPI_CREDITS)
+        atomic_store_explicit(&espi_hot->own[at], (unsigned char)((watched ? ESPI_OWN_WATCHED : 0) |
+                                                                  (settled ? ESPI_OWN_SETTLED : 0)),
+                              memory_order_relaxed);
+}
+
+/* The items of uses on credit, beside one for each; they are taken. */
+static inline uint64_t espi_slot_more_items(MPI_Datatype type)
+{
+    const uint32_t at = espi_credit_at((uint32_t)type);
+    const uint32_t more = at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->more[at], memory_order_relaxed) : 0;
+
+    if (more > 0)
+        atomic_store_explicit(&espi_hot->more[at], 0, memory_order_relaxed);
+    return more;
+}
+
+/* Takes the credit of a known slot back, and counts the uses that were made of it. */
+static inline void espi_slot_settle_up(struct espi_type_slot *slot, MPI_Datatype type)
+{
+    atomic_uchar *credit = espi_slot_credit(type);
     unsigned lent = atomic_load_explicit(&slot->lent, memory_order_relaxed);
     unsigned byte = atomic_load_explicit(credit, memory_order_relaxed);
     unsigned left = (byte & ESPI_CREDIT_LEFT) - 1;
@@ -133,7 +159,9 @@ static inline void espi_slot_settle_up(struct espi_type_slot *slot, atomic_uchar
     atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->uses, atomic_load_explicit(&slot->uses, memory_order_relaxed) + made,
                           memory_order_relaxed);
-    atomic_store_explicit(&slot->items, atomic_load_explicit(&slot->items, memory_order_relaxed) + made,
+    atomic_store_explicit(&slot->items,
+                          atomic_load_explicit(&slot->items, memory_order_relaxed) + made +
+                              (made > 0 ? espi_slot_more_items(type) : 0),
                           memory_order_relaxed);
 }
 
@@ -145,7 +173,7 @@ static inline struct espi_type_slot *espi_slot_of_any(MPI_Datatype type)
 
     if (chunk == NULL || !atomic_load_explicit(&chunk->slots[at].known, memory_order_acquire))
         return NULL;
-    espi_slot_settle_up(&chunk->slots[at], espi_slot_credit(type));
+    espi_slot_settle_up(&chunk->slots[at], type);
     return &chunk->slots[at];
 }
 
@@ -166,8 +194,7 @@ static inline void espi_slot_lend(struct espi_type_slot *slot, MPI_Datatype type
     uint64_t uses = atomic_load_explicit(&slot->uses, memory_order_relaxed), left;
     atomic_uchar *credit = espi_slot_credit(type);
 
-    if (!espi_handle_table_lends || look <= uses + 1 || atomic_load_explicit(&slot->lent, memory_order_relaxed) > 0 ||
-        (atomic_load_explicit(&slot->paired, memory_order_relaxed) & ~(unsigned)ESPI_PAIRED_LEFT) != 0)
+    if (!espi_handle_table_lends || look <= uses + 1 || atomic_load_explicit(&slot->lent, memory_order_relaxed) > 0)
         return;
     left = look - uses - 1 < ESPI_CREDIT_MOST ? look - uses - 1 : ESPI_CREDIT_MOST;
     atomic_store_explicit(&slot->lent, (unsigned char)left, memory_order_relaxed);

@@ -365,7 +365,6 @@ static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan
 bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
 {
     struct espi_type_slot *slot = espi_types_quiet(type);
-
     if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
         (slot == NULL && !espi_unseen_passes(type)))
         return false;
@@ -373,6 +372,7 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
     if (slot != NULL) {
         espi_bump(&slot->uses, 1);
         espi_bump(&slot->items, (uint64_t)count);
+        espi_slot_lend(slot, type);
     }
     espi_count(stats, slot != NULL && slot->settled ? ESPI_COUNT_left_not_better : ESPI_COUNT_left_not_earned, 1);
     return true;
