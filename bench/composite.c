@@ -1,6 +1,6 @@
 /*
- * Composite operations: what becomes of data between the sender's layout and the receiver's in a gather, a scatter or
- * a broadcast of derived types with blocks of different sizes. One process compares in turns
+ * Composite operations: what becomes of data between the sender's layout and the receiver's in a gather, a scatter, a
+ * broadcast or an allgather of derived types with blocks of different sizes. One process compares in turns
  *   native    the library's own call, with the program's types
  *   espalier  the same call as a program makes it, under Espalier
  *   dense     by hand: a loop packs, the library's call moves doubles, a loop unpacks
@@ -12,7 +12,7 @@
  *   list    3 doubles at irregular places
  *   rows    64 doubles, then a gap of 64
  * --bytes are data of a rank in the mean; ranks in turn have 1/2, 1, 1 1/2 and 1 times as much. In bcast they are the
- * data of the message.
+ * data of the message, in allgather those of each rank.
  *
  * All calls stand between two barriers of the program, so that ranks may agree on trees (doc/gather-calls.md);
  * ESPALIER_TREE names one for the column `espalier`. A time is that of a call and the barrier behind it, the longest
@@ -26,12 +26,12 @@
 #include <string.h>
 
 enum { NATIVE, ESPALIER, DENSE, WAYS, SAMPLES = 4000, TURNS_LEAST = 15, CALLS_LEAST = 64, MOST = 64 };
-enum { ITEM_MOST = 192, GATHERV, SCATTERV, BCAST };
+enum { ITEM_MOST = 192, GATHERV, SCATTERV, BCAST, ALLGATHER };
 static int item = ITEM_MOST; /* doubles */
 static const struct {
     const char *name;
     int call;
-} calls_of[] = {{"gatherv", GATHERV}, {"scatterv", SCATTERV}, {"bcast", BCAST}};
+} calls_of[] = {{"gatherv", GATHERV}, {"scatterv", SCATTERV}, {"bcast", BCAST}, {"allgather", ALLGATHER}};
 static const struct {
     const char *name;
     int block;
@@ -107,6 +107,10 @@ static void dense(struct row *r)
         c->scatterv(r->all_dense, r->doubles, r->dense_starts, MPI_DOUBLE, r->own_dense, n, MPI_DOUBLE, 0,
                     MPI_COMM_WORLD);
         move(r, r->own, r->own_dense, r->items[rank], false);
+    } else if (r->call == ALLGATHER) {
+        move(r, r->own, r->own_dense, r->items[rank], true);
+        c->allgather(r->own_dense, n, MPI_DOUBLE, r->all_dense, n, MPI_DOUBLE, MPI_COMM_WORLD);
+        move_all(r, false);
     } else {
         if (root)
             move(r, r->own, r->own_dense, r->items[0], true);
@@ -125,6 +129,8 @@ static void run(struct row *r, int way)
         c->gatherv(r->own, r->items[rank], r->type, r->all, r->items, r->starts, r->type, 0, MPI_COMM_WORLD);
     else if (r->call == SCATTERV)
         c->scatterv(r->all, r->items, r->starts, r->type, r->own, r->items[rank], r->type, 0, MPI_COMM_WORLD);
+    else if (r->call == ALLGATHER)
+        c->allgather(r->own, r->items[rank], r->type, r->all, r->items[rank], r->type, MPI_COMM_WORLD);
     else
         c->bcast(r->own, r->items[0], r->type, 0, MPI_COMM_WORLD);
 }
@@ -152,7 +158,7 @@ static double turn(struct row *r, int way)
 /* What is sent is numbers, what is received is spoilt. */
 static void fill(struct row *r)
 {
-    bool sends = r->call == GATHERV || rank == 0;
+    bool sends = r->call == GATHERV || r->call == ALLGATHER || rank == 0;
     for (size_t i = 0; i < r->own_bytes / sizeof(double); i++)
         r->own[i] = sends && r->call != SCATTERV ? (double)i + rank * 1e7 : -1;
     for (size_t i = 0; i < r->all_bytes / sizeof(double); i++)
@@ -208,15 +214,16 @@ static void bench_row(int call, int block, const char *name, size_t bytes, doubl
     int mean = (int)(bytes / ((size_t)item * sizeof(double)));
     make_type(&r, block);
     for (int i = 0; i < ranks; i++) {
-        int items = call == BCAST ? mean : mean * halves[i % 4] / 2;
+        int items = call == BCAST || call == ALLGATHER ? mean : mean * halves[i % 4] / 2;
         r.items[i] = items > 0 ? items : 1;
         r.doubles[i] = r.items[i] * item;
-        r.starts[i] = r.total; /* and a gap of an item behind each block */
-        r.total += r.items[i] + 1;
+        r.starts[i] = r.total; /* and a gap of an item behind each block, where the call has places for it */
+        r.total += r.items[i] + (call != ALLGATHER);
         r.dense_starts[i] = i > 0 ? r.dense_starts[i - 1] + r.doubles[i - 1] : 0;
     }
     r.own_bytes = (size_t)r.items[rank] * (size_t)r.extent * sizeof(double);
-    r.all_bytes = rank == 0 && call != BCAST ? (size_t)r.total * (size_t)r.extent * sizeof(double) : 0;
+    const bool has_all = (rank == 0 && call != BCAST) || call == ALLGATHER;
+    r.all_bytes = has_all ? (size_t)r.total * (size_t)r.extent * sizeof(double) : 0;
     r.own = malloc(r.own_bytes);
     r.own_dense = malloc((size_t)r.doubles[rank] * sizeof(double));
     r.all = malloc(r.all_bytes + 1);

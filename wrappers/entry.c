@@ -64,19 +64,19 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_BOTH_WAYS(...)
 #define ESPI_TARGET(...)
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
-    static const struct espi_collective collective_##name __attribute__((unused)) = {                                \
+    static const struct espi_credit_row credit_row_##name __attribute__((unused)) = {                                \
         comm, root, sides_##name, large, ((kind) & ESPI_OWN) != 0, ((kind) & ESPI_NEIGHBOUR) != 0,                   \
         {__VA_ARGS__{-1, -1, -1, false, false, false}}};                                                             \
     static __attribute__((noinline, unused)) bool on_credit_##name(const espi_word *args)                            \
     {                                                                                                                \
-        return espi_on_credit(&collective_##name, args);                                                             \
+        return espi_on_credit(&credit_row_##name, args);                                                             \
     }
 #include "api.def"
 #include "typed_end.h"
 
 #define ESPI_IS_ASKED_HERE(name, kind)                                                                               \
-    (((kind) & (ESPI_COLLECTIVE | ESPI_NONBLOCKING)) == ESPI_COLLECTIVE && !collective_##name.large &&               \
-     (collective_##name.root >= 0 || !collective_##name.side[1].counts))
+    (((kind) & (ESPI_COLLECTIVE | ESPI_NONBLOCKING)) == ESPI_COLLECTIVE && !credit_row_##name.large &&               \
+     (credit_row_##name.root >= 0 || !credit_row_##name.side[1].counts))
 
 /* ESPI_IS_ON_CREDIT_WAY: whether a call that is not short, with its arguments in an array, goes on all the same.
    `may`: `next` is known, and the flags are there. ESPI_REST_WAY: what is done if not. */
@@ -85,7 +85,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_IS_ON_CREDIT_TREE(name, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)
 #define ESPI_REST_SUBSTITUTE(name, kind, profiling)                                                                  \
     ESPI_IS_COLLECTIVE(kind) && !ESPI_IS_ASKED_HERE(name, kind)                                                      \
-        ? espi_entry_collective(profiling, ESPI_FN_##name, &collective_##name, args, __builtin_return_address(0))    \
+        ? espi_entry_collective(profiling, ESPI_FN_##name, &credit_row_##name, args, __builtin_return_address(0))    \
         : espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))
 #define ESPI_REST_ANY(name, kind, profiling)                                                                         \
     espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))

@@ -152,7 +152,7 @@ espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, cons
     return result;
 }
 
-espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_collective *row, espi_word *args,
+espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_credit_row *row, espi_word *args,
                                 const void *caller)
 {
     struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, fn);

@@ -15,14 +15,14 @@ struct espi_side {
     signed char buffer, type, count;
     bool counts, types, at_root; /* arrays of counts, and of types; significant at the root only */
 };
-struct espi_collective {
+struct espi_credit_row {
     signed char comm, root;
     unsigned char n;
     bool large, own, neighbour;
     struct espi_side side[3]; /* n of them, at most two */
 };
 
-ESPI_INLINE int64_t espi_count_in(const void *counts, bool large, int i)
+ESPI_INLINE int64_t espi_count_of(const void *counts, bool large, int i)
 {
     return large ? ((const int64_t *)counts)[i] : ((const int *)counts)[i];
 }
@@ -47,7 +47,7 @@ ESPI_INLINE bool espi_own_may_stay(uint32_t at, int peers)
 }
 
 /* Ranks or neighbours that have a block in side 0, what is sent, or 1. */
-ESPI_INLINE int espi_blocks_of(const struct espi_collective *row, const struct espi_known_comm *comm, unsigned side)
+ESPI_INLINE int espi_blocks_of(const struct espi_credit_row *row, const struct espi_known_comm *comm, unsigned side)
 {
     return *(const int *)(!row->neighbour ? &comm->peers : side == 0 ? &comm->out : &comm->in);
 }
@@ -57,7 +57,7 @@ static __attribute__((noinline, unused)) int64_t espi_few_items(const void *coun
 {
     int64_t sum = 0;
     for (int i = 0; counts && i < peers; i++) {
-        const int64_t count = espi_count_in(counts, large, i);
+        const int64_t count = espi_count_of(counts, large, i);
         if (count < 0 || (sum += count) > ESPI_CREDIT_MOST)
             return 0;
     }
@@ -66,7 +66,7 @@ static __attribute__((noinline, unused)) int64_t espi_few_items(const void *coun
 
 /* Whether the call goes on as it is; makes the uses of its types if so. With `row` known to the compiler only the
    questions that it needs are left. */
-ESPI_INLINE bool espi_on_credit(const struct espi_collective *row, const espi_word *args)
+ESPI_INLINE bool espi_on_credit(const struct espi_credit_row *row, const espi_word *args)
 {
     const struct espi_known_comm *comm = &espi_hot.comms[espi_comm_at((uint32_t)args[row->comm])];
     const uint64_t rank = *(const uint64_t *)&comm->rank;
@@ -96,20 +96,18 @@ ESPI_INLINE bool espi_on_credit(const struct espi_collective *row, const espi_wo
         items[i] = side->counts ? espi_few_items((const void *)count, row->large, espi_blocks_of(row, comm, i))
                    : row->large ? (int64_t)count
                                 : (int64_t)(int)count;
-        if (items[i] < 1 || (!side->counts && items[i] > 1) || !espi_credit_is_at(at[i], row->n))
+        if (items[i] < 1 || items[i] > ESPI_CREDIT_MOST || !espi_credit_is_at(at[i], row->n))
             return false;
     }
     for (unsigned i = 0; i < row->n; i++)
-        if (at[i] < ESPI_CREDITS && row->side[i].counts)
+        if (at[i] < ESPI_CREDITS)
             espi_use_items(at[i], items[i]);
-        else if (at[i] < ESPI_CREDITS)
-            espi_use_credit_at(at[i]);
     return true;
 }
 
 /* One side of a call with a type for each of n ranks. `own`: the one whose block may be copied apart, or -1; `least`:
    how much credit each type must have. */
-ESPI_INLINE bool espi_types_on_credit(const struct espi_side *side, bool large, const espi_word *args, int n,
+ESPI_INLINE bool espi_each_on_credit(const struct espi_side *side, bool large, const espi_word *args, int n,
                                       int own, int least, bool use)
 {
     const void *counts = (const void *)args[side->count];
@@ -117,7 +115,7 @@ ESPI_INLINE bool espi_types_on_credit(const struct espi_side *side, bool large, 
     if (n > 0 && (!counts || !types || args[side->buffer] == ESPI_IN_PLACE))
         return false;
     for (int i = 0; i < n; i++) {
-        const int64_t count = espi_count_in(counts, large, i);
+        const int64_t count = espi_count_of(counts, large, i);
         if (count == 0 || espi_is_no_object((uint32_t)types[i]))
             continue;
         const uint32_t at = espi_credit_at((uint32_t)types[i]);
@@ -131,7 +129,7 @@ ESPI_INLINE bool espi_types_on_credit(const struct espi_side *side, bool large, 
 }
 
 /* The same for all rows, also those with a type for each rank. */
-static __attribute__((noinline, unused)) bool espi_any_on_credit(const struct espi_collective *row,
+static __attribute__((noinline, unused)) bool espi_any_on_credit(const struct espi_credit_row *row,
                                                                  const espi_word *args)
 {
     const struct espi_known_comm *comm = &espi_hot.comms[espi_comm_at((uint32_t)args[row->comm])];
@@ -143,7 +141,7 @@ static __attribute__((noinline, unused)) bool espi_any_on_credit(const struct es
         return false;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < 2; i++)
-            if (!espi_types_on_credit(&row->side[i], row->large, args, n[i], own, n[0] + n[1], pass == 1))
+            if (!espi_each_on_credit(&row->side[i], row->large, args, n[i], own, n[0] + n[1], pass == 1))
                 return false;
     return true;
 }

@@ -19,8 +19,8 @@ ESPI_HIDDEN const espi_handler *espi_start(void);
    the entry returns to (entry_slow.c). */
 ESPI_HIDDEN espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, const void *caller);
 /* The same for a collective call with derived types, which may go on as it is (on_credit.h). */
-struct espi_collective;
-ESPI_HIDDEN espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_collective *row,
+struct espi_credit_row;
+ESPI_HIDDEN espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_credit_row *row,
                                             espi_word *args, const void *caller);
 /* The same for a constructor (MAKE), of which mostly no more is to be done than to note how the type was made.
    `next`: where plain calls go on to; NULL: they do not. */

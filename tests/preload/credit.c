@@ -108,7 +108,7 @@ static const espi_word mine = (espi_word)0x8c000005u, theirs = (espi_word)0x8c00
 static char buffer[8];
 
 /* As MPI_Gather and MPI_Gatherv, Alltoallv, Allgather and MPI_Bcast are in api.def. */
-static const struct espi_collective gather = {7, 6, 2, false, true, false, {{0, 2, 1, false, false, false},
+static const struct espi_credit_row gather = {7, 6, 2, false, true, false, {{0, 2, 1, false, false, false},
                                                                             {3, 5, 4, false, false, true}}},
                                     gatherv = {8, 7, 2, false, true, false, {{0, 2, 1, false, false, false},
                                                                              {3, 6, 4, true, false, true}}},
@@ -144,7 +144,7 @@ static void set(unsigned credit, unsigned own, int rank, int peers)
 }
 
 /* Whether the call goes on, and uses that it took of either type. */
-static void call(const struct espi_collective *row, const espi_word *args, bool goes_on, unsigned of_mine,
+static void call(const struct espi_credit_row *row, const espi_word *args, bool goes_on, unsigned of_mine,
                  unsigned of_theirs, const char *what)
 {
     const unsigned before[2] = {left(mine), left(theirs)};
@@ -187,8 +187,13 @@ static void rooted(void)
     set(1, ESPI_OWN_SETTLED, ROOT, PEERS);
     call(&gather, args, false, 0, 0, "one type may be both sides");
     set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
-    args[4] = 2;
-    call(&gather, args, false, 0, 0, "a use is of one item");
+    args[4] = 3;
+    call(&gather, args, true, 1, 1, "several items");
+    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)theirs)]) == 2, "are counted");
+    args[4] = ESPI_CREDIT_MOST + 1;
+    call(&gather, args, false, 0, 0, "unless they are many");
+    args[4] = -1;
+    call(&gather, args, false, 0, 0, "or MPI refuses them");
     args[5] = 0x4c000405;
     call(&gather, args, true, 1, 0, "predefined types have any number");
 }
@@ -242,7 +247,7 @@ static void blocks(void)
 /* Calls with a type for each rank. */
 static void many_types(void)
 {
-    static const struct espi_collective alltoallw = {8, -1, 2, false, true, false, {{0, 3, 1, true, true, false},
+    static const struct espi_credit_row alltoallw = {8, -1, 2, false, true, false, {{0, 3, 1, true, true, false},
                                                                                     {4, 7, 5, true, true, false}}},
                                         nearby = {8, -1, 2, false, false, true, {{0, 3, 1, true, true, false},
                                                                                  {4, 7, 5, true, true, false}}};
