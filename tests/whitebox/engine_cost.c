@@ -19,9 +19,10 @@
 
 enum { PART = ESPI_ENGINE_PART, LONG_RUN = 16384 };
 
-static const struct espi_engine usual = ESPI_ENGINE_USUAL, counts_steps = {1, 0, 0, INFINITY},
-                                counts_elements = {0, 1, 0, INFINITY}, counts_listed = {0, 0, 1, INFINITY},
-                                counts_bytes = {0, 0, 0, 1};
+static const struct espi_engine usual = ESPI_ENGINE_USUAL, counts_steps = {1, 0, 0, INFINITY, false},
+                                counts_elements = {0, 1, 0, INFINITY, false},
+                                counts_listed = {0, 0, 1, INFINITY, false},
+                                counts_bytes = {0, 0, 0, 1, false};
 static struct espi_arena arena;
 
 /* ---- trees ---- */
@@ -282,7 +283,7 @@ END_TEST
    that a kernel for dense items is thought to be as fast as memcpy. */
 START_TEST(ordered)
 {
-    const struct espi_engine slower = {10, 0.3, 0.3, 30};
+    const struct espi_engine slower = {10, 0.3, 0.3, 30, false};
 
     for (int i = 0; i < 3000; i++) {
         const struct espi_node *tree = random_tree(2 + i % 5, 10, true), *cut;
