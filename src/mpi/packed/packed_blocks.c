@@ -196,11 +196,6 @@ void *espi_packed_blocks_stream(const struct espi_packed_blocks *side)
     return side->stream;
 }
 
-int64_t espi_packed_blocks_bytes(const struct espi_packed_blocks *side)
-{
-    return side->bytes;
-}
-
 void espi_packed_blocks_close(struct espi_packed_blocks *side, void (*release)(void *owner))
 {
     for (int i = 0; i < side->n; i++)

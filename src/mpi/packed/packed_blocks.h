@@ -44,7 +44,6 @@ void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool c
 /* Whether a block was short. */
 bool espi_packed_blocks_short_seen(void);
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side);
-int64_t espi_packed_blocks_bytes(const struct espi_packed_blocks *side);
 /* After the call succeeded: unpacks what was received. */
 void espi_packed_blocks_unpack(struct espi_packed_blocks *side);
 /* Gives everything back; each owner is let go by `release`. */

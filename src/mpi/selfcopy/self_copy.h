@@ -19,7 +19,7 @@
 #include "layout/layout.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/api_table.h"
-#include "mpi/selfcopy/trial.h"
+#include "mpi/typeplan/trial.h"
 
 struct espi_copy;
 

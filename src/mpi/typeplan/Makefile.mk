@@ -1,7 +1,7 @@
 # Lists of src/mpi/typeplan/: which type is handed to MPI in the place of the program's, and what earns that.
 espi_mpi_services += %D%/local_turns.c %D%/local_turns.h
 espi_mpi_services += %D%/substitute_array.c %D%/substitute_array.h %D%/message.c %D%/message.h \
-    %D%/collective.c %D%/collective.h
+    %D%/collective.c %D%/collective.h %D%/trial.c %D%/trial.h
 espi_mpi_services += %D%/substitute.c %D%/substitute.h %D%/handle_table.c %D%/handle_table.h
 espi_mpi_types += %D%/type_cache.c %D%/type_cache.h %D%/type_class.c %D%/type_class.h %D%/admission.c
 espi_mpi_types += %D%/admission.h %D%/plan_cache.c %D%/plan_cache.h %D%/select.c %D%/select.h %D%/tree_size.c %D%/tree_size.h %D%/variants.c

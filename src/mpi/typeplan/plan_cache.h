@@ -13,7 +13,7 @@
 #include "base/settings.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/packed/packed_call.h"
-#include "mpi/selfcopy/trial.h"
+#include "mpi/typeplan/trial.h"
 #include "stats/stats.h"
 
 enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };

@@ -4,8 +4,8 @@
  * use makes it longer. From then on a use now and then is timed, and when the chosen way is found to be slower than
  * the others were, again and again, all are tried once more. (Pure; a trial is used by one thread at a time.)
  */
-#ifndef ESPI_MPI_SELFCOPY_TRIAL_H
-#define ESPI_MPI_SELFCOPY_TRIAL_H
+#ifndef ESPI_MPI_TYPEPLAN_TRIAL_H
+#define ESPI_MPI_TYPEPLAN_TRIAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

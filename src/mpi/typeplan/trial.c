@@ -1,4 +1,4 @@
-#include "mpi/selfcopy/trial.h"
+#include "mpi/typeplan/trial.h"
 
 /* What the handling of a call may cost, which is not timed; the part of MPI's time that is to be saved; and how often
    the chosen way may be slower, one sample after the other. */
