@@ -3,5 +3,5 @@ espi_mpi_services += %D%/packed_call.c %D%/packed_call.h %D%/packed_requests.c %
 espi_mpi_services += %D%/packed_record.c %D%/packed_record.h %D%/packed_persistent.c %D%/packed_persistent.h
 espi_mpi_services += %D%/packed_blocks.c %D%/packed_blocks.h
 espi_mpi_services += %D%/packed_collective.c %D%/packed_collective.h
-espi_mpi_services += %D%/packed_times.c %D%/packed_times.h
+espi_mpi_services += %D%/packed_times.c %D%/packed_times.h %D%/stream_type.c %D%/stream_type.h
 espi_mpi_types += %D%/self_test.c %D%/self_test.h

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
 
 /* One buffer of the pool: this, arrays, stream. */
@@ -19,6 +20,9 @@ struct espi_packed_blocks {
     char *arrays, *stream;
     int64_t bytes, room; /* of the stream, of the buffer */
     MPI_Datatype *kept;  /* of the program; NULL: nothing is compared */
+    const MPI_Datatype *sent_as;
+    int n_sent_as;
+    MPI_Datatype one_type;
     struct espi_packed_block blocks[];
 };
 
@@ -161,6 +165,7 @@ struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t a
         return NULL;
     side->n = n;
     side->kept = NULL;
+    side->n_sent_as = 0;
     side->bytes = bytes;
     side->room = (int64_t)head + bytes;
     side->arrays = (char *)side + before;
@@ -176,6 +181,17 @@ struct espi_packed_block *espi_packed_blocks_each(struct espi_packed_blocks *sid
 void *espi_packed_blocks_arrays(struct espi_packed_blocks *side)
 {
     return side->arrays;
+}
+
+void espi_packed_blocks_sent_as(struct espi_packed_blocks *side, const MPI_Datatype *types, int n)
+{
+    side->sent_as = types;
+    side->n_sent_as = n;
+}
+
+MPI_Datatype *espi_packed_blocks_one_type(struct espi_packed_blocks *side)
+{
+    return &side->one_type;
 }
 
 void espi_packed_blocks_drop(struct espi_packed_blocks *side)
@@ -201,6 +217,9 @@ void espi_packed_blocks_close(struct espi_packed_blocks *side, void (*release)(v
     for (int i = 0; i < side->n; i++)
         if (side->blocks[i].owner != NULL)
             release(side->blocks[i].owner);
+    for (int i = 0; i < side->n_sent_as; i++)
+        if (side->sent_as[i] != MPI_PACKED)
+            espi_stream_type_back(side->sent_as[i], bytes_of(&side->blocks[i]));
     free_types(side);
     espi_packed_blocks_drop(side);
 }

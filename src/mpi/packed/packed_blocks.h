@@ -35,6 +35,10 @@ struct espi_packed_blocks; /* of a call that is under way */
 struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays);
 struct espi_packed_block *espi_packed_blocks_each(struct espi_packed_blocks *side);
 void *espi_packed_blocks_arrays(struct espi_packed_blocks *side);
+/* Types that blocks are sent with, one for each or one for all, which stay where they are: but for MPI_PACKED they
+   are given back in the end (stream_type.h). A type for all blocks may stand where this says. */
+void espi_packed_blocks_sent_as(struct espi_packed_blocks *side, const MPI_Datatype *types, int n);
+MPI_Datatype *espi_packed_blocks_one_type(struct espi_packed_blocks *side);
 /* Gives the room back; the owners are not asked. */
 void espi_packed_blocks_drop(struct espi_packed_blocks *side);
 

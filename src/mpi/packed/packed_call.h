@@ -17,14 +17,15 @@
    calls, sides whose blocks the library sends or receives as they are: blocks for all, where the other side has gaps,
    too, or only this one, or one block; a side that it packs itself, into a buffer of its own, at once or later
    (nonblocking); and one that it copies to where it is received. Messages that the library copies besides count as
-   those do. */
+   those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h). */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
-                     ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
-    return use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF || use == ESPI_PACK_BLOCK;
+    return use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF || use == ESPI_PACK_BLOCK || use == ESPI_PACK_EACH ||
+           use == ESPI_PACK_EACH_HALF;
 }
 
 /* What may be done with one side of a call, by its function and its peer. */
@@ -42,6 +43,7 @@ struct espi_packed_side {
     void *stream; /* of the buffer pool */
     int64_t bytes;
     bool receives;
+    MPI_Datatype sent_as; /* until the call returns (stream_type.h); MPI_DATATYPE_NULL: bytes of MPI_PACKED */
 };
 static inline bool espi_packed_receives(const struct espi_packed_side *side)
 {
@@ -52,7 +54,9 @@ void espi_packed_pack(const struct espi_packed_side *side, void *data, int64_t c
 /* After a message was received with this status, which may be a shorter one: unpacks it. `type`: as above. */
 void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type,
                         const MPI_Status *status);
-/* Gives the buffer back. */
+/* After the call that sends, or has made the request for it: gives back what only that needed. */
+void espi_packed_sent(struct espi_packed_side *side);
+/* The same, and gives the buffer back. */
 void espi_packed_close(struct espi_packed_side *side);
 
 /* A buffer of so many bytes, for data on their way; NULL: no memory, or too much is in use (ESPALIER_PACK_MB). */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "mpi/packed/stream_type.h"
+
 enum family { OTHER, BCAST, GATHER, SCATTER, ALLGATHER, ALLGATHERV, ALLTOALL, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL };
 
 #define FORMS(name, nonblocking, family)                                                                             \
@@ -82,17 +84,24 @@ static bool is_derived(const struct espi_buffer_args *typed, const espi_word *ar
                : !espi_is_predefined((uint32_t)args[typed->type]);
 }
 
+/* Whether each block is a message of its own, of which MPI may see a type of its own. */
+static bool is_message(enum family family, const struct espi_buffer_args *typed)
+{
+    return (family == ALLTOALL || family == NEIGHBOR_ALLTOALL) && typed->shape != ESPI_SHAPE_V;
+}
+
 /* Blocks that the library sends or receives as they are. Where both sides have gaps most is saved, but what a record
    of the request costs is about as much; and a root has one block less than it looks like. */
 static enum espi_packable blocks_use(const struct espi_api_row *row, const espi_word *args, bool for_all,
-                                     const struct espi_buffer_args *other)
+                                     const struct espi_buffer_args *typed, const struct espi_buffer_args *other)
 {
     if (!for_all)
         return ESPI_PACK_BLOCK;
-    return other != NULL && (void *)args[other->buffer] != MPI_IN_PLACE && is_derived(other, args) &&
-                   !(row->kind & ESPI_NONBLOCKING) && row->root < 0
-               ? ESPI_PACK_BLOCKS
-               : ESPI_PACK_HALF;
+    const bool both = other != NULL && (void *)args[other->buffer] != MPI_IN_PLACE && is_derived(other, args) &&
+                      !(row->kind & ESPI_NONBLOCKING) && row->root < 0;
+    if (is_message(family_of(row), typed))
+        return both ? ESPI_PACK_EACH : ESPI_PACK_EACH_HALF;
+    return both ? ESPI_PACK_BLOCKS : ESPI_PACK_HALF;
 }
 
 void espi_collective_side(struct espi_collective_side *out, const struct espi_api_row *row, int side,
@@ -122,7 +131,7 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     out->use = family == BCAST                                            ? staged_use(row)
               : side == 0 && (family == ALLGATHER || family == ALLGATHERV) ? ESPI_PACK_COPIED
               : root && !each                                              ? ESPI_PACK_COPIED /* its own block */
-                                                                           : blocks_use(row, args, each, other);
+                                                                           : blocks_use(row, args, each, typed, other);
     out->whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
 }
 
@@ -210,8 +219,10 @@ enum { ARRAYS_EACH = sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype)
 
 /* What MPI sees where counts are in arrays: bytes, one block behind the other. */
 static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                        const struct espi_packed_block *blocks, int n, char *memory, espi_word *seen)
+                        struct espi_packed_blocks *packed, int n, espi_word *seen)
 {
+    const struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
+    char *memory = espi_packed_blocks_arrays(packed);
     const bool wide = row->large || (row->kind & ESPI_NEIGHBOUR && typed->shape == ESPI_SHAPE_W);
     const size_t count_size = row->large ? sizeof(MPI_Count) : sizeof(int),
                  place_size = wide ? sizeof(MPI_Aint) : sizeof(int);
@@ -226,10 +237,37 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
         memcpy(places + (size_t)i * place_size, wide ? (const void *)&at : &near, place_size);
         types[i] = MPI_PACKED;
         at += bytes;
+        if (!is_message(family_of(row), typed) || !blocks[i].sent || blocks[i].received)
+            continue;
+        const MPI_Datatype in_cells = espi_stream_type_take(bytes);
+        if (in_cells == MPI_DATATYPE_NULL)
+            continue;
+        types[i] = in_cells;
+        if (row->large)
+            ((MPI_Count *)memory)[i] = 1;
+        else
+            ((int *)memory)[i] = 1;
     }
+    espi_packed_blocks_sent_as(packed, types, n);
     seen[0] = (espi_word)memory;
     seen[1] = (espi_word)places;
     seen[2] = typed->shape == ESPI_SHAPE_W ? (espi_word)types : (espi_word)MPI_PACKED;
+}
+
+/* The same where all blocks have one count: of those that are messages of their own, each is one item. */
+static void see_one(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                    const struct espi_collective_side *side, struct espi_packed_blocks *packed, int64_t bytes,
+                    espi_word *seen)
+{
+    MPI_Datatype *type = espi_packed_blocks_one_type(packed);
+
+    seen[0] = (espi_word)bytes;
+    if (!is_message(family_of(row), typed) || !side->sent || side->received ||
+        (*type = espi_stream_type_take(bytes)) == MPI_DATATYPE_NULL)
+        return;
+    espi_packed_blocks_sent_as(packed, type, 1);
+    seen[0] = 1;
+    seen[2] = (espi_word)*type;
 }
 
 struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *typed,
@@ -249,9 +287,9 @@ bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_
     if (!read_blocks(row, typed, side, args, blocks))
         return false;
     if (typed->shape == ESPI_SHAPE_ONE)
-        seen[0] = (espi_word)(blocks[0].count * blocks[0].size);
+        see_one(row, typed, side, packed, blocks[0].count * blocks[0].size, seen);
     else
-        fill_arrays(row, typed, blocks, side->blocks, espi_packed_blocks_arrays(packed), seen);
+        fill_arrays(row, typed, packed, side->blocks, seen);
     espi_packed_blocks_pack(packed, exact, check);
     changed[typed->buffer] = (espi_word)espi_packed_blocks_stream(packed);
     changed[typed->count] = seen[0];

@@ -150,6 +150,7 @@ bool espi_message_end(struct espi_message *m, const espi_word *changed, int resu
         m->request = NULL;
     }
     if (m->request != NULL) {
+        espi_packed_sent(&m->packed.side[0]);
         const struct espi_packed_message message = {.side = m->packed.side[0],
                                                     .data = (void *)m->args[(int)m->row->typed[0].buffer],
                                                     .count = m->count[0],

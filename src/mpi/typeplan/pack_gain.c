@@ -29,6 +29,8 @@
  */
 #include "mpi/typeplan/pack_gain.h"
 
+#include "mpi/packed/stream_type.h"
+
 /* Beside packing: a buffer is taken and given back, a status read. */
 enum { CALL_NS = 100, TYPED_NS = 300 };
 #define MOVED_NS 0.05
@@ -38,6 +40,10 @@ enum { FETCH_NS = 3000 };
 /* But its stream is longer than the nearest caches: for each byte and side so much more than a program takes warm. By
    the rows at the border: wrf_y of 169 kB, which packing made 1.3 times slower, and lists, which it makes faster. */
 #define STREAMED_NS 0.015
+/* Where the stream goes cell by cell, too, it takes so much less than the program's type beside packing, and so much
+   more for each byte, which is copied once more on both sides while cells travel. */
+enum { PARTS_NS = 650 };
+#define CELLS_NS 0.015
 /* Beside packing in a collective call, and for each byte that is copied once more. */
 enum { COLLECTIVE_NS = 150, BLOCK_NS = 240, HALF_NS = 100, BLOCKS_LEAST = 2 };
 #define COPIED_NS 0.05
@@ -71,8 +77,10 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
     if (!near)
         return in_parts ? 0 : espi_pack_gain(pack, count, engine_ns - CALL_NS);
     if (in_parts)
-        gain = engine_ns - 2 * (cost.warm_ns + CALL_NS) - FETCH_NS +
-               (FETCHED_NS - 2 * STREAMED_NS) * (double)cost.bytes;
+        gain = engine_ns - 2 * (cost.warm_ns + CALL_NS) +
+               (espi_stream_goes_in_cells(cost.bytes)
+                    ? PARTS_NS - CELLS_NS * (double)cost.bytes
+                    : -FETCH_NS + (FETCHED_NS - 2 * STREAMED_NS) * (double)cost.bytes);
     else
         gain = engine_ns + TYPED_NS - cost.warm_ns - CALL_NS - MOVED_NS * (double)cost.bytes;
     return gain > engine_ns / CLEAR_MESSAGE + (in_parts ? CLEAR_LONG_NS : CLEAR_MESSAGE_NS) ? gain : 0;
@@ -83,14 +91,19 @@ double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, en
 {
     const struct espi_pack_cost cost = espi_pack_cost(pack, count);
     /* of a call with blocks for all, and short ones, each bears its part of what the call costs */
-    const int sharers = !in_parts && (use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF) ? BLOCKS_LEAST : 1;
+    const bool each = use == ESPI_PACK_EACH || use == ESPI_PACK_EACH_HALF;
+    const int sharers = !in_parts && (each || use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF) ? BLOCKS_LEAST : 1;
     double gain = engine_ns - cost.warm_ns - COLLECTIVE_NS / sharers;
 
     if (cost.blocks <= 1)
         return 0;
+    if (in_parts && each && espi_stream_goes_in_cells(cost.bytes)) {
+        gain += PARTS_NS / 2 - CELLS_NS * (double)cost.bytes;
+        return gain > engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS ? gain : 0;
+    }
     if (espi_packs_blocks(use))
         gain += in_parts ? FETCHED_NS * (double)cost.bytes - cost.warm_ns - FETCH_NS
-                         : (use == ESPI_PACK_BLOCKS ? BLOCK_NS : HALF_NS);
+                         : (use == ESPI_PACK_BLOCKS || use == ESPI_PACK_EACH ? BLOCK_NS : HALF_NS);
     if (use == ESPI_PACK_STAGED) {
         gain += STAGED_NS + (cost.bytes < MAPPED ? FRESH_NS : MAPPED_NS) * (double)cost.bytes;
         return gain > engine_ns / CLEAR_MESSAGE + CLEAR_STAGED_NS ? gain : 0;

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 
 #include "mpi/datatype/own_types.h"
+#include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -280,6 +281,7 @@ void espi_plans_give_types_back(void)
         for (int p = 0; p < ESPI_PURPOSES; p++)
             e->plan.gain_ns[p] = 0;
     }
+    espi_stream_types_give_back();
 }
 
 void espi_plans_stop(void)
@@ -297,4 +299,5 @@ void espi_plans_stop(void)
         else
             free_substitutes(e); /* types that outlive us still point here */
     }
+    espi_stream_types_close();
 }

@@ -462,6 +462,7 @@ static void enter_request(struct espi_substitution *d, int result)
         d->blocks[0] = d->blocks[1] = NULL;
         return;
     }
+    espi_packed_sent(side);
     const MPI_Datatype type = (MPI_Datatype)d->args[typed->type];
     const bool compares = espi_settings.check && (side->receives || d->row->kind & ESPI_PERSISTENT);
     const struct espi_packed_message message = {.side = *side,

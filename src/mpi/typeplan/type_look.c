@@ -23,7 +23,7 @@ enum { TYING_NS = 400 };
 /* Blocks of one size come again and again: the last verdict is kept, with the use and the low bits of `each`. */
 static bool pays_in_collective(struct espi_plan *plan, enum espi_packable use, int64_t each)
 {
-    const uint64_t asked = (uint64_t)each << 4 | (uint64_t)use << 1;
+    const uint64_t asked = (uint64_t)each << 5 | (uint64_t)use << 1;
     uint64_t judged = atomic_load_explicit(&plan->judged, memory_order_relaxed);
 
     if ((judged & ~UINT64_C(1)) != asked) {
