@@ -38,7 +38,8 @@ struct espi_report_weight {
 struct espi_report_type {
     uint64_t key;
     uint64_t uses, elements, bytes; /* over all ranks */
-    uint64_t saved_ns;              /* by better types, over all ranks: of each use what the model says it saves */
+    /* By better types, over all ranks: of each use what the model says it saves; at the end all in the first. */
+    uint64_t saved_ns[ESPI_SAVED_KINDS];
     uint64_t ranks;                 /* that planned it */
     uint64_t most_uses;             /* on one rank, */
     uint32_t most_rank;             /* on this one, the lowest of its kind */

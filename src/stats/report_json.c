@@ -181,7 +181,7 @@ static void write_type(struct espi_json *json, const struct espi_report_type *ty
              (const uint64_t[]){before->partial, after->partial, next->partial, measured->partial});
     write_reversals(json, facts);
     espi_json_count(json, "planning_ns", facts->ns_planning);
-    espi_json_count(json, "saved_ns_estimate", type->saved_ns);
+    espi_json_count(json, "saved_ns_estimate", type->saved_ns[ESPI_SAVED_ALONE]);
     espi_json_end(json, '}');
 }
 

@@ -65,7 +65,8 @@ static void merge_type(struct espi_report_type *into, struct espi_report_type *f
     }
     into->uses = espi_add_saturated(into->uses, from->uses);
     into->elements = espi_add_saturated(into->elements, from->elements);
-    into->saved_ns = espi_add_saturated(into->saved_ns, from->saved_ns);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        into->saved_ns[i] = espi_add_saturated(into->saved_ns[i], from->saved_ns[i]);
     into->bytes = espi_add_saturated(into->bytes, from->bytes);
     into->ranks += from->ranks;
 }

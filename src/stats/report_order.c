@@ -6,7 +6,11 @@
 
 static struct espi_report_weight weight_of_type(const struct espi_report_type *type)
 {
-    return (struct espi_report_weight){{type->saved_ns, type->bytes, type->uses}};
+    uint64_t saved = 0;
+
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        saved = espi_add_saturated(saved, type->saved_ns[i]);
+    return (struct espi_report_weight){{saved, type->bytes, type->uses}};
 }
 
 static struct espi_report_weight weight_of_collective(const struct espi_report_collective *collective)
@@ -110,7 +114,28 @@ void espi_report_order(struct espi_report *report, const struct espi_sketch *ske
     espi_report_cut(report);
 }
 
+/* Of what was saved on both sides of messages of several parts, the greater sum of all ranks and types counts: the
+   other side's time passed meanwhile. Each type gets its part of that. */
+static void settle_savings(struct espi_report *report)
+{
+    double sum[ESPI_SAVED_KINDS] = {0};
+
+    for (size_t i = 0; i < report->types; i++)
+        for (int k = 0; k < ESPI_SAVED_KINDS; k++)
+            sum[k] += (double)report->type[i].saved_ns[k];
+    const double both = sum[ESPI_SAVED_SENDING] + sum[ESPI_SAVED_RECEIVING],
+                 seen = sum[sum[ESPI_SAVED_SENDING] > sum[ESPI_SAVED_RECEIVING] ? ESPI_SAVED_SENDING
+                                                                               : ESPI_SAVED_RECEIVING];
+    for (size_t i = 0; i < report->types && both > 0; i++) {
+        uint64_t *saved = report->type[i].saved_ns;
+        const double part = ((double)saved[ESPI_SAVED_SENDING] + (double)saved[ESPI_SAVED_RECEIVING]) * seen / both;
+        saved[ESPI_SAVED_ALONE] = espi_add_saturated(saved[ESPI_SAVED_ALONE], (uint64_t)part);
+        saved[ESPI_SAVED_SENDING] = saved[ESPI_SAVED_RECEIVING] = 0;
+    }
+}
+
 void espi_report_finish(struct espi_report *report)
 {
+    settle_savings(report);
     espi_report_order(report, NULL);
 }

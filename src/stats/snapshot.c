@@ -199,7 +199,8 @@ static espi_status take_type(struct espi_report_type *out, const struct espi_sta
     out->key = record->key;
     out->uses = atomic_load_explicit(&record->uses, memory_order_relaxed);
     out->elements = atomic_load_explicit(&record->elements, memory_order_relaxed);
-    out->saved_ns = atomic_load_explicit(&record->saved_ps, memory_order_relaxed) / 1000;
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        out->saved_ns[i] = atomic_load_explicit(&record->saved_ps[i], memory_order_relaxed) / 1000;
     out->bytes = atomic_load_explicit(&record->bytes, memory_order_relaxed);
     out->ranks = 1;
     out->most_uses = out->uses;

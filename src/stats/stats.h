@@ -106,10 +106,15 @@ struct espi_type_facts {
 /* Where packing by a program may turn out to be slower than predicted. */
 enum espi_stats_packed { ESPI_PACKED_LOCALLY, ESPI_PACKED_IN_MESSAGES };
 
+/* Where time was saved: a message of several parts is packed on one side while it is unpacked on the other, so of the
+   two savings only one is seen (report_order.c). All else passes by itself. */
+enum espi_stats_saved { ESPI_SAVED_ALONE, ESPI_SAVED_SENDING, ESPI_SAVED_RECEIVING, ESPI_SAVED_KINDS };
+
 struct espi_stats_type {
     uint64_t key;
     _Atomic uint64_t uses, elements, bytes; /* calls, elements of the type and bytes of data moved; add to them */
-    _Atomic uint64_t saved_ps;              /* picoseconds that better types have saved, by the model; add to it */
+    _Atomic uint64_t saved_ps[ESPI_SAVED_KINDS]; /* picoseconds that better types have saved, by the model; add to
+                                                    them */
     _Atomic uint64_t measured_ns[2];        /* packing, unpacking one item; 0: not measured */
     /* Under the lock of snapshot.c: */
     struct espi_type_reversal reversal[2];

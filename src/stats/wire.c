@@ -63,7 +63,8 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_number(out, type->key);
     put_number(out, type->uses);
     put_number(out, type->elements);
-    put_number(out, type->saved_ns);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        put_number(out, type->saved_ns[i]);
     put_number(out, type->bytes);
     put_number(out, type->ranks);
     put_number(out, type->most_uses);
@@ -275,7 +276,8 @@ static void get_type(struct input *in, struct espi_report_type *type)
     type->key = get_number(in);
     type->uses = get_number(in);
     type->elements = get_number(in);
-    type->saved_ns = get_number(in);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        type->saved_ns[i] = get_number(in);
     type->bytes = get_number(in);
     type->ranks = get_number(in);
     type->most_uses = get_number(in);

@@ -99,11 +99,13 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
     return (struct espi_message_plan){NULL, NULL};
 }
 
-void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count)
+void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                            bool received)
 {
     (void)stats;
     (void)found;
     (void)count;
+    (void)received;
 }
 
 /* So does every collective call. */

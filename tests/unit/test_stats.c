@@ -22,7 +22,7 @@ static void count_use(struct espi_stats_type *record, uint64_t elements, uint64_
     record->uses++;
     record->elements += elements;
     record->bytes += bytes;
-    record->saved_ps += 1500;
+    record->saved_ps[ESPI_SAVED_ALONE] += 1500;
 }
 
 uint64_t next_random(uint64_t *state)
@@ -93,7 +93,7 @@ START_TEST(threads_are_added_up)
     ck_assert_uint_eq(report.types, 1);
     ck_assert_uint_eq(report.type[0].uses, 800);
     ck_assert_uint_eq(report.type[0].elements, 1600);
-    ck_assert_uint_eq(report.type[0].saved_ns, 1200);
+    ck_assert_uint_eq(report.type[0].saved_ns[ESPI_SAVED_ALONE], 1200);
     ck_assert_uint_eq(report.type[0].bytes, 12800);
     ck_assert_uint_gt(report.command_len, 0);
     ck_assert_int_eq(report.command[report.command_len - 1], '\0');
@@ -179,7 +179,7 @@ void fake(struct espi_report *report, int rank, uint64_t uses)
         type->uses = uses;
         type->elements = uses;
         type->bytes = 8 * uses;
-        type->saved_ns = 75 * uses;
+        type->saved_ns[ESPI_SAVED_ALONE] = 75 * uses;
         type->ranks = 1;
         type->most_uses = uses;
         type->most_rank = report->rank;
@@ -230,7 +230,7 @@ START_TEST(ranks_merge)
     ck_assert_uint_eq(a.type[0].uses, 60);
     ck_assert_uint_eq(a.type[0].ranks, 3);
     ck_assert_str_eq(a.type[0].facts.why, "because of rank 1");
-    ck_assert_uint_eq(a.type[0].saved_ns, 60 * 75);
+    ck_assert_uint_eq(a.type[0].saved_ns[ESPI_SAVED_ALONE], 60 * 75);
 
     struct espi_buffer out = ESPI_BUFFER_INIT;
     ck_assert_int_eq(espi_report_json(&a, &out), ESPI_OK);
@@ -268,6 +268,34 @@ START_TEST(ranks_merge)
     espi_report_release(&a);
     espi_report_release(&b);
     espi_report_release(&c);
+}
+END_TEST
+
+/* In messages of several parts both sides' times pass together: the greater sum counts, shared out. */
+START_TEST(sides_of_messages_are_not_added_up)
+{
+    static const uint64_t saved[3][ESPI_SAVED_KINDS] = {{10, 600, 0}, {0, 0, 300}, {5, 0, 100}};
+    static const uint64_t settled[3] = {10 + 360, 180, 5 + 60};
+    struct espi_report report = {.types = 3, .type = calloc(3, sizeof *report.type)};
+    uint64_t sum = 0;
+
+    ck_assert_ptr_nonnull(report.type);
+    for (int i = 0; i < 3; i++) {
+        report.type[i] = (struct espi_report_type){.key = (uint64_t)i, .uses = 1};
+        memcpy(report.type[i].saved_ns, saved[i], sizeof saved[i]);
+    }
+    espi_report_finish(&report);
+    for (int i = 0; i < 3; i++) { /* in order of what was saved */
+        ck_assert_uint_eq(report.type[i].saved_ns[ESPI_SAVED_ALONE], settled[report.type[i].key]);
+        ck_assert_uint_eq(report.type[i].saved_ns[ESPI_SAVED_SENDING] + report.type[i].saved_ns[ESPI_SAVED_RECEIVING],
+                          0);
+        sum += report.type[i].saved_ns[ESPI_SAVED_ALONE];
+    }
+    ck_assert_uint_eq(sum, 10 + 5 + 600);
+    ck_assert_uint_eq(report.type[0].key, 0);
+    espi_report_finish(&report); /* nothing is left to be settled */
+    ck_assert_uint_eq(report.type[0].saved_ns[ESPI_SAVED_ALONE], settled[0]);
+    free(report.type);
 }
 END_TEST
 
@@ -351,6 +379,7 @@ int main(void)
     tcase_add_test(all, type_table_has_a_limit);
     tcase_add_test(all, gathers_of_few_ranks_on_one_node);
     tcase_add_test(all, ranks_merge);
+    tcase_add_test(all, sides_of_messages_are_not_added_up);
     tcase_add_test(all, counts_saturate);
     tcase_add_test(all, bytes_of_another_rank);
     tcase_add_test(all, blocks_are_used_again);

@@ -96,7 +96,8 @@ static void make_type(struct espi_report_type *type, uint64_t key, uint32_t rank
     type->uses = type->most_uses = below(random, 4); /* few values, so that many ranks are alike */
     type->elements = below(random, 1000);
     type->bytes = below(random, 2) * below(random, 1000000);
-    type->saved_ns = below(random, 2) * below(random, 100000);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        type->saved_ns[i] = below(random, 2) * below(random, 100000);
     snprintf(text, sizeof text, "%llu of %u", (unsigned long long)key, rank);
     type->facts = (struct espi_type_facts){.before = text, .why = "because", .improved = rank % 2, .cost_before = 7,
                                            .cost_after = -1, .size = 8, .ns_planning = below(random, 100)};
@@ -225,7 +226,8 @@ static void plain_add(struct espi_report *sum, struct espi_report *one)
         into->uses += from->uses;
         into->elements += from->elements;
         into->bytes += from->bytes;
-        into->saved_ns += from->saved_ns;
+        for (int k = 0; k < ESPI_SAVED_KINDS; k++)
+            into->saved_ns[k] += from->saved_ns[k];
         into->ranks++;
     }
     for (size_t i = 0; i < one->collectives; i++) {

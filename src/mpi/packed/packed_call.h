@@ -17,15 +17,22 @@
    calls, sides whose blocks the library sends or receives as they are: blocks for all, where the other side has gaps,
    too, or only this one, or one block; a side that it packs itself, into a buffer of its own, at once or later
    (nonblocking); and one that it copies to where it is received. Messages that the library copies besides count as
-   those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h). */
+   those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h).
+   RECEIVED: a message that is not sent, where that makes a difference. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
-                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
     return use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF || use == ESPI_PACK_BLOCK || use == ESPI_PACK_EACH ||
            use == ESPI_PACK_EACH_HALF;
+}
+
+/* The one of the first two by whose times a use is counted. */
+static inline enum espi_packable espi_packs_like(enum espi_packable use)
+{
+    return use < ESPI_PACKABLES ? use : espi_packs_blocks(use) ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL;
 }
 
 /* What may be done with one side of a call, by its function and its peer. */

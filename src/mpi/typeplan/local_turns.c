@@ -34,7 +34,7 @@ static bool by_library(struct espi_plan *plan, const struct espi_api_row *row, c
         code = espi_pmpi.Pack((const void *)args[0], (int)count, type, (void *)args[3], (int)args[4], (int *)args[5],
                               comm);
     if (code == MPI_SUCCESS)
-        espi_bump(&plan->record->saved_ps,
+        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE],
                   0 - plan->packed_ns[ESPI_PACK_LOCAL] * 1000 / (uint64_t)plan->count * (uint64_t)count);
     return code == MPI_SUCCESS;
 }

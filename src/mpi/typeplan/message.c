@@ -114,7 +114,8 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
         if (m->found[side].plan == NULL)
             continue;
         espi_plan_hold(m->found[side].plan);
-        espi_message_plan_used(thread_state->stats, &m->found[side], m->count[side]);
+        espi_message_plan_used(thread_state->stats, &m->found[side], m->count[side],
+                               row->typed[side].dest < 0);
     }
     return true;
 }

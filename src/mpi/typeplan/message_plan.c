@@ -27,26 +27,26 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
 }
 
 static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
-                         int64_t count, int64_t bytes, uint64_t saved_ns)
+                         int64_t count, int64_t bytes, uint64_t saved_ns, enum espi_stats_saved where)
 {
     espi_bump(&slot->uses, 1);
     espi_bump(&slot->items, (uint64_t)count);
     espi_types_pay();
-    espi_bump(&plan->record->saved_ps, count == plan->count
-                                           ? 1000 * saved_ns
-                                           : 1000 * saved_ns / (uint64_t)plan->count * (uint64_t)count);
+    espi_plan_credit(plan, count, saved_ns, where);
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
     espi_count(stats, ESPI_COUNT_calls_packed, 1);
     espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
-void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count)
+void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                            bool received)
 {
     struct espi_plan *plan = found->plan;
     const int64_t bytes = plan->size * count;
     const enum espi_purpose purpose = bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE;
 
-    count_packed(stats, found->slot, plan, count, bytes, plan->gain_ns[purpose] + plan->packed_ns[ESPI_PACK_MESSAGE]);
+    count_packed(stats, found->slot, plan, count, bytes, plan->gain_ns[purpose] + plan->packed_ns[ESPI_PACK_MESSAGE],
+                 purpose == ESPI_WHOLE ? ESPI_SAVED_ALONE : received ? ESPI_SAVED_RECEIVING : ESPI_SAVED_SENDING);
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
@@ -90,9 +90,9 @@ void espi_blocks_plan_used(struct espi_stats_thread *stats, const struct espi_bl
     struct espi_plan *plan = found->plan;
 
     if (bytes > 0) {
-        const enum espi_packable like = espi_packs_blocks(found->use) ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL;
+        const enum espi_packable like = espi_packs_like(found->use);
         count_packed(stats, found->slot, plan, count, bytes,
-                     plan->gain_ns[found->purpose] + plan->packed_ns[like]);
+                     plan->gain_ns[found->purpose] + plan->packed_ns[like], ESPI_SAVED_ALONE);
     } else {
         plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
         if (plan != NULL)

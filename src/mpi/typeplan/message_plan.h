@@ -21,8 +21,9 @@ struct espi_message_plan {
    with this use, which only espi_types_way does. Nothing is counted, and no reference taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count);
 
-/* Counts that use, which is made. */
-void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count);
+/* Counts that use, which is made: a message is sent, or received. */
+void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                            bool received);
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
    `whole`: the library would go through the type in one go. False: something that only espi_types_blocks_way does. */

@@ -42,7 +42,7 @@ enum { FETCH_NS = 3000 };
 #define STREAMED_NS 0.015
 /* Where the stream goes cell by cell, too, it takes so much less than the program's type beside packing, and so much
    more for each byte, which is copied once more on both sides while cells travel. */
-enum { PARTS_NS = 650 };
+enum { PARTS_NS = 900 };
 #define CELLS_NS 0.015
 /* Beside packing in a collective call, and for each byte that is copied once more. */
 enum { COLLECTIVE_NS = 150, BLOCK_NS = 240, HALF_NS = 100, BLOCKS_LEAST = 2 };

@@ -85,6 +85,15 @@ static inline bool espi_plan_is_new(struct espi_plan *plan)
            atomic_fetch_add_explicit(&plan->met, 1, memory_order_relaxed) < NEW_CALLS;
 }
 
+/* Counts what a use of `count` items has saved, of which one of plan->count saves `saved_ns`. */
+static inline void espi_plan_credit(struct espi_plan *plan, int64_t count, uint64_t saved_ns,
+                                    enum espi_stats_saved where)
+{
+    espi_bump(&plan->record->saved_ps[where], count == plan->count
+                                                  ? 1000 * saved_ns
+                                                  : 1000 * saved_ns / (uint64_t)plan->count * (uint64_t)count);
+}
+
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);
 /* The plan that stands there, if any, with one more reference; where another thread may take it away, and give back

@@ -110,6 +110,8 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     if (side < 2)
         use = is_collective(d->row) ? d->collective[side].use : espi_packable(d->row, typed, d->args);
     const bool whole = goes_whole(d, side, use);
+    if (use == ESPI_PACK_MESSAGE && typed->dest < 0)
+        use = ESPI_PACK_RECEIVED;
     struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks);
     if (way.packed) {
         d->plans[side] = way.packed;

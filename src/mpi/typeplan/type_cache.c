@@ -403,7 +403,10 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     struct espi_way own = {type, NULL};
     MPI_Datatype better;
     uint64_t uses;
+    const enum espi_stats_saved passing =
+        use == ESPI_PACK_RECEIVED ? ESPI_SAVED_RECEIVING : use == ESPI_PACK_MESSAGE ? ESPI_SAVED_SENDING : 0;
 
+    use = use == ESPI_PACK_RECEIVED ? ESPI_PACK_MESSAGE : use;
     if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF) {
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
         return own;
@@ -452,12 +455,9 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         let_go(plan);
         return own;
     }
-    const enum espi_packable like = use < ESPI_PACKABLES      ? use
-                                    : espi_packs_blocks(use) ? ESPI_PACK_MESSAGE
-                                                              : ESPI_PACK_LOCAL;
-    uint64_t saved = plan->gain_ns[purpose] + (packs ? plan->packed_ns[like] : 0);
     espi_types_pay();
-    espi_bump(&plan->record->saved_ps, saved * 1000 / (uint64_t)plan->count * (uint64_t)count);
+    espi_plan_credit(plan, count, plan->gain_ns[purpose] + (packs ? plan->packed_ns[espi_packs_like(use)] : 0),
+                     purpose == ESPI_PARTS ? passing : ESPI_SAVED_ALONE);
     if (packs) {
         if (espi_type_service.attributes)
             espi_plan_hold(plan);
