@@ -5,14 +5,18 @@
  *    the engine takes to pack it (farther cores: up to twice that). The engine packs it into the cell in which it
  *    travels, and unpacks it from there; ours is copied on both sides, which takes MOVED_NS a byte, as the lines of a
  *    cell come from the other core: with the loop over the items the library hides some of that. A message of several
- *    parts goes through cells of that size, at 1,500 ns + 0.155 ns a byte; without gaps it is fetched from the
- *    sender's memory, at 5,000 ns + 0.14 ns a byte.
+ *    parts goes through cells of that size; without gaps it is fetched from the sender's memory, which takes FETCH_NS
+ *    more to begin with. Where a packed one is sent as if it had gaps (stream_type.h) it goes through cells, too, and
+ *    takes PARTS_NS less than the program's type beside packing: what the engine does for each part, and before the
+ *    first one leaves. Read off the rows wrf, milc, mg and specfem of 12 to 200 kB with ESPALIER_PACK=off and =always.
  *  - In parts, one side packs while the other unpacks, so that such a message takes what one side does. Packed whole
  *    it takes the one side, the way, and the other side one after another. Only one rank decides here, on what it
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs. One
  *    of several parts is packed while the first ones are on their way; to pack it whole loses that, and how much that
  *    is says the network, whose rate is not known here. So such messages are the library's.
+ *  - In calls with blocks for all a rank packs its own blocks and unpacks those of the others, whoever does it: nothing
+ *    of that goes on at the same time, and packing is held against one side of the engine (rows fft2 and halo3).
  *  - In collective calls, too, the library's general code for a short block with gaps is saved (BLOCK_NS), and there
  *    is one more copy. A call with blocks for all has at least two of them. Where only one side has gaps, the block
  *    that a rank has for itself is copied by the library in one go, and less is saved (HALF_NS); so it is in rooted
