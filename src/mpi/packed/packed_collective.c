@@ -128,10 +128,12 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
         return;
     if (typed->shape != ESPI_SHAPE_ONE && (args[typed->count] == 0 || args[typed->count + 1] == 0))
         return;
-    out->use = family == BCAST                                            ? staged_use(row)
-              : side == 0 && (family == ALLGATHER || family == ALLGATHERV) ? ESPI_PACK_COPIED
-              : root && !each                                              ? ESPI_PACK_COPIED /* its own block */
-                                                                           : blocks_use(row, args, each, typed, other);
+    if (family == BCAST)
+        out->use = staged_use(row);
+    else if ((side == 0 && (family == ALLGATHER || family == ALLGATHERV)) || (root && !each)) /* its own block */
+        out->use = ESPI_PACK_COPIED;
+    else
+        out->use = blocks_use(row, args, each, typed, other);
     out->whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
 }
 
