@@ -3,9 +3,11 @@
 #include <mpi.h>
 
 #include "mpi/datatype/decode.h"
+#include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/pack_gain.h"
 #include "placement/placement.h"
 #include "suite.h"
+#include "type_service.h"
 
 static struct espi_arena arena = ESPI_ARENA_INIT;
 
@@ -28,33 +30,46 @@ static const struct {
     int64_t count;
 } shapes[] = {{10, 1, 2, 1}, {100, 2, 3, 1}, {100, 2, 3, 20}, {2000, 1, 5, 1}, {16, 64, 100, 1}, {16, 64, 100, 3}};
 
-/* Which of the eleven. */
+/* Of the ways below, from 4 on. */
+static const struct {
+    enum espi_packable use;
+    bool in_parts;
+} blocks[] = {{ESPI_PACK_BLOCKS, false},    {ESPI_PACK_BLOCKS, true}, {ESPI_PACK_STAGED, false},
+              {ESPI_PACK_COPIED, false},    {ESPI_PACK_SCHEDULED, false}, {ESPI_PACK_HALF, false},
+              {ESPI_PACK_BLOCK, false},     {ESPI_PACK_EACH, false}, {ESPI_PACK_EACH_HALF, false},
+              {ESPI_PACK_EACH, true},       {ESPI_PACK_EACH_HALF, true}};
+enum { MESSAGE_IN_PARTS = 2, BLOCKS_FROM = 4, EACH = 11, EACH_HALF, EACH_IN_PARTS, EACH_HALF_IN_PARTS, WAYS };
+
 static double gain(int which, const struct espi_pack *pack, int64_t count, double engine_ns)
 {
-    if (which >= 4)
-        return espi_pack_collective_gain(pack, count,
-                                         which < 6    ? ESPI_PACK_BLOCKS
-                                         : which == 6 ? ESPI_PACK_STAGED
-                                         : which == 7 ? ESPI_PACK_COPIED
-                                         : which == 8 ? ESPI_PACK_SCHEDULED
-                                         : which == 9 ? ESPI_PACK_HALF
-                                                      : ESPI_PACK_BLOCK,
-                                         which == 5, engine_ns);
+    if (which >= BLOCKS_FROM)
+        return espi_pack_collective_gain(pack, count, blocks[which - BLOCKS_FROM].use,
+                                         blocks[which - BLOCKS_FROM].in_parts, engine_ns);
     return which == 0 ? espi_pack_gain(pack, count, engine_ns)
-                      : espi_pack_message_gain(pack, count, which == 2, which < 3, engine_ns);
+                      : espi_pack_message_gain(pack, count, which == MESSAGE_IN_PARTS, which < 3, engine_ns);
+}
+
+/* Whether messages may go cell by cell. */
+static void set_cells(bool open)
+{
+    if (open)
+        start_cells();
+    else
+        espi_stream_types_close();
 }
 
 /* The more the engine takes the more is saved; nothing of that is more than the engine takes (and what a message
    costs beside); what is saved is never a little, but that messages of one part promise less than they save. */
 START_TEST(monotone)
 {
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        for (int which = 0; which < 11; which++) {
-            const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
+    for (size_t s = 0; s < 2 * sizeof shapes / sizeof *shapes; s++)
+        for (int which = 0; which < WAYS; which++) {
+            const struct espi_pack *pack = program(shapes[s / 2].n, shapes[s / 2].length, shapes[s / 2].stride);
             double last = 0;
-            ck_assert(gain(which, pack, shapes[s].count, 0) >= 0);
+            set_cells(s % 2);
+            ck_assert(gain(which, pack, shapes[s / 2].count, 0) >= 0);
             for (double ns = 1; ns < 1e9; ns *= 1.1) {
-                double now = gain(which, pack, shapes[s].count, ns);
+                double now = gain(which, pack, shapes[s / 2].count, ns);
                 ck_assert(now >= last && now <= ns + 1000);
                 ck_assert(now == 0 || now >= (which == 0   ? ns / 16
                                               : which == 1 ? 1
@@ -64,6 +79,7 @@ START_TEST(monotone)
             }
             ck_assert(last > 0);
         }
+    set_cells(false);
     espi_arena_release(&arena);
 }
 END_TEST
@@ -104,10 +120,12 @@ START_TEST(dense)
 {
     const struct espi_pack *pack = program(1, 5000, 5000);
 
-    for (int which = 1; which < 11; which++) {
-        ck_assert(gain(which, pack, 1, 1e6) == 0);
-        ck_assert(gain(which, pack, 7, 1e6) == 0);
+    for (int which = 2; which < 2 * WAYS; which++) {
+        set_cells(which % 2);
+        ck_assert(gain(which / 2, pack, 1, 1e6) == 0);
+        ck_assert(gain(which / 2, pack, 7, 1e6) == 0);
     }
+    set_cells(false);
     espi_arena_release(&arena);
 }
 END_TEST
@@ -121,6 +139,37 @@ START_TEST(streams)
 
     ck_assert(espi_pack_message_gain(pack, 1, true, true, once * 8 / 7 + 500) == 0);
     ck_assert(espi_pack_message_gain(pack, 1, true, true, 2 * once + 10000) > 0);
+    espi_arena_release(&arena);
+}
+END_TEST
+
+/* Where messages may go cell by cell, long ones gain more, and so do blocks of collective calls that are messages;
+   nothing else gains more or less. */
+START_TEST(cells)
+{
+    int longer = 0;
+
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
+        const bool is_long = espi_pack_cost(pack, shapes[s].count).bytes > 8248;
+        longer += is_long;
+        for (int which = 0; which < WAYS; which++) {
+            const bool in_cells =
+                is_long && (which == MESSAGE_IN_PARTS || which == EACH_IN_PARTS || which == EACH_HALF_IN_PARTS);
+            bool more = false;
+            for (double ns = 1; ns < 1e6; ns *= 1.1) {
+                const double closed = gain(which, pack, shapes[s].count, ns);
+                set_cells(true);
+                const double open = gain(which, pack, shapes[s].count, ns);
+                ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, false, ns) == 0);
+                set_cells(false);
+                ck_assert(in_cells ? open >= closed : open == closed);
+                more = more || open > closed;
+            }
+            ck_assert_int_eq(more, in_cells);
+        }
+    }
+    ck_assert_int_eq(longer, 2);
     espi_arena_release(&arena);
 }
 END_TEST
@@ -200,6 +249,22 @@ START_TEST(chains)
                              planned(ns + 100, 75 + 0.05 * bytes + margin + 50, w, 1));
             ck_assert_int_eq(gain(10, pack, shapes[s].count, ns) > 0,
                              planned(ns + 100, 150 + 0.05 * bytes + margin + 100, w, 1));
+            ck_assert_int_eq(gain(EACH, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 240, 75 + 0.05 * bytes + margin + 50, w, 1));
+            ck_assert_int_eq(gain(EACH_HALF, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 100, 75 + 0.05 * bytes + margin + 50, w, 1));
+            for (int which = EACH_IN_PARTS; which <= EACH_HALF_IN_PARTS; which++)
+                ck_assert_int_eq(gain(which, pack, shapes[s].count, ns) > 0,
+                                 planned(ns, 150 + 3000 + 0.035 * bytes + margin + 100, w, 2));
+            if (bytes <= 8248)
+                continue;
+            set_cells(true);
+            ck_assert_int_eq(gain(MESSAGE_IN_PARTS, pack, shapes[s].count, ns) > 0,
+                             planned(ns + 650, 200 + 0.015 * bytes + margin + 100, w, 2));
+            for (int which = EACH_IN_PARTS; which <= EACH_HALF_IN_PARTS; which++)
+                ck_assert_int_eq(gain(which, pack, shapes[s].count, ns) > 0,
+                                 planned(ns + 325, 150 + 0.015 * bytes + margin + 100, w, 1));
+            set_cells(false);
         }
     }
     espi_arena_release(&arena);
@@ -224,6 +289,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, dense, streams, staged, chains,
+    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, dense, streams, cells, staged, chains,
                      times);
 }
