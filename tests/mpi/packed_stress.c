@@ -4,6 +4,7 @@
  * is compared with what the type maps say, written down while the types were made (typegen.h); no engine has a part
  * in that.
  *   packed_stress SECONDS [THREADS]
+ * Some messages and blocks are of more than 8,248 bytes, which MPI sends in other ways (stream_type.h).
  * All types of a run have one base type, which the seed chooses. Types that MPICH 4.0.2 fails with are passed over,
  * as the library does now and then what Espalier mostly does: pairs and several base types, where a message is cut
  * within them; structs of which a part has no data, which end the process; and types that MPI's own MPI_Pack and
@@ -20,7 +21,7 @@
 
 #include "packed_stress.h"
 
-enum { THREADS = 8, MESSAGES = 8, SHARED = 16, BUFFER = 1 << 26 };
+enum { THREADS = 8, MESSAGES = 8, SHARED = 16, BUFFER = 1 << 26, CELL = 8248 };
 
 int me, threads = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what is below, and the output */
@@ -295,6 +296,16 @@ static bool is_safe(struct worker *w, const struct family *f)
 
 /* ---- */
 
+/* A block of the family becomes longer than a cell of shared memory, where that takes `most` of its own and no
+   more. */
+static void lengthen(struct family *f, int most)
+{
+    const int n = f->bytes == 0 || f->bytes > CELL ? 1 : 1 + CELL / (int)f->bytes;
+    for (int v = 0; v < FAMILY && n <= most; v++)
+        f->count[v] *= n;
+    f->bytes *= n <= most ? (size_t)n : 1;
+}
+
 static void *work(void *of)
 {
     struct worker *w = of;
@@ -306,8 +317,10 @@ static void *work(void *of)
             return NULL;
         struct family *f = malloc(sizeof *f);
         const int kind = TG_DUP + (int)tg_below(&w->state, TG_KINDS - TG_DUP);
-        family_make(f, mix(w->seed, (uint64_t)step), kind, tg_below(&w->state, 6) ? 80 : 2000, BLOCKS);
+        const int blocks = tg_below(&w->state, 12) ? 1 : 200;
+        family_make(f, mix(w->seed, (uint64_t)step), kind, tg_below(&w->state, 6) ? 80 : 2000, BLOCKS * blocks);
         replace_struct(f);
+        lengthen(f, blocks);
         const bool safe = is_safe(w, f);
         for (int i = 0; i < MESSAGES && safe; i++) {
             const struct message m = draw(w, f);
