@@ -50,6 +50,12 @@ noinst_PROGRAMS += %D%/onto
 %C%_onto_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_onto_LDADD = $(MPI_LIBS)
 
+# Dense bytes between two ranks, sent and received as they are and as an item of a type that MPI takes for one with gaps.
+noinst_PROGRAMS += %D%/streams
+%C%_streams_SOURCES = %D%/streams.c %D%/bench.c
+%C%_streams_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_streams_LDADD = $(MPI_LIBS)
+
 # Collectives of derived types, natively and as Espalier makes them, in turns.
 noinst_PROGRAMS += %D%/collectives
 %C%_collectives_SOURCES = %D%/collectives.c %D%/bench.c
