@@ -74,7 +74,7 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
         if (espi_counter_table[i].group == ESPI_GROUP_TIME)
             own += c[i].sum;
     for (size_t i = 0; i < report->types; i++)
-        gain += (int64_t)(report->type[i].saved_ns[ESPI_SAVED_ALONE] / 2); /* halves, so that many large gains cannot overflow */
+        gain += (int64_t)(report->type[i].saved_ns[ESPI_SAVED_ALONE] / 2); /* halves: no overflow */
     time_text(text, sizeof text, report->elapsed_ns);
     espi_buffer_format(out, "espalier: summary of %s (%" PRIu64 " of %" PRIu64 " ranks), %s\n", report->scope,
                        report->reporting, report->ranks, text);

@@ -33,6 +33,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_stream_type_LDFLAGS = -Wl,--wrap=espi_stats_now
 %C%_packed_times_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_engine
 # Memory may run out.
 %C%_comm_cache_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc

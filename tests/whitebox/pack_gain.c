@@ -151,7 +151,7 @@ START_TEST(cells)
 
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
-        const bool is_long = espi_pack_cost(pack, shapes[s].count).bytes > 8248;
+        const bool is_long = espi_pack_cost(pack, shapes[s].count).bytes > 8255;
         longer += is_long;
         for (int which = 0; which < WAYS; which++) {
             const bool in_cells =
@@ -256,14 +256,14 @@ START_TEST(chains)
             for (int which = EACH_IN_PARTS; which <= EACH_HALF_IN_PARTS; which++)
                 ck_assert_int_eq(gain(which, pack, shapes[s].count, ns) > 0,
                                  planned(ns, 150 + 3000 + 0.035 * bytes + margin + 100, w, 2));
-            if (bytes <= 8248)
+            if (bytes <= 8255)
                 continue;
             set_cells(true);
             ck_assert_int_eq(gain(MESSAGE_IN_PARTS, pack, shapes[s].count, ns) > 0,
-                             planned(ns + 650, 200 + 0.015 * bytes + margin + 100, w, 2));
+                             planned(ns + 900, 200 + 0.015 * bytes + margin + 100, w, 2));
             for (int which = EACH_IN_PARTS; which <= EACH_HALF_IN_PARTS; which++)
                 ck_assert_int_eq(gain(which, pack, shapes[s].count, ns) > 0,
-                                 planned(ns + 325, 150 + 0.015 * bytes + margin + 100, w, 1));
+                                 planned(ns + 450, 150 + 0.015 * bytes + margin + 100, w, 1));
             set_cells(false);
         }
     }

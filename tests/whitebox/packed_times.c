@@ -278,13 +278,15 @@ START_TEST(both_ways)
             struct espi_local_choice *c = &plan->local[unpacks];
             c->state = ESPI_LOCAL_TRIED;
             plan->packed_ns[ESPI_PACK_LOCAL] = 10;
-            const uint64_t reversed = counted(ESPI_COUNT_packs_reversed), saved = plan->record->saved_ps[ESPI_SAVED_ALONE];
+            const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
+            const uint64_t saved = plan->record->saved_ps[ESPI_SAVED_ALONE];
             for (int n = 0; n < 2 * ESPI_TRIAL_TURNS; n++) {
                 ck_assert_int_eq(c->state, ESPI_LOCAL_TRIED);
                 ck_assert_int_eq(local(plan, fns[f], type, is[i].program, is[i].library),
                                  n % 2 == 0 ? ESPI_LOCAL_BY_LIBRARY : ESPI_LOCAL_PACKED);
             }
-            ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - saved, (uint64_t)0 - ESPI_TRIAL_TURNS * 10 * 1000);
+            ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - saved,
+                              (uint64_t)0 - ESPI_TRIAL_TURNS * 10 * 1000);
             ck_assert_int_eq(c->state, is[i].stays ? ESPI_LOCAL_PACKS : ESPI_LOCAL_LEFT);
             ck_assert_int_eq(local(plan, fns[f], type, is[i].program, is[i].library),
                              is[i].stays ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);

@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "mpi/packed/packed_call.h"
-#include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
 
 /* One buffer of the pool: this, arrays, stream. */
@@ -23,6 +22,7 @@ struct espi_packed_blocks {
     const MPI_Datatype *sent_as;
     int n_sent_as;
     MPI_Datatype one_type;
+    struct espi_stream_turn turn;
     struct espi_packed_block blocks[];
 };
 
@@ -134,6 +134,7 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
 {
     char *at = side->stream;
 
+    espi_stream_turn_end(&side->turn);
     for (int i = 0; i < side->n; i++) {
         const struct espi_packed_block *b = &side->blocks[i];
         const int64_t bytes = bytes_of(b);
@@ -166,6 +167,7 @@ struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t a
     side->n = n;
     side->kept = NULL;
     side->n_sent_as = 0;
+    side->turn = (struct espi_stream_turn){0, 0, false, false};
     side->bytes = bytes;
     side->room = (int64_t)head + bytes;
     side->arrays = (char *)side + before;
@@ -189,6 +191,11 @@ void espi_packed_blocks_sent_as(struct espi_packed_blocks *side, const MPI_Datat
     side->n_sent_as = n;
 }
 
+struct espi_stream_turn *espi_packed_blocks_turn(struct espi_packed_blocks *side)
+{
+    return &side->turn;
+}
+
 MPI_Datatype *espi_packed_blocks_one_type(struct espi_packed_blocks *side)
 {
     return &side->one_type;
@@ -205,6 +212,7 @@ void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool c
     side->check = check;
     keep_types(side);
     pack_all(side);
+    espi_stream_turn_begin(&side->turn);
 }
 
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side)

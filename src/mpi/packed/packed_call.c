@@ -10,7 +10,6 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/datatype/own_types.h"
-#include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
 
 static _Atomic int64_t in_use; /* bytes of buffers */
@@ -215,6 +214,7 @@ void espi_packed_buffer_back(void *stream, int64_t bytes)
 
 void espi_packed_sent(struct espi_packed_side *side)
 {
+    espi_stream_turn_end(&side->turn);
     if (side->sent_as != MPI_DATATYPE_NULL)
         espi_stream_type_back(side->sent_as, side->bytes);
     side->sent_as = MPI_DATATYPE_NULL;
@@ -266,10 +266,13 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     if (side->receives && !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) &&
         (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE)
         changed[row->args - 1] = (espi_word)&call->status;
-    side->sent_as = !side->receives && !is_buffered(row) ? espi_stream_type_take(bytes) : MPI_DATATYPE_NULL;
+    side->turn = espi_stream_turn(side->receives || is_buffered(row) ? 0 : bytes,
+                                  !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)));
+    side->sent_as = espi_stream_type_take(&side->turn, bytes);
     changed[typed->buffer] = (espi_word)side->stream;
     changed[typed->count] = side->sent_as != MPI_DATATYPE_NULL ? 1 : (espi_word)bytes;
     changed[typed->type] = (espi_word)(side->sent_as != MPI_DATATYPE_NULL ? side->sent_as : MPI_PACKED);
+    espi_stream_turn_begin(&side->turn);
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "mpi/core/api_table.h"
 #include "mpi/packed/packed_times.h"
+#include "mpi/packed/stream_type.h"
 #include "pack/pack.h"
 
 /* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. In collective
@@ -50,7 +51,9 @@ struct espi_packed_side {
     void *stream; /* of the buffer pool */
     int64_t bytes;
     bool receives;
-    MPI_Datatype sent_as; /* until the call returns (stream_type.h); MPI_DATATYPE_NULL: bytes of MPI_PACKED */
+    /* Until the call returns (stream_type.h): */
+    MPI_Datatype sent_as; /* MPI_DATATYPE_NULL: bytes of MPI_PACKED */
+    struct espi_stream_turn turn;
 };
 static inline bool espi_packed_receives(const struct espi_packed_side *side)
 {

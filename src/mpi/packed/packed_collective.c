@@ -230,8 +230,14 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
                  place_size = wide ? sizeof(MPI_Aint) : sizeof(int);
     char *places = memory + (size_t)n * sizeof(MPI_Count);
     MPI_Datatype *types = (MPI_Datatype *)(places + (size_t)n * sizeof(MPI_Aint));
-    int64_t at = 0;
+    struct espi_stream_turn *turn = espi_packed_blocks_turn(packed);
+    int64_t at = 0, longest = 0;
 
+    for (int i = 0; i < n && is_message(family_of(row), typed); i++) {
+        const int64_t bytes = blocks[i].sent && !blocks[i].received ? blocks[i].count * blocks[i].size : 0;
+        longest = bytes > longest ? bytes : longest;
+    }
+    *turn = espi_stream_turn(longest, !(row->kind & ESPI_NONBLOCKING));
     for (int i = 0; i < n; i++) {
         const int64_t bytes = blocks[i].count * blocks[i].size;
         const int few = (int)bytes, near = (int)at;
@@ -239,9 +245,9 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
         memcpy(places + (size_t)i * place_size, wide ? (const void *)&at : &near, place_size);
         types[i] = MPI_PACKED;
         at += bytes;
-        if (!is_message(family_of(row), typed) || !blocks[i].sent || blocks[i].received)
+        if (!blocks[i].sent || blocks[i].received)
             continue;
-        const MPI_Datatype in_cells = espi_stream_type_take(bytes);
+        const MPI_Datatype in_cells = espi_stream_type_take(turn, bytes);
         if (in_cells == MPI_DATATYPE_NULL)
             continue;
         types[i] = in_cells;
@@ -262,10 +268,14 @@ static void see_one(const struct espi_api_row *row, const struct espi_buffer_arg
                     espi_word *seen)
 {
     MPI_Datatype *type = espi_packed_blocks_one_type(packed);
+    struct espi_stream_turn *turn = espi_packed_blocks_turn(packed);
 
     seen[0] = (espi_word)bytes;
-    if (!is_message(family_of(row), typed) || !side->sent || side->received ||
-        (*type = espi_stream_type_take(bytes)) == MPI_DATATYPE_NULL)
+    if (!is_message(family_of(row), typed) || !side->sent || side->received)
+        return;
+    *turn = espi_stream_turn(bytes, !(row->kind & ESPI_NONBLOCKING));
+    *type = espi_stream_type_take(turn, bytes);
+    if (*type == MPI_DATATYPE_NULL)
         return;
     espi_packed_blocks_sent_as(packed, type, 1);
     seen[0] = 1;

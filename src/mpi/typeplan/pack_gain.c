@@ -8,15 +8,15 @@
  *    parts goes through cells of that size; without gaps it is fetched from the sender's memory, which takes FETCH_NS
  *    more to begin with. Where a packed one is sent as if it had gaps (stream_type.h) it goes through cells, too, and
  *    takes PARTS_NS less than the program's type beside packing: what the engine does for each part, and before the
- *    first one leaves. Read off the rows wrf, milc, mg and specfem of 12 to 200 kB with ESPALIER_PACK=off and =always.
+ *    first one leaves (rows wrf, milc, mg and specfem of 12 to 200 kB with ESPALIER_PACK=off and =always).
  *  - In parts, one side packs while the other unpacks, so that such a message takes what one side does. Packed whole
  *    it takes the one side, the way, and the other side one after another. Only one rank decides here, on what it
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs. One
  *    of several parts is packed while the first ones are on their way; to pack it whole loses that, and how much that
  *    is says the network, whose rate is not known here. So such messages are the library's.
- *  - In calls with blocks for all a rank packs its own blocks and unpacks those of the others, whoever does it: nothing
- *    of that goes on at the same time, and packing is held against one side of the engine (rows fft2 and halo3).
+ *  - In calls with blocks for all a rank packs its own blocks and unpacks those of the others, whoever does it:
+ *    nothing of that goes on at the same time, and packing is held against one side of the engine (fft2, halo3).
  *  - In collective calls, too, the library's general code for a short block with gaps is saved (BLOCK_NS), and there
  *    is one more copy. A call with blocks for all has at least two of them. Where only one side has gaps, the block
  *    that a rank has for itself is copied by the library in one go, and less is saved (HALF_NS); so it is in rooted
@@ -82,7 +82,7 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
         return in_parts ? 0 : espi_pack_gain(pack, count, engine_ns - CALL_NS);
     if (in_parts)
         gain = engine_ns - 2 * (cost.warm_ns + CALL_NS) +
-               (espi_stream_goes_in_cells(cost.bytes)
+               (espi_stream_may_go_in_cells(cost.bytes)
                     ? PARTS_NS - CELLS_NS * (double)cost.bytes
                     : -FETCH_NS + (FETCHED_NS - 2 * STREAMED_NS) * (double)cost.bytes);
     else
@@ -101,7 +101,7 @@ double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, en
 
     if (cost.blocks <= 1)
         return 0;
-    if (in_parts && each && espi_stream_goes_in_cells(cost.bytes)) {
+    if (in_parts && each && espi_stream_may_go_in_cells(cost.bytes)) {
         gain += PARTS_NS / 2 - CELLS_NS * (double)cost.bytes;
         return gain > engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS ? gain : 0;
     }
