@@ -92,20 +92,21 @@ void espi_plan_hold(struct espi_plan *plan)
     (void)plan;
 }
 
-struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
+struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
 {
     (void)type;
     (void)count;
+    (void)use;
     return (struct espi_message_plan){NULL, NULL};
 }
 
 void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                            bool received)
+                            enum espi_packable use)
 {
     (void)stats;
     (void)found;
     (void)count;
-    (void)received;
+    (void)use;
 }
 
 /* So does every collective call. */

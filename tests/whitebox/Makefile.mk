@@ -6,7 +6,7 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%
 	%D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places \
 	%D%/pmpi_table %D%/comm_cache %D%/left_alone \
 	%D%/packed_call %D%/collective %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \
-	%D%/stream_type %D%/stream_calls %D%/self_copy %D%/reduce_requests
+	%D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy %D%/reduce_requests
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la $(CHECK_LIBS) $(MPI_LIBS)

@@ -58,12 +58,16 @@ static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] =
 
 /* ---- messages that a pack program sees to ---- */
 
-#define ESPI_MESSAGE(n, general)                                                                                     \
+#define ESPI_MESSAGE(n, general, one_peer)                                                                           \
     static espi_word message_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)       \
     {                                                                                                                \
         struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
         espi_word changed[n];                                                                                        \
         struct espi_message message;                                                                                 \
+        if ((one_peer) && thread_state && espi_message_is_to_nobody(&espi_api_rows[fn], args)) {                     \
+            espi_count_call(thread_state->stats, fn);                                                                \
+            return ESPI_CALL(next, n, args);                                                                         \
+        }                                                                                                            \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
         if (!thread_state || !espi_message_begin(&message, thread_state, &espi_api_rows[fn], args, changed))         \
             return general(thread, fn, args, next);                                                                  \
@@ -72,9 +76,9 @@ static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] =
         return espi_message_end(&message, changed, (int)result) ? ESPI_CALL(next, n, args) : result;                 \
     }
 
-ESPI_MESSAGE(6, handle_6)
-ESPI_MESSAGE(7, handle_7)
-ESPI_MESSAGE(12, handle_12)
+ESPI_MESSAGE(6, handle_6, true)
+ESPI_MESSAGE(7, handle_7, true)
+ESPI_MESSAGE(12, handle_12, false)
 
 /* ---- collective calls whose sides pack programs see to, or that go as they are ---- */
 

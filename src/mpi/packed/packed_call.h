@@ -19,15 +19,28 @@
    too, or only this one, or one block; a side that it packs itself, into a buffer of its own, at once or later
    (nonblocking); and one that it copies to where it is received. Messages that the library copies besides count as
    those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h).
-   RECEIVED: a message that is not sent, where that makes a difference. */
+   Where that makes a difference, RECEIVED: a message that is not sent; KEPT: one whose request is to be kept;
+   ONE_SIDED: as NOT, in a call that is. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
-                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
+                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
     return use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF || use == ESPI_PACK_BLOCK || use == ESPI_PACK_EACH ||
            use == ESPI_PACK_EACH_HALF;
+}
+
+/* What a use is where that makes none. */
+static inline enum espi_packable espi_packs_as(enum espi_packable use)
+{
+    return use < ESPI_PACK_RECEIVED ? use : use == ESPI_PACK_ONE_SIDED ? ESPI_PACK_NOT : ESPI_PACK_MESSAGE;
+}
+
+static inline bool espi_packs_kept(enum espi_packable use)
+{
+    return use == ESPI_PACK_KEPT_SENT || use == ESPI_PACK_KEPT_RECEIVED;
 }
 
 /* The one of the first two by whose times a use is counted. */
@@ -43,6 +56,16 @@ enum espi_packable espi_packable(const struct espi_api_row *row, const struct es
 /* Whether calls of this function send or receive a message that may be packed, of this buffer, and do so at once: not
    persistent, nor copied by the library besides. */
 bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_buffer_args *typed);
+
+/* Of such a side: as what it is used, exactly. */
+static inline enum espi_packable espi_packed_message_use(const struct espi_api_row *row,
+                                                         const struct espi_buffer_args *typed)
+{
+    const bool kept = row->kind & ESPI_NONBLOCKING;
+
+    return typed->dest < 0 ? (kept ? ESPI_PACK_KEPT_RECEIVED : ESPI_PACK_RECEIVED)
+                           : (kept ? ESPI_PACK_KEPT_SENT : ESPI_PACK_MESSAGE);
+}
 
 /* One side of a call that is under way. */
 struct espi_packed_side {

@@ -24,7 +24,7 @@
 
 /* Messages between processes of one node are cut at about this size (a cell of UCX's shared memory, less its head),
    others at more. */
-enum { ESPI_ENGINE_PART = 8000, ESPI_ENGINE_NESTING = 3 };
+enum { ESPI_ENGINE_PART = 8255, ESPI_ENGINE_NESTING = 3 };
 
 /* Nanoseconds: of one step, of one element copied by a kernel, of a displacement that a kernel reads, and bytes that
    memcpy copies in one. */

@@ -20,6 +20,13 @@ bool espi_message_is(const struct espi_api_row *row)
            (row->args == 6 || row->args == 7);
 }
 
+bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[0];
+
+    return (int)args[typed->dest >= 0 ? typed->dest : typed->source] == MPI_PROC_NULL;
+}
+
 /* Rank and tag are ones that MPI takes, and the rank is somebody. */
 static bool peer_is_somebody(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
                              const espi_word *args)
@@ -46,7 +53,7 @@ static bool find_plan(struct espi_message *m, const struct espi_api_row *row, co
     if (espi_type_is_predefined(type))
         return count >= 0;
     if (count > 0)
-        m->found[side] = espi_message_plan(type, count);
+        m->found[side] = espi_message_plan(type, count, espi_packed_message_use(row, typed));
     return m->found[side].plan != NULL;
 }
 
@@ -115,7 +122,7 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
             continue;
         espi_plan_hold(m->found[side].plan);
         espi_message_plan_used(thread_state->stats, &m->found[side], m->count[side],
-                               row->typed[side].dest < 0);
+                               espi_packed_message_use(row, &row->typed[side]));
     }
     return true;
 }

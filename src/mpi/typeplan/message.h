@@ -30,6 +30,9 @@ struct espi_message {
    ends with it, if any. */
 bool espi_message_is(const struct espi_api_row *row);
 
+/* Of a call with one peer: MPI_PROC_NULL, for whom there is nothing to do. */
+bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *args);
+
 /* Whether this one does. If so, what is sent was packed, `changed`, a copy of the arguments, says what MPI is to do,
    and espi_message_end follows; if not, nothing was done. */
 bool espi_message_begin(struct espi_message *message, struct espi_thread_state *thread_state,

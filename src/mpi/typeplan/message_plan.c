@@ -6,7 +6,7 @@
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/unseen.h"
 
-struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
+struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
 {
     const struct espi_message_plan none = {NULL, NULL};
     struct espi_type_slot *s = espi_slot_of(type);
@@ -18,7 +18,7 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
             atomic_load_explicit(&s->look, memory_order_relaxed) ||
         (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
         !espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0) || __builtin_mul_overflow(plan->size, count, &bytes) ||
-        bytes <= 0 || bytes > INT32_MAX)
+        bytes <= 0 || bytes > INT32_MAX || (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count)))
         return none;
     if (bytes > ESPI_ENGINE_PART && (espi_plan_is_outgrown(plan, count) ||
                                      !(espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)))
@@ -27,26 +27,24 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count)
 }
 
 static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
-                         int64_t count, int64_t bytes, uint64_t saved_ns, enum espi_stats_saved where)
+                         int64_t count, int64_t bytes, enum espi_purpose purpose, enum espi_packable use)
 {
     espi_bump(&slot->uses, 1);
     espi_bump(&slot->items, (uint64_t)count);
     espi_types_pay();
-    espi_plan_credit(plan, count, saved_ns, where);
+    espi_plan_credit(plan, count, purpose, true, use);
     espi_count(stats, ESPI_COUNT_calls_examined, 1);
     espi_count(stats, ESPI_COUNT_calls_packed, 1);
     espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
 void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                            bool received)
+                            enum espi_packable use)
 {
     struct espi_plan *plan = found->plan;
     const int64_t bytes = plan->size * count;
-    const enum espi_purpose purpose = bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE;
 
-    count_packed(stats, found->slot, plan, count, bytes, plan->gain_ns[purpose] + plan->packed_ns[ESPI_PACK_MESSAGE],
-                 purpose == ESPI_WHOLE ? ESPI_SAVED_ALONE : received ? ESPI_SAVED_RECEIVING : ESPI_SAVED_SENDING);
+    count_packed(stats, found->slot, plan, count, bytes, bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE, use);
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
@@ -90,9 +88,7 @@ void espi_blocks_plan_used(struct espi_stats_thread *stats, const struct espi_bl
     struct espi_plan *plan = found->plan;
 
     if (bytes > 0) {
-        const enum espi_packable like = espi_packs_like(found->use);
-        count_packed(stats, found->slot, plan, count, bytes,
-                     plan->gain_ns[found->purpose] + plan->packed_ns[like], ESPI_SAVED_ALONE);
+        count_packed(stats, found->slot, plan, count, bytes, found->purpose, found->use);
     } else {
         plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
         if (plan != NULL)

@@ -18,12 +18,13 @@ struct espi_message_plan {
 };
 
 /* The plan by which `count` items (> 0) of a derived type are to be packed; none where something else is to be done
-   with this use, which only espi_types_way does. Nothing is counted, and no reference taken. */
-struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count);
+   with this use, which only espi_types_way does. `use`: of a message, exactly. Nothing is counted, and no reference
+   taken. */
+struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
-/* Counts that use, which is made: a message is sent, or received. */
+/* Counts that use, which is made. */
 void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                            bool received);
+                            enum espi_packable use);
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
    `whole`: the library would go through the type in one go. False: something that only espi_types_blocks_way does. */

@@ -95,6 +95,38 @@ void espi_plan_release(struct espi_plan *plan)
     atomic_fetch_sub(&plan->entry->users, 1);
 }
 
+static enum espi_stats_saved where_saved(enum espi_packable use)
+{
+    switch (use) {
+    case ESPI_PACK_MESSAGE:
+    case ESPI_PACK_KEPT_SENT:
+        return ESPI_SAVED_SENDING;
+    case ESPI_PACK_RECEIVED:
+    case ESPI_PACK_KEPT_RECEIVED:
+        return ESPI_SAVED_RECEIVING;
+    default:
+        return ESPI_SAVED_ALONE;
+    }
+}
+
+void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                      enum espi_packable use)
+{
+    const enum espi_packable like = espi_packs_like(espi_packs_as(use));
+    const enum espi_stats_saved where = purpose == ESPI_PARTS ? where_saved(use) : ESPI_SAVED_ALONE;
+    const uint64_t scale = (uint64_t)plan->count;
+    uint64_t saved = plan->gain_ns[purpose];
+
+    if (use == ESPI_PACK_ONE_SIDED)
+        return;
+    if (packs && !espi_packs_kept(use))
+        saved += plan->packed_ns[like];
+    saved = count == plan->count ? 1000 * saved : 1000 * saved / scale * (uint64_t)count;
+    if (packs && espi_packs_kept(use))
+        saved += 1000 * espi_plan_kept_ns(plan, count);
+    espi_bump(&plan->record->saved_ps[where], saved);
+}
+
 static void count_types(struct espi_plan_entry *e, long types, long long_types)
 {
     e->types += (size_t)types;

@@ -85,14 +85,20 @@ static inline bool espi_plan_is_new(struct espi_plan *plan)
            atomic_fetch_add_explicit(&plan->met, 1, memory_order_relaxed) < NEW_CALLS;
 }
 
-/* Counts what a use of `count` items has saved, of which one of plan->count saves `saved_ns`. */
-static inline void espi_plan_credit(struct espi_plan *plan, int64_t count, uint64_t saved_ns,
-                                    enum espi_stats_saved where)
+/* What a message of `count` items saves where its request has to be kept, on top of a better type. */
+static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t count)
 {
-    espi_bump(&plan->record->saved_ps[where], count == plan->count
-                                                  ? 1000 * saved_ns
-                                                  : 1000 * saved_ns / (uint64_t)plan->count * (uint64_t)count);
+    enum { KEPT_NS = 350 };
+    const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
+                   saved = count == plan->count ? one : one / (uint64_t)plan->count * (uint64_t)count;
+
+    return saved > KEPT_NS ? saved - KEPT_NS : 0;
 }
+
+/* Counts what a use of `count` items has saved by a better type, and by the program where that `packs`. What calls of
+   one side save is not known. */
+void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                      enum espi_packable use);
 
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);

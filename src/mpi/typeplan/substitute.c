@@ -15,6 +15,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/call_args.h"
 #include "mpi/typeplan/local_turns.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
@@ -98,20 +99,29 @@ static bool goes_whole(const struct espi_substitution *d, int side, enum espi_pa
     return espi_type_is_predefined(type);
 }
 
+/* Data that no message takes anywhere. */
+static bool is_for_nobody(const struct espi_substitution *d, const struct espi_buffer_args *typed)
+{
+    const int peer = typed->dest >= 0 ? typed->dest : typed->source;
+    return d->row->kind & ESPI_P2P && peer >= 0 && (int)d->args[peer] == MPI_PROC_NULL;
+}
+
 /* `count` items in so many blocks. */
 static void one_type(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int64_t count,
                      int blocks)
 {
     MPI_Datatype type = (MPI_Datatype)d->args[(int)typed->type];
-    if (count <= 0 || espi_type_is_predefined(type))
+    if (count <= 0 || espi_type_is_predefined(type) || is_for_nobody(d, typed))
         return;
     espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
     enum espi_packable use = ESPI_PACK_NOT;
     if (side < 2)
         use = is_collective(d->row) ? d->collective[side].use : espi_packable(d->row, typed, d->args);
     const bool whole = goes_whole(d, side, use);
-    if (use == ESPI_PACK_MESSAGE && typed->dest < 0)
-        use = ESPI_PACK_RECEIVED;
+    if (use == ESPI_PACK_MESSAGE)
+        use = espi_packed_message_use(d->row, typed);
+    else if (d->row->kind & ESPI_RMA)
+        use = ESPI_PACK_ONE_SIDED;
     struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks);
     if (way.packed) {
         d->plans[side] = way.packed;
@@ -220,63 +230,6 @@ static void pack_sides(struct espi_substitution *d)
     }
 }
 
-/* Whether MPI accepts the buffer and the type of one side with `count` elements: a null type is an error, and so is a
-   null buffer, unless it is MPI_BOTTOM and the type holds addresses. */
-static bool side_is_good(const espi_word *args, const struct espi_buffer_args *typed, int64_t count)
-{
-    MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
-    if (type == MPI_DATATYPE_NULL)
-        return false;
-    if (count == 0 || typed->buffer < 0 || args[typed->buffer])
-        return true;
-    MPI_Aint low = 0, extent = 0;
-    return !espi_type_is_predefined(type) &&
-           espi_pmpi.Type_get_true_extent(type, &low, &extent) == MPI_SUCCESS && low != 0;
-}
-
-/* A collective does not take one buffer for both of its sides. */
-static bool buffers_differ(const struct espi_api_row *row, const espi_word *args)
-{
-    if (!is_collective(row) || row->typed[0].shape == ESPI_SHAPE_NONE ||
-        row->typed[1].shape == ESPI_SHAPE_NONE || row->typed[0].buffer < 0 || row->typed[1].buffer < 0)
-        return true;
-    return args[row->typed[0].buffer] != args[row->typed[1].buffer] || !args[row->typed[0].buffer];
-}
-
-/* Where the call gives something back (request) or takes it (message): not nowhere. */
-static bool handles_are_good(const struct espi_api_row *row, const espi_word *args)
-{
-    if (row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT) && !args[row->args - 1])
-        return false;
-    if (row->kind & ESPI_P2P && row->comm < 0) { /* a matched receive: buffer, count, type, message */
-        const MPI_Message *message = (const MPI_Message *)args[3];
-        return message && *message != MPI_MESSAGE_NULL;
-    }
-    return true;
-}
-
-static const struct espi_buffer_args *last_side(const struct espi_api_row *row)
-{
-    const struct espi_buffer_args *typed = row->typed;
-    while (typed[1].shape != ESPI_SHAPE_NONE)
-        typed++;
-    return typed;
-}
-
-/* One-sided calls: ..., target rank, target displacement, target count, target type, ... */
-static bool target_is_good(const struct espi_api_row *row, const espi_word *args)
-{
-    const struct espi_buffer_args *target = last_side(row);
-    int rank = (int)args[target->count - 2], size = 0;
-    MPI_Win win = (MPI_Win)args[target->type + 1];
-    MPI_Group group;
-    if (win == MPI_WIN_NULL || espi_pmpi.Win_get_group(win, &group) != MPI_SUCCESS)
-        return false;
-    int code = espi_pmpi.Group_size(group, &size);
-    espi_pmpi.Group_free(&group);
-    return code == MPI_SUCCESS && ((rank >= 0 && rank < size) || rank == MPI_PROC_NULL);
-}
-
 /* A call with a better type for one side must not have an unknown one (not committed, say) on the other. */
 static bool all_known(const struct espi_substitution *d)
 {
@@ -317,7 +270,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
     const espi_word *args = d->args;
     if (row->root >= 0 && !root_is_good(facts, (int)args[row->root]))
         return false;
-    if (!buffers_differ(row, args))
+    if (!espi_args_buffers_differ(row, args))
         return false;
     for (int side = 0; row->typed[side].shape != ESPI_SHAPE_NONE; side++) {
         const struct espi_buffer_args *typed = &row->typed[side];
@@ -335,7 +288,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
         switch (typed->shape) {
         case ESPI_SHAPE_ONE:
             count = count_at(row, args, typed->count);
-            if (count < 0 || !side_is_good(args, typed, count))
+            if (count < 0 || !espi_args_side_is_good(args, typed, count))
                 return false;
             one_type(d, typed, side, count, 1);
             break;
@@ -349,7 +302,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
             count = count_sum(row, args, typed->count, array_length(row, facts, side), &filled);
             if (count < 0)
                 return false;
-            if (!side_is_good(args, typed, count))
+            if (!espi_args_side_is_good(args, typed, count))
                 d->collective[side].use = ESPI_PACK_NOT;
             one_type(d, typed, side, count, filled);
             break;
@@ -378,9 +331,9 @@ void espi_substitute_begin(struct espi_substitution *d)
         }
         facts = &d->thread_state->comm;
     }
-    if (!handles_are_good(d->row, d->args) || !examine(d, facts) || is_aliased(d, facts) ||
+    if (!espi_args_handles_are_good(d->row, d->args) || !examine(d, facts) || is_aliased(d, facts) ||
         ((d->substituted || d->plans[0] || d->plans[1]) &&
-         (!all_known(d) || (d->row->kind & ESPI_RMA && !target_is_good(d->row, d->args))))) {
+         (!all_known(d) || (d->row->kind & ESPI_RMA && !espi_args_target_is_good(d->row, d->args))))) {
         espi_count(d->thread_state->stats, ESPI_COUNT_left_bad_argument,
                    d->substituted ? (uint64_t)d->substituted : 1);
         forget(d);
@@ -397,7 +350,7 @@ static bool error_is_returned(const struct espi_substitution *d)
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     int code;
     if (d->row->kind & ESPI_RMA) {
-        const struct espi_buffer_args *target = last_side(d->row);
+        const struct espi_buffer_args *target = espi_args_last_side(d->row);
         code = espi_pmpi.Win_get_errhandler((MPI_Win)d->args[target->type + 1], &handler);
     } else if (d->row->comm >= 0) {
         code = espi_pmpi.Comm_get_errhandler((MPI_Comm)d->args[d->row->comm], &handler);

@@ -348,22 +348,6 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
 }
 
-/* A use of a type for which nothing but a pack program is better, or known to be. */
-static void note_packable(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use, bool packs)
-{
-    struct espi_type_class *class = espi_slot_class(s);
-
-    if (espi_class_has_noted(class, plan, use, packs))
-        return;
-    espi_types_lock_classes();
-    class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
-    if (packs)
-        class->passed -= class->passed > -ESPI_CLASS_PASSED_MOST;
-    else if (class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
-        atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next use looks */
-    espi_types_unlock_classes();
-}
-
 bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
 {
     struct espi_type_slot *slot = espi_types_quiet(type);
@@ -403,10 +387,9 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     struct espi_way own = {type, NULL};
     MPI_Datatype better;
     uint64_t uses;
-    const enum espi_stats_saved passing =
-        use == ESPI_PACK_RECEIVED ? ESPI_SAVED_RECEIVING : use == ESPI_PACK_MESSAGE ? ESPI_SAVED_SENDING : 0;
+    const enum espi_packable exactly = use;
 
-    use = use == ESPI_PACK_RECEIVED ? ESPI_PACK_MESSAGE : use;
+    use = espi_packs_as(use);
     if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF) {
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
         return own;
@@ -439,12 +422,12 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs =
-        espi_plan_packs(plan, use, each) &&
+        espi_plan_packs(plan, use, each) && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count)) &&
         (use == ESPI_PACK_LOCAL ||
          (count <= INT32_MAX / (plan->size > 0 ? plan->size : 1) &&
           (purpose == ESPI_WHOLE || espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)));
     if (better == MPI_DATATYPE_NULL)
-        note_packable(s, plan, use, packs);
+        espi_class_note(s, plan, use, packs);
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         let_go(plan);
@@ -456,8 +439,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         return own;
     }
     espi_types_pay();
-    espi_plan_credit(plan, count, plan->gain_ns[purpose] + (packs ? plan->packed_ns[espi_packs_like(use)] : 0),
-                     purpose == ESPI_PARTS ? passing : ESPI_SAVED_ALONE);
+    espi_plan_credit(plan, count, purpose, packs, exactly);
     if (packs) {
         if (espi_type_service.attributes)
             espi_plan_hold(plan);

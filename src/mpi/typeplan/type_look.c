@@ -47,6 +47,21 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
     return espi_type_service.one_node && each > 0 && pays_in_collective(plan, use, each);
 }
 
+void espi_class_note(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use, bool packs)
+{
+    struct espi_type_class *class = espi_slot_class(s);
+
+    if (espi_class_has_noted(class, plan, use, packs))
+        return;
+    espi_types_lock_classes();
+    class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
+    if (packs)
+        class->passed -= class->passed > -ESPI_CLASS_PASSED_MOST;
+    else if (class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
+        atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next use looks */
+    espi_types_unlock_classes();
+}
+
 /* Whether the uses of the class are in calls that no pack program does, and nothing else is better. */
 static bool is_of_no_use(const struct espi_type_class *class, const struct espi_plan *plan)
 {

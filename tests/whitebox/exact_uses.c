@@ -1,0 +1,205 @@
+/*
+ * Uses that differ from others of their kind: messages whose requests are to be kept, ones for nobody, one-sided
+ * calls, and collective calls with one buffer for both sides. Which of them are packed, and what they are said to
+ * save.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/datatype/own_types.h"
+#include "mpi/typeplan/call_args.h"
+#include "mpi/typeplan/message.h"
+#include "mpi/typeplan/substitute.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
+#include "suite.h"
+#include "type_service.h"
+
+static char memory[1 << 16];
+static MPI_Datatype type;
+static struct espi_thread_state *thread_state;
+static struct espi_plan *plan;
+static MPI_Request request;
+
+/* The plan says that packing an item saves so much in a message. */
+static void begin(uint64_t packed_ns)
+{
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    espi_comm_cache_start(true);
+    type = regular_ints(3);
+    thread_state = espi_thread_state(&own_thread);
+    espi_own_types_close(); /* no better type is made */
+    const struct espi_way way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+    ck_assert(way.packed != NULL);
+    espi_plan_release(way.packed);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    plan = atomic_load(&espi_slot_of(type)->plan);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], packed_ns);
+    plan->gain_ns[ESPI_WHOLE] = plan->gain_ns[ESPI_PARTS] = 0;
+    atomic_store(&espi_slot_of(type)->look, 1 << 20);
+}
+
+static void end(void)
+{
+    thread_state->comm = (struct espi_comm_facts){.comm = MPI_COMM_NULL};
+    MPI_Type_free(&type);
+    espi_comm_cache_stop();
+    espi_types_stop();
+}
+
+/* Whether such a use is packed, in the general way and the short one. What it is said to save, in ns. */
+static bool packs(enum espi_packable use, int64_t count, uint64_t *saved_ns)
+{
+    _Atomic uint64_t *saved = plan->record->saved_ps;
+    const uint64_t before = saved[0] + saved[1] + saved[2];
+    const struct espi_way way = espi_types_way(&own_thread, type, count, false, use);
+
+    *saved_ns = (saved[0] + saved[1] + saved[2] - before) / 1000;
+    if (way.packed != NULL)
+        espi_plan_release(way.packed);
+    if (use != ESPI_PACK_NOT && use != ESPI_PACK_ONE_SIDED)
+        ck_assert_int_eq(espi_message_plan(type, count, use).plan != NULL, way.packed != NULL);
+    return way.packed != NULL;
+}
+
+/* To keep a request costs what short messages gain by packing. */
+START_TEST(kept)
+{
+    static const struct {
+        enum espi_packable use;
+        uint64_t each;
+        int64_t count;
+        uint64_t saves; /* 0: it is not packed */
+    } is[] = {{ESPI_PACK_MESSAGE, 200, 1, 200},       {ESPI_PACK_RECEIVED, 200, 1, 200},
+              {ESPI_PACK_KEPT_SENT, 200, 1, 0},       {ESPI_PACK_KEPT_RECEIVED, 200, 1, 0},
+              {ESPI_PACK_KEPT_SENT, 350, 1, 0},       {ESPI_PACK_KEPT_SENT, 351, 1, 1},
+              {ESPI_PACK_KEPT_RECEIVED, 1000, 1, 650}, {ESPI_PACK_KEPT_SENT, 200, 3, 250},
+              {ESPI_PACK_MESSAGE, 200, 3, 600}};
+    uint64_t saved;
+
+    for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
+        begin(is[i].each);
+        ck_assert_int_eq(plan->count, 1);
+        ck_assert_int_eq(packs(is[i].use, is[i].count, &saved), is[i].saves > 0);
+        ck_assert_uint_eq(saved, is[i].saves);
+        end();
+    }
+    begin(0); /* whatever it costs */
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    ck_assert(packs(ESPI_PACK_KEPT_SENT, 1, &saved));
+    ck_assert_uint_eq(saved, 0);
+    end();
+}
+END_TEST
+
+/* Which sides of messages of several parts are whose. */
+START_TEST(sides)
+{
+    static const struct {
+        enum espi_packable use;
+        enum espi_stats_saved where;
+    } is[] = {{ESPI_PACK_MESSAGE, ESPI_SAVED_SENDING},       {ESPI_PACK_KEPT_SENT, ESPI_SAVED_SENDING},
+              {ESPI_PACK_RECEIVED, ESPI_SAVED_RECEIVING},    {ESPI_PACK_KEPT_RECEIVED, ESPI_SAVED_RECEIVING},
+              {ESPI_PACK_LOCAL, ESPI_SAVED_ALONE},           {ESPI_PACK_EACH, ESPI_SAVED_ALONE}};
+
+    begin(1000);
+    for (size_t i = 0; i < sizeof is / sizeof is[0]; i++)
+        for (int p = 0; p < ESPI_PURPOSES; p++) {
+            uint64_t before[ESPI_SAVED_KINDS];
+            for (int k = 0; k < ESPI_SAVED_KINDS; k++)
+                before[k] = plan->record->saved_ps[k];
+            plan->packed_ns[ESPI_PACK_LOCAL] = 1000;
+            espi_plan_credit(plan, 1, (enum espi_purpose)p, true, is[i].use);
+            for (int k = 0; k < ESPI_SAVED_KINDS; k++) {
+                const bool here = k == (p == ESPI_PARTS ? (int)is[i].where : ESPI_SAVED_ALONE);
+                ck_assert_int_eq(plan->record->saved_ps[k] > before[k], here);
+            }
+        }
+    end();
+}
+END_TEST
+
+/* What the library does with the types of one-sided calls is not modelled, so nothing is said to be saved. */
+START_TEST(one_sided)
+{
+    uint64_t saved;
+
+    begin(1000);
+    plan->gain_ns[ESPI_WHOLE] = 500;
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_INT); /* is never used */
+    packs(ESPI_PACK_ONE_SIDED, 1, &saved);
+    ck_assert_uint_eq(saved, 0);
+    packs(ESPI_PACK_NOT, 1, &saved);
+    ck_assert_uint_eq(saved, 500);
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    end();
+}
+END_TEST
+
+/* A message for nobody goes on as it is, and no use is counted, in any call. */
+START_TEST(nobody)
+{
+    static const enum espi_fn fns[] = {ESPI_FN_Send, ESPI_FN_Recv, ESPI_FN_Isend, ESPI_FN_Irecv, ESPI_FN_Ssend};
+    MPI_Status status;
+
+    begin(1000000);
+    for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++)
+        for (int null = 0; null < 2; null++) {
+            const struct espi_api_row *row = &espi_api_rows[fns[i]];
+            espi_word args[7] = {(espi_word)memory, 1, type, null ? (espi_word)MPI_PROC_NULL : 0, 1, MPI_COMM_SELF,
+                                 row->kind & ESPI_NONBLOCKING ? (espi_word)&request : (espi_word)&status};
+            espi_word changed[7];
+            struct espi_substitution d = {.thread = &own_thread, .thread_state = thread_state, .row = row,
+                                          .args = args, .changed = changed};
+            const uint64_t uses = espi_slot_of(type)->uses;
+            memcpy(changed, args, sizeof changed);
+            ck_assert(espi_message_is(row));
+            ck_assert_int_eq(espi_message_is_to_nobody(row, args), null);
+            espi_substitute_begin(&d);
+            ck_assert_int_eq(changed[2] != args[2], !null);
+            ck_assert_int_eq(espi_slot_of(type)->uses - uses, !null);
+            espi_substitute_end(&d, MPI_ERR_OTHER);
+        }
+    end();
+}
+END_TEST
+
+/* As MPICH: one buffer for both sides is refused where counts and types are the same ones, too, but not among
+   neighbours. */
+START_TEST(one_buffer)
+{
+    static const int counts[2], others[2];
+    static const MPI_Datatype types[2], more[2];
+    static const struct {
+        enum espi_fn fn;
+        bool counts, types, is_good;
+    } is[] = {{ESPI_FN_Alltoallw, false, false, false},         {ESPI_FN_Alltoallw, true, false, true},
+              {ESPI_FN_Alltoallw, false, true, true},           {ESPI_FN_Ialltoallw, false, false, false},
+              {ESPI_FN_Ialltoallw, true, true, true},           {ESPI_FN_Neighbor_alltoallw, false, false, true},
+              {ESPI_FN_Ineighbor_alltoallw, false, false, true}};
+
+    for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
+        espi_word args[10] = {(espi_word)memory, (espi_word)counts, 0, (espi_word)types, (espi_word)memory,
+                              (espi_word)(is[i].counts ? others : counts), 0,
+                              (espi_word)(is[i].types ? more : types), MPI_COMM_SELF, (espi_word)&request};
+        ck_assert_int_eq(espi_args_buffers_differ(&espi_api_rows[is[i].fn], args), is[i].is_good);
+        args[4] = (espi_word)(memory + 8);
+        ck_assert(espi_args_buffers_differ(&espi_api_rows[is[i].fn], args));
+    }
+    espi_word args[] = {(espi_word)memory, 1, MPI_INT, (espi_word)memory, 1, MPI_INT, MPI_COMM_SELF};
+    ck_assert(!espi_args_buffers_differ(&espi_api_rows[ESPI_FN_Alltoall], args));
+    ck_assert(espi_args_buffers_differ(&espi_api_rows[ESPI_FN_Neighbor_alltoall], args));
+    ck_assert(espi_args_buffers_differ(&espi_api_rows[ESPI_FN_Neighbor_allgather], args));
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, one_sided, nobody, one_buffer);
+}
