@@ -1,7 +1,7 @@
 /*
  * What messages of derived types cost beside packing, read off bench/layouts (MPICH 4.0.2 and UCX, two ranks on one
  * node whose cores are near each other; where they are farther apart the library's way loses more):
- *  - A message of one part (some 8,000 bytes) costs TYPED_NS more on each side when its type has gaps, whatever
+ *  - A message of one part (up to 8,255 bytes) costs TYPED_NS more on each side when its type has gaps, whatever
  *    the engine takes to pack it (farther cores: up to twice that). The engine packs it into the cell in which it
  *    travels, and unpacks it from there; ours is copied on both sides, which takes MOVED_NS a byte, as the lines of a
  *    cell come from the other core: with the loop over the items the library hides some of that. A message of several
