@@ -1,7 +1,7 @@
 # Lists of the byte-comparing and bad-input programs of tests/mpi/; see Makefile.am.
 if HAVE_MPIEXEC
 check_PROGRAMS += %D%/bytes_p2p %D%/bytes_coll %D%/bytes_local %D%/bad_calls %D%/life %D%/one_type %D%/own_blocks \
-	%D%/own_messages %D%/lives %D%/packed %D%/packed_coll %D%/packed_stress %D%/dense_types %D%/padding
+	%D%/own_messages %D%/lives %D%/packed %D%/packed_coll %D%/packed_stress %D%/dense_types %D%/padding %D%/one_buffer
 ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typegrow.c %D%/typegrow.h
 %C%_bytes_p2p_SOURCES = %D%/bytes_p2p.c $(ESPI_BYTES_SOURCES)
 %C%_bytes_coll_SOURCES = %D%/bytes_coll.c %D%/bytes_coll.h %D%/bytes_coll_w.c %D%/bytes_coll_neighbor.c \
@@ -19,8 +19,8 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_packed_stress_SOURCES = %D%/packed_stress.c %D%/packed_stress.h %D%/packed_stress_coll.c \
 	%D%/packed_stress_requests.c $(ESPI_BYTES_SOURCES)
 TESTS += %D%/run-packed %D%/run-packed-coll %D%/run-packed-nomem %D%/run-packed-stress %D%/run-own %D%/run-lives %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
-	%D%/run-local %D%/run-bad %D%/run-dense-types %D%/run-padding
+	%D%/run-local %D%/run-bad %D%/run-dense-types %D%/run-padding %D%/run-one-buffer
 endif
 dist_check_SCRIPTS += %D%/run-own %D%/run-lives %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
 	%D%/run-local %D%/run-bad %D%/run-packed %D%/run-packed-coll %D%/run-packed-nomem \
-	%D%/run-packed-stress %D%/run-dense-types %D%/run-padding
+	%D%/run-packed-stress %D%/run-dense-types %D%/run-padding %D%/run-one-buffer
