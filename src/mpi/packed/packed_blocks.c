@@ -19,7 +19,7 @@ struct espi_packed_blocks {
     char *arrays, *stream;
     int64_t bytes, room; /* of the stream, of the buffer */
     MPI_Datatype *kept;  /* of the program; NULL: nothing is compared */
-    const MPI_Datatype *sent_as;
+    const MPI_Datatype *sent_as; /* n_sent_as of them; where all have one, it is one_type */
     int n_sent_as;
     MPI_Datatype one_type;
     struct espi_stream_turn turn;

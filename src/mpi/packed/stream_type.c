@@ -7,8 +7,8 @@
 #include "mpi/datatype/own_types.h"
 #include "stats/stats.h"
 
-/* Longer dense messages go by rendezvous; up to so long cells are faster, however far apart cores are; room behind
-   the block; datatypes that one is made of. */
+/* Longer dense messages go by rendezvous (the border is that of ESPI_ENGINE_PART, typeplan/engine_cost.h); up to so
+   long cells are faster, however far apart cores are; room behind the block; datatypes that one is made of. */
 enum { CELL = 8255, SHORT = 16384, ROOM = 64, DATATYPES = 3 };
 
 /* Which way is faster for long messages, of each power of two: the least times of the turns, in ns for 2^20 bytes.

@@ -22,8 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From the start on, or from now: whether messages of ours may go cell by cell. False once for all at the end: frees
-   the types. `one_node`: all ranks are known to be on one. Not while other threads are in calls. */
+/* From the start on: whether messages of ours may go cell by cell, which they do where all ranks are known to be on
+   `one_node`; what was tried is forgotten. At the end: none does any more, and the types are freed. Not while other
+   threads are in calls. */
 void espi_stream_types_open(bool one_node);
 void espi_stream_types_close(void);
 

@@ -18,12 +18,12 @@ bool espi_args_side_is_good(const espi_word *args, const struct espi_buffer_args
 }
 
 /* A collective does not take one buffer for both of its sides, but where counts or types are others, and among
-   neighbours: data may go from one part of an array to another. */
+   neighbours (which are no ESPI_COLLECTIVE): data may go from one part of an array to another. */
 bool espi_args_buffers_differ(const struct espi_api_row *row, const espi_word *args)
 {
     const struct espi_buffer_args *a = &row->typed[0], *b = &row->typed[1];
-    if (!(row->kind & ESPI_COLLECTIVE) || row->kind & ESPI_NEIGHBOUR || a->shape == ESPI_SHAPE_NONE ||
-        b->shape == ESPI_SHAPE_NONE || a->buffer < 0 || b->buffer < 0 ||
+    if (!(row->kind & ESPI_COLLECTIVE) || a->shape == ESPI_SHAPE_NONE || b->shape == ESPI_SHAPE_NONE ||
+        a->buffer < 0 || b->buffer < 0 ||
         (a->shape == ESPI_SHAPE_W && (args[a->count] != args[b->count] || args[a->type] != args[b->type])))
         return true;
     return args[a->buffer] != args[b->buffer] || !args[a->buffer];
