@@ -39,6 +39,12 @@ noinst_PROGRAMS += %D%/lifecost
 %C%_lifecost_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_lifecost_LDADD = $(MPI_LIBS)
 
+# What it takes to know a type that is made anew.
+noinst_PROGRAMS += %D%/recognize
+%C%_recognize_SOURCES = %D%/recognize.c %D%/bench.c
+%C%_recognize_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -I$(srcdir)/wrappers $(MPI_CPPFLAGS)
+%C%_recognize_LDADD = libespi-mpi.la libespi-pure.la $(MPI_LIBS)
+
 noinst_PROGRAMS += %D%/reduce
 %C%_reduce_SOURCES = %D%/reduce.c %D%/bench.c
 %C%_reduce_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)

@@ -2,9 +2,9 @@
 # takes the place of that part. A program without a list of sources is made of the file of its name.
 ESPI_CPPFLAGS_%C% = $(MPI_CPPFLAGS) $(CHECK_CFLAGS) -I$(srcdir)/wrappers
 if HAVE_CHECK
-ESPI_WHITEBOX_TESTS = %D%/decode %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers %D%/lists_anew \
-	%D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places \
-	%D%/pmpi_table %D%/comm_cache %D%/left_alone \
+ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers \
+	%D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select \
+	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
 	%D%/packed_call %D%/collective %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \
 	%D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy %D%/reduce_requests
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
@@ -18,6 +18,8 @@ check_LTLIBRARIES += %D%/libespi-whitebox.la
 	%D%/suite.c %D%/suite.h %D%/type_service.c %D%/type_service.h wrappers/type_hint.c
 
 %C%_engine_cost_SOURCES = %D%/engine_cost.c %D%/engine_sim.c %D%/engine_sim.h
+%C%_tiers_SOURCES = %D%/tiers.c %D%/tiers_setup.h
+%C%_tiers_played_SOURCES = %D%/tiers_played.c %D%/tiers_setup.h
 %C%_select_SOURCES = %D%/select.c %D%/select_setup.c %D%/select_setup.h
 %C%_plan_improve_SOURCES = %D%/plan_improve.c %D%/select_setup.c %D%/select_setup.h
 
@@ -28,6 +30,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_substitute_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_credit_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_tiers_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_tiers_played_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_lists_anew_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_engine_cost_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
@@ -36,6 +39,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_stream_type_LDFLAGS = -Wl,--wrap=espi_stats_now
 %C%_packed_times_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_engine
 # Memory may run out.
+%C%_construction_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_comm_cache_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_packed_call_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_collective_LDFLAGS = -Wl,--wrap=malloc

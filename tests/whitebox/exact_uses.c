@@ -115,12 +115,33 @@ START_TEST(sides)
             for (int k = 0; k < ESPI_SAVED_KINDS; k++)
                 before[k] = plan->record->saved_ps[k];
             plan->packed_ns[ESPI_PACK_LOCAL] = 1000;
+            plan->judged = UINT64_C(1) << ESPI_JUDGED_EACH;
+            plan->judged_ns = 1000;
             espi_plan_credit(plan, 1, (enum espi_purpose)p, true, is[i].use);
             for (int k = 0; k < ESPI_SAVED_KINDS; k++) {
                 const bool here = k == (p == ESPI_PARTS ? (int)is[i].where : ESPI_SAVED_ALONE);
                 ck_assert_int_eq(plan->record->saved_ps[k] > before[k], here);
             }
         }
+    end();
+}
+END_TEST
+
+/* In collective calls what a block was found to save counts, for each of them. */
+START_TEST(blocks)
+{
+    uint64_t before;
+
+    begin(1000);
+    before = plan->record->saved_ps[ESPI_SAVED_ALONE];
+    plan->judged = UINT64_C(3) << ESPI_JUDGED_EACH;
+    plan->judged_ns = 70;
+    espi_plan_credit(plan, 12, ESPI_WHOLE, true, ESPI_PACK_EACH);
+    ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - before, 4 * 70 * 1000);
+    ck_assert_uint_eq(plan->saved_ns, 4 * 70);
+    plan->judged = 0; /* ESPALIER_PACK=always asks nothing */
+    espi_plan_credit(plan, 12, ESPI_WHOLE, true, ESPI_PACK_EACH);
+    ck_assert_uint_eq(plan->saved_ns, 0);
     end();
 }
 END_TEST
@@ -201,5 +222,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, one_sided, nobody, one_buffer);
+    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, one_sided, nobody, one_buffer);
 }

@@ -81,6 +81,7 @@ START_TEST(new_layouts)
     struct espi_type_class c = {.hint = 1, .uses = 100, .items = 100, .alive = 1, .state = ESPI_CLASS_BETTER,
                                 .size = 4000, .numbers = 1000, .gain_ns = 100, .tier = 1};
 
+    c.recognized = ESPI_TIERS_PROVED;
     espi_tiers_looked(&c, 1000, 5000); /* the first of its class is new anyway */
     ck_assert_uint_eq(next(&c, 0, false), 10);
     espi_tiers_looked(&c, 1000, 6000);

@@ -243,8 +243,11 @@ START_TEST(made_anew)
 {
     enum { N = 2000, USES = 5 };
     MPI_Datatype type, better = MPI_DATATYPE_NULL, now;
+    uint64_t decoded, recognized;
 
     start(ESPI_MODE_AUTO);
+    decoded = counted(ESPI_COUNT_types_decoded);
+    recognized = counted(ESPI_COUNT_types_recognized);
     for (int life = 0; life < 20; life++) {
         int odd = life % 4 == 3 ? N / 2 + 2 : -1; /* an element that hints do not look at */
         type = seen_made(N, odd);
@@ -261,7 +264,57 @@ START_TEST(made_anew)
         espi_types_ending(espi_thread_state(&own_thread), type);
         MPI_Type_free(&type);
     }
+    /* Read back are the first, the odd ones, and those that follow them. */
+    ck_assert_uint_eq(counted(ESPI_COUNT_types_decoded) - decoded, 10);
+    ck_assert_uint_eq(counted(ESPI_COUNT_types_recognized) - recognized, 10);
     espi_types_stop();
+}
+END_TEST
+
+/* What is remembered of how types were made goes with the plan: the least recently found ones, and all at the end. */
+START_TEST(remembered)
+{
+    enum { MORE = 140 };
+    MPI_Datatype type = irregular(50, 3), other, kept = irregular(50, 4);
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded layout, other_layout;
+    struct espi_plan *plan;
+
+    start(ESPI_MODE_ALWAYS);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    espi_types_better(&own_thread, type, 1, false);
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &layout), ESPI_OK);
+    plan = espi_plan_find(&layout);
+    ck_assert(plan != NULL && espi_plan_layout(plan)->tree->hash == layout.tree->hash);
+    ck_assert(espi_plan_recognize(1001, type) == NULL);
+    ck_assert(espi_plan_remember(plan, 1001, type) && espi_plan_remember(plan, 1003, type));
+    ck_assert(espi_plan_recognize(1001, type) == plan && espi_plan_recognize(1003, type) == plan);
+    ck_assert(espi_plan_recognize(1001, kept) == NULL);
+    for (int i = 0; i < 3; i++)
+        espi_plan_release(plan);
+    espi_types_committed(espi_thread_state(&own_thread), kept);
+    espi_types_better(&own_thread, kept, 1, false);
+    ck_assert_int_eq(espi_decode(&arena, kept, 0, &other_layout), ESPI_OK);
+    plan = espi_plan_find(&other_layout);
+    ck_assert(plan != NULL && espi_plan_remember(plan, 1003, kept)); /* in the place of the other one */
+    ck_assert(espi_plan_recognize(1003, type) == NULL);
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    for (int i = 0; i < MORE; i++) {
+        other = irregular(5, 2000 + i);
+        espi_types_committed(espi_thread_state(&own_thread), other);
+        espi_types_better(&own_thread, other, 1, false);
+        espi_types_ending(espi_thread_state(&own_thread), other);
+        MPI_Type_free(&other);
+    }
+    ck_assert(espi_plan_find(&layout) == NULL && espi_plan_recognize(1001, type) == NULL);
+    ck_assert(espi_plan_recognize(1003, kept) == plan);
+    espi_plan_release(plan);
+    espi_types_stop(); /* with a reference that is left */
+    ck_assert(espi_plan_recognize(1003, kept) == NULL);
+    espi_plan_release(plan);
+    espi_arena_release(&arena);
+    MPI_Type_free(&type);
+    MPI_Type_free(&kept);
 }
 END_TEST
 
@@ -382,5 +435,5 @@ int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "types_plan", variants, always, recycled, left_alone,
-                     pending, automatic, made_anew, not_tied, dropped_elsewhere, off);
+                     pending, automatic, made_anew, remembered, not_tied, dropped_elsewhere, off);
 }

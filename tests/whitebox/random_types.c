@@ -23,6 +23,16 @@ uint64_t random_below(uint64_t n)
     return (state >> 11) % n;
 }
 
+uint64_t random_state(void)
+{
+    return state;
+}
+
+void random_again(uint64_t from)
+{
+    state = from;
+}
+
 static int some(int from, int to)
 {
     return from + (int)random_below((uint64_t)(to - from + 1));

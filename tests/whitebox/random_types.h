@@ -17,6 +17,9 @@ struct made {
 /* From ESPALIER_TEST_SEED, else fixed; printed once. */
 void random_seed(const char *program);
 uint64_t random_below(uint64_t n);
+/* Where the sequence stands, and to go on from there once more. */
+uint64_t random_state(void);
+void random_again(uint64_t from);
 
 /* A derived type of some constructor over a random child, at most `depth` deep; not committed. `which` picks the
    outermost constructor (0 .. MADE_KINDS-1), -1 any. */

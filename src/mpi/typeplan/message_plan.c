@@ -10,12 +10,11 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
 {
     const struct espi_message_plan none = {NULL, NULL};
     struct espi_type_slot *s = espi_slot_of(type);
-    struct espi_plan *plan = s != NULL ? atomic_load_explicit(&s->plan, memory_order_acquire) : NULL;
+    struct espi_plan *plan;
     int64_t bytes;
 
-    if (plan == NULL || !espi_type_service.attributes ||
-        atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&s->look, memory_order_relaxed) ||
+    if (s == NULL || !espi_type_service.attributes || !espi_type_is_looked_at(s, type, count, espi_packs_as(use)) ||
+        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL ||
         (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
         !espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0) || __builtin_mul_overflow(plan->size, count, &bytes) ||
         bytes <= 0 || bytes > INT32_MAX || (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count)))
@@ -60,8 +59,7 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
     found->use = use;
     if (s == NULL || !espi_type_service.attributes ||
         atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
-        atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&s->look, memory_order_relaxed))
+        !espi_type_is_looked_at(s, type, count, use))
         return false;
     plan = atomic_load_explicit(&s->plan, memory_order_acquire);
     if (plan == NULL)

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 
+#include "mpi/datatype/construction.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
@@ -24,6 +25,15 @@
 /* Plans without a user that stay; with half of the types that Espalier may hold, fewer stay. */
 enum { UNUSED_MOST = 128, TYPES_MOST = ESPI_OWN_TYPES_MOST / 2, LONG_TYPES_MOST = ESPI_OWN_LONG_TYPES_MOST / 2 };
 
+/* How the last type of a class was made. */
+struct made {
+    uint64_t hint;
+    struct espi_construction *construction;
+    struct espi_plan_entry *entry;
+    struct made *next; /* of the entry */
+    UT_hash_handle hh;
+};
+
 struct espi_plan_entry {
     struct espi_plan plan;
     uint64_t key;
@@ -34,11 +44,13 @@ struct espi_plan_entry {
     size_t types, long_types;  /* MPI types that the substitutes are made of (own_types.h) */
     MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
     int n_replaced;
+    struct made *made; /* which lead to this plan */
     UT_hash_handle hh;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the three below */
 static struct espi_plan_entry *plans;
+static struct made *remembered; /* by their hints */
 static uint64_t finds;
 
 uint64_t espi_plan_key(const struct espi_decoded *layout)
@@ -71,6 +83,77 @@ struct espi_plan *espi_plan_find(const struct espi_decoded *layout)
     pthread_mutex_unlock(&lock);
     return e == NULL ? NULL : &e->plan;
 }
+
+const struct espi_decoded *espi_plan_layout(const struct espi_plan *plan)
+{
+    return &plan->entry->layout;
+}
+
+/* ---- how types were made ---- */
+
+static void free_made(struct made *made)
+{
+    espi_construction_free(made->construction);
+    free(made);
+}
+
+/* Takes it out of the table and of its plan. Under the lock. */
+static void take_out(struct made *made)
+{
+    struct made **at = &made->entry->made;
+
+    while (*at != made)
+        at = &(*at)->next;
+    *at = made->next;
+    HASH_DELETE(hh, remembered, made);
+}
+
+struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type)
+{
+    struct espi_plan_entry *e = NULL;
+    struct made *made;
+
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, remembered, &hint, sizeof hint, made);
+    if (made != NULL) {
+        e = made->entry;
+        atomic_fetch_add(&e->users, 1); /* and so it stays, with what it has, while MPI is asked */
+        e->found = ++finds;
+    }
+    pthread_mutex_unlock(&lock);
+    if (e == NULL || espi_construction_is(made->construction, type))
+        return e == NULL ? NULL : &e->plan;
+    espi_plan_release(&e->plan);
+    return NULL;
+}
+
+bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type)
+{
+    struct made *made = malloc(sizeof *made), *old;
+
+    if (made == NULL)
+        return false;
+    *made = (struct made){.hint = hint, .construction = espi_construction_of(type), .entry = plan->entry};
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, remembered, &hint, sizeof hint, old);
+    if (old != NULL)
+        take_out(old);
+    if (made->construction != NULL)
+        HASH_ADD(hh, remembered, hint, sizeof made->hint, made);
+    if (made->construction != NULL && made->hh.tbl != NULL) {
+        made->next = made->entry->made;
+        made->entry->made = made;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    if (old != NULL)
+        free_made(old);
+    if (made != NULL)
+        free_made(made);
+    return made == NULL;
+}
+
+/* ---- */
 
 void espi_plan_hold(struct espi_plan *plan)
 {
@@ -109,22 +192,33 @@ static enum espi_stats_saved where_saved(enum espi_packable use)
     }
 }
 
+/* By the verdict on the last call, which is this one's, but where threads call at the same time. */
+static uint64_t saved_in_collective(const struct espi_plan *plan, int64_t count)
+{
+    const uint64_t each = atomic_load_explicit(&plan->judged, memory_order_relaxed) >> ESPI_JUDGED_EACH;
+
+    return each > 0 ? atomic_load_explicit(&plan->judged_ns, memory_order_relaxed) * ((uint64_t)count / each) : 0;
+}
+
 void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                       enum espi_packable use)
 {
-    const enum espi_packable like = espi_packs_like(espi_packs_as(use));
+    const enum espi_packable as = espi_packs_as(use);
     const enum espi_stats_saved where = purpose == ESPI_PARTS ? where_saved(use) : ESPI_SAVED_ALONE;
     const uint64_t scale = (uint64_t)plan->count;
     uint64_t saved = plan->gain_ns[purpose];
 
     if (use == ESPI_PACK_ONE_SIDED)
         return;
-    if (packs && !espi_packs_kept(use))
-        saved += plan->packed_ns[like];
+    if (packs && !espi_packs_kept(use) && as < ESPI_PACKABLES)
+        saved += plan->packed_ns[as];
     saved = count == plan->count ? 1000 * saved : 1000 * saved / scale * (uint64_t)count;
     if (packs && espi_packs_kept(use))
         saved += 1000 * espi_plan_kept_ns(plan, count);
+    else if (packs && as >= ESPI_PACKABLES)
+        saved += 1000 * saved_in_collective(plan, count);
     espi_bump(&plan->record->saved_ps[where], saved);
+    atomic_store_explicit(&plan->saved_ns, saved / 1000, memory_order_relaxed);
 }
 
 static void count_types(struct espi_plan_entry *e, long types, long long_types)
@@ -154,11 +248,32 @@ static void free_substitutes(struct espi_plan_entry *e)
     count_types(e, -(long)e->types, -(long)e->long_types);
 }
 
+/* Out of the table already. */
+static void free_all_made(struct espi_plan_entry *e)
+{
+    struct made *made, *next;
+
+    for (made = e->made; made != NULL; made = next) {
+        next = made->next;
+        free_made(made);
+    }
+    e->made = NULL;
+}
+
 static void free_entry(struct espi_plan_entry *e)
 {
+    free_all_made(e);
     free_substitutes(e);
     espi_arena_release(&e->arena);
     free(e);
+}
+
+/* Under the lock. */
+static void leave_cache(struct espi_plan_entry *e)
+{
+    for (struct made *made = e->made; made != NULL; made = made->next)
+        HASH_DELETE(hh, remembered, made);
+    HASH_DELETE(hh, plans, e);
 }
 
 /* Takes the least recently found plan without users out of the cache, if the cache is too large. */
@@ -178,7 +293,7 @@ static struct espi_plan_entry *evict(void)
     }
     if (oldest == NULL || (unused <= UNUSED_MOST && types <= TYPES_MOST && long_types <= LONG_TYPES_MOST))
         return NULL;
-    HASH_DELETE(hh, plans, oldest);
+    leave_cache(oldest);
     return oldest;
 }
 
@@ -323,13 +438,16 @@ void espi_plans_stop(void)
     pthread_mutex_lock(&lock);
     all = plans;
     plans = NULL;
+    HASH_CLEAR(hh, remembered);
     pthread_mutex_unlock(&lock);
     HASH_ITER(hh, all, e, next) {
         HASH_DELETE(hh, all, e);
-        if (atomic_load(&e->users) == 0)
+        if (atomic_load(&e->users) == 0) {
             free_entry(e);
-        else
-            free_substitutes(e); /* types that outlive us still point here */
+        } else { /* types that outlive us still point here */
+            free_substitutes(e);
+            free_all_made(e);
+        }
     }
     espi_stream_types_close();
 }

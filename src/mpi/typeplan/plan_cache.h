@@ -18,6 +18,8 @@
 
 enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
 
+enum { ESPI_JUDGED_EACH = 5 };
+
 struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
@@ -37,7 +39,10 @@ struct espi_plan {
         struct espi_trial trial;
     } local[2]; /* MPI_Pack and MPI_Unpack: local_turns.h */
     atomic_uint met; /* collective calls that the program has received in, up to some */
-    _Atomic uint64_t judged; /* whether the program pays in a collective call: of the last one (type_look.c) */
+    /* Whether the program pays in a collective call, of the last one (type_look.c): items in a block from bit
+       ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
+    _Atomic uint64_t judged, judged_ns;
+    _Atomic uint64_t saved_ns; /* what the last use saved */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
@@ -48,6 +53,20 @@ uint64_t espi_plan_key(const struct espi_decoded *layout);
 
 /* The plan of an equal layout, with a reference taken; NULL when there is none. */
 struct espi_plan *espi_plan_find(const struct espi_decoded *layout);
+/* The layout that it is for; valid as long as the plan. */
+const struct espi_decoded *espi_plan_layout(const struct espi_plan *plan);
+
+/*
+ * Types that are made anew in the same way need not be read back: how the last type of a class (its `hint`,
+ * type_class.h) was made can be kept with its plan (datatype/construction.h), and is what the next one is compared
+ * with. Both call MPI; calls must exclude each other.
+ */
+/* The plan of the types of this hint, with a reference taken, if `type` was made as the one that was remembered;
+   NULL: it was not, or none is. */
+struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type);
+/* Remembers how `type`, which has the plan's layout, was made; what was remembered of the hint is forgotten. False:
+   that can not be. */
+bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type);
 
 struct espi_plan_request {
     MPI_Datatype type;               /* valid and committed */

@@ -88,10 +88,16 @@ static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
     return false;
 }
 
-/* What a look at the next type of the class will take: lists that are made anew mostly are other lists. */
+/* What a look at the next type of the class will take. */
 static uint64_t price_of_look(const struct espi_type_class *class)
 {
     return class->anew > 0 ? class->make_ns : class->look_ns;
+}
+
+/* What it takes to recognize a type is known when a few were: before, it is a guess. */
+static bool is_to_be_proved(const struct espi_type_class *class)
+{
+    return class->anew <= 0 && class->recognized < ESPI_TIERS_PROVED;
 }
 
 /* At once where types of the class mostly are used so often that it pays; by their mean as long as none has ended
@@ -100,9 +106,9 @@ static uint64_t next_of_better(const struct espi_type_class *class, uint64_t mad
 {
     uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
     const uint64_t price = price_of_look(class);
-    bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * price;
+    const bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * price;
 
-    return often ? 1 : uses_until(price, made * class->gain_ns, class->gain_ns);
+    return often || is_to_be_proved(class) ? 1 : uses_until(price, made * class->gain_ns, class->gain_ns);
 }
 
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
@@ -114,17 +120,24 @@ void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
         decide(&class->often, made * class->gain_ns >= price_of_look(class));
 }
 
-void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t made)
+void espi_tiers_saved(struct espi_type_class *class, uint64_t ns)
+{
+    if (class->state == ESPI_CLASS_BETTER && ns > 0)
+        class->gain_ns = ns;
+}
+
+void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t anew)
 {
     const bool first = class->look_ns == 0;
 
     if (class->look_ns == 0 || took < class->look_ns)
         class->look_ns = took;
-    if (made > 0 && (class->make_ns == 0 || made < class->make_ns))
-        class->make_ns = made;
+    if (anew > 0 && (class->make_ns == 0 || anew < class->make_ns))
+        class->make_ns = anew;
+    class->recognized = (uint8_t)(class->recognized + (anew == 0 && class->recognized < ESPI_TIERS_PROVED));
     if (first)
         return;
-    decide(&class->anew, made > 0);
+    decide(&class->anew, anew > 0);
 }
 
 void espi_tiers_learnt(struct espi_type_class *class)

@@ -3,9 +3,9 @@
  * (admission.h). Setting auto; always plans each type at its first use, off none.
  *   0  the program's own type. A class is counted from its second use on: MPI is asked for size and extent.
  *   1  rules that take linear time, and forms in chunks, when the uses of all types of the class have earned reading
- *      one of them back. From then on each new type of the class has its plan where its uses will save more than
- *      reading it back takes: at the first use if the last types of the class mostly were used that often; else when
- *      this one has been.
+ *      one of them back. From then on each new type of the class has its plan where its uses will save more than a
+ *      look at it takes, which mostly recognizes it: at the first use if the last types of the class mostly were used
+ *      that often; else when this one has been.
  *   2  the least-cost tree, when the uses so far have lost against the best conceivable form what it costs to find.
  * No calls to MPI, no time, no state: all that decides is in the class.
  */
@@ -17,7 +17,10 @@
 
 #include "mpi/typeplan/type_class.h"
 
-enum { ESPI_TIERS_AGAIN = 64 }; /* uses between looks that only keep figures current, at first */
+enum {
+    ESPI_TIERS_AGAIN = 64, /* uses between looks that only keep figures current, at first */
+    ESPI_TIERS_PROVED = 2  /* types of a class that are recognized whether it pays or not, to know what that takes */
+};
 
 /* The number of uses of a type, from now on, at which to look at it; UINT64_MAX: never. `class` may be NULL: it is
    not known how the type was made. `made`: uses of this type so far; `planned`: a plan is tied to it. */
@@ -33,10 +36,13 @@ int espi_tiers_due(struct espi_type_class *class, int mode, bool known);
    as in a branch predictor. */
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made);
 
-/* A type of the class was looked at, which took so many nanoseconds, or would have, had its layout been known.
-   `made`: what it took, where it was not, and had to be planned; else 0. The first look of a class says nothing of
-   the next one's layout. */
-void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t made);
+/* What a use of a type of the class is found to save, which depends on the calls; before, it is what messages or
+   local calls would. */
+void espi_tiers_saved(struct espi_type_class *class, uint64_t ns);
+
+/* A type of the class was looked at. `took`: nanoseconds, or what a look will take where the next type is recognized;
+   `anew`: what it took where this one was not; else 0. The first look of a class says nothing of the next one. */
+void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t anew);
 
 /* What was found for a type of the class is known: its family learns it. */
 void espi_tiers_learnt(struct espi_type_class *class);

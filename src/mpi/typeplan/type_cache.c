@@ -6,8 +6,8 @@
  *   - at the second use of a class of which nothing is known: MPI is asked for size and extent;
  *   - when the uses of all types of the class have earned the first tier of planning (admission.h): the type is read
  *     back, and its plan is found by its layout, or made;
- *   - where types of the class have a better form, and this one's uses are going to save more than reading it back
- *     takes: then its plan is tied to the handle;
+ *   - where types of the class have a better form, and this one's uses are going to save more than the look takes,
+ *     which mostly recognizes a type made like the last one: then its plan is tied to the handle;
  *   - when the uses have earned the second tier.
  *
  * What must never serve another type with the same handle, a plan or a view of elements, is tied to the datatype by
@@ -104,6 +104,8 @@ static void end(struct espi_type_slot *s)
 
     if (espi_slot_class(s) != NULL) {
         espi_types_lock_classes();
+        if (plan != NULL)
+            espi_tiers_saved(espi_slot_class(s), atomic_load_explicit(&plan->saved_ns, memory_order_relaxed));
         espi_types_record(s, espi_types_tell(s));
         espi_tiers_ended(espi_slot_class(s), s->made);
         espi_class_leave(espi_slot_class(s));

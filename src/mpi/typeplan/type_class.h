@@ -10,7 +10,7 @@
  * handle may have been freed and made anew where we do not see it (some Fortran layers, libraries that call MPI past
  * the preload). Nothing is concluded from it but whether a look at the type is worth its price: what was learnt of
  * types of the class before (bytes, uses, whether something better was found, what it saved, what the look took). The
- * plan comes from the layout, which the look reads from MPI.
+ * look asks MPI: whether the type was made as the last one of the class (espi_plan_recognize), or else its layout.
  *
  * Classes stand in a table of fixed size. One that no type belongs to at the moment makes room for another.
  *
@@ -68,9 +68,10 @@ struct espi_type_class {
     uint64_t retry;             /* uses at which to ask for a budget again that was used up */
     uint64_t gain_ns;           /* BETTER: what a use of the usual count saves, by the model */
     uint64_t excess_ns;         /* and what the best conceivable form would save on top of it */
-    uint64_t look_ns;           /* what reading a type of it back and finding its plan took, at least */
-    uint64_t make_ns;           /* and what it took where the layout was new, and was planned */
-    int8_t anew;                /* > 0 where most of the last looks met new layouts */
+    uint64_t look_ns;           /* what recognizing a type of it, and tying it to its plan, took at least */
+    uint64_t make_ns;           /* and what it took to read one back, which most often is planned then */
+    uint8_t recognized;         /* types that were recognized, up to some */
+    int8_t anew;                /* > 0 where most of the last looks recognized nothing */
     struct espi_type_family *family; /* NULL: not a long list */
     struct espi_stats_type *record; /* of the plan, which counts the uses of PLAIN types; NULL: none */
 };

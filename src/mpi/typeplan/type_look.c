@@ -16,21 +16,22 @@
 #include "mpi/typeplan/undecoded.h"
 
 enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
-/* What it takes to tie a plan to a type, and to end it with the type, beside reading it back: a type made, looked at,
-   packed once and freed takes 600 to 700 ns more than natively where all is in the caches, reading back included. */
-enum { TYING_NS = 400 };
+/* What a look takes beside what is timed, up to the end of what it has tied to the type. */
+enum { TYING_NS = 150 };
 
 /* Blocks of one size come again and again: the last verdict is kept, with the use and the low bits of `each`. */
 static bool pays_in_collective(struct espi_plan *plan, enum espi_packable use, int64_t each)
 {
-    const uint64_t asked = (uint64_t)each << 5 | (uint64_t)use << 1;
+    const uint64_t asked = (uint64_t)each << ESPI_JUDGED_EACH | (uint64_t)use << 1;
     uint64_t judged = atomic_load_explicit(&plan->judged, memory_order_relaxed);
 
     if ((judged & ~UINT64_C(1)) != asked) {
         const bool parts = plan->size > ESPI_ENGINE_PART / each;
         const double engine = plan->engine_ns[parts && espi_packs_blocks(use) ? ESPI_PARTS : ESPI_WHOLE] *
                               (double)each / (double)plan->count;
-        judged = asked | (espi_pack_collective_gain(plan->pack, each, use, parts, engine) > 0);
+        const double gain = espi_pack_collective_gain(plan->pack, each, use, parts, engine);
+        judged = asked | (gain > 0);
+        atomic_store_explicit(&plan->judged_ns, (uint64_t)gain, memory_order_relaxed);
         atomic_store_explicit(&plan->judged, judged, memory_order_relaxed);
     }
     return judged & 1;
@@ -72,8 +73,8 @@ static bool is_of_no_use(const struct espi_type_class *class, const struct espi_
 }
 
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
-   plan over. `took`, `made`: as espi_tiers_looked. False: it could not be tied, and will not be at another use. */
-static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan, uint64_t took, uint64_t made)
+   plan over. False: it could not be tied, and will not be at another use. */
+static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan)
 {
     struct espi_type_class *class = espi_slot_class(s);
     const bool message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
@@ -90,10 +91,8 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->tier = (uint8_t)plan->tier;
     class->gain_ns = plan->gain_ns[usual] + plan->packed_ns[message ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
     class->excess_ns = of_no_use ? 0 : plan->excess_ns[usual];
-    espi_tiers_looked(class, took + TYING_NS, made > 0 ? made + TYING_NS : 0);
     class->parts = of_no_use || usual == ESPI_PARTS; /* and then not looked at again */
     class->record = plan->record;
-    espi_tiers_learnt(class);
     espi_types_unlock_classes();
     atomic_store(&s->settled, !better);
     if (better && espi_types_tie_slot(s, type)) {
@@ -123,33 +122,18 @@ bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count)
     return plan->size <= ESPI_ENGINE_PART / plan->count && plan->size > ESPI_ENGINE_PART / count;
 }
 
-/* Reads the type back, and finds its plan, or makes one, of this tier at least, and with better types if `forms`.
-   False: there is one, and it could not be tied to the type. */
-static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count, bool forms)
+/* Reads a type back, and finds the plan of its layout, or makes one. NULL: there is none, and the class is refused.
+   `remembering`: what it took to remember how the type was made, about as long as recognizing the next one will; 0:
+   that can not be. */
+static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan_request *request,
+                                   uint64_t *remembering)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_decoded layout;
-    struct espi_plan_request request = {.type = type,
-                                        .layout = &layout,
-                                        .mode = (enum espi_mode)atomic_load(&espi_type_service.mode),
-                                        .packing = espi_type_service.packing,
-                                        .one_node = espi_type_service.one_node,
-                                        .staged = espi_slot_class(s)->staged,
-                                        .check = espi_type_service.check,
-                                        .count = count,
-                                        .tier = tier,
-                                        .forms = forms};
-    struct espi_plan *plan = NULL;
-    uint64_t begun, took, made = 0;
-    bool tied = true;
-    espi_status status;
+    struct espi_plan *plan;
+    uint64_t begun = espi_stats_now(), took;
+    const espi_status status = espi_decode(&arena, type, NUMBERS_MOST, &layout);
 
-    if (espi_type_service.packing != ESPI_MODE_OFF && !espi_packed_self_test())
-        request.packing = ESPI_MODE_OFF;
-    if (how == ESPI_MODE_AUTO)
-        espi_engine();
-    begun = espi_stats_now(); /* test and engine are once in a process, and not part of what a look takes */
-    status = espi_decode(&arena, type, NUMBERS_MOST, &layout);
     took = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
     espi_admission_book(took);
@@ -159,29 +143,76 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
                : status == ESPI_ERR_MEMORY ? ESPI_COUNT_plan_no_memory
                : status == ESPI_ERR_MPI    ? ESPI_COUNT_plan_mpi_error
                                            : ESPI_COUNT_plan_unsupported);
-        goto done;
+        espi_arena_release(&arena);
+        return NULL;
     }
     espi_count_anywhere(ESPI_COUNT_types_decoded, 1);
     plan = espi_plan_find(&layout);
-    if (plan == NULL) {
-        plan = espi_plan_make(&request);
-        made = espi_stats_now() - begun;
-    } else {
+    if (plan != NULL) {
         espi_count_anywhere(ESPI_COUNT_types_known, 1);
-        took = espi_stats_now() - begun;
-        if (how == ESPI_MODE_AUTO &&
-            (plan->tier < tier || espi_plan_is_outgrown(plan, count) || (forms && plan->forms_pending)))
-            espi_plan_improve(plan, &request);
+    } else {
+        request->layout = &layout;
+        plan = espi_plan_make(request);
     }
+    espi_arena_release(&arena);
     if (plan == NULL) {
         refuse(s, type, ESPI_COUNT_plan_no_memory);
-        goto done;
+        return NULL;
     }
-    tied = settle(s, type, plan, took, made);
+    begun = espi_stats_now();
+    const bool remembered = espi_plan_remember(plan, espi_slot_class(s)->hint, type);
+    took = espi_stats_now() - begun;
+    espi_count_anywhere(ESPI_COUNT_time_decode, took);
+    espi_admission_book(took);
+    *remembering = remembered ? took : 0;
+    return plan;
+}
+
+/* Finds the plan of a type, of this tier at least, and with better types if `forms`. False: there is one, and it
+   could not be tied to the type. */
+static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count, bool forms)
+{
+    struct espi_type_class *class = espi_slot_class(s);
+    struct espi_plan_request request = {.type = type,
+                                        .mode = (enum espi_mode)atomic_load(&espi_type_service.mode),
+                                        .packing = espi_type_service.packing,
+                                        .one_node = espi_type_service.one_node,
+                                        .staged = class->staged,
+                                        .check = espi_type_service.check,
+                                        .count = count,
+                                        .tier = tier,
+                                        .forms = forms};
+    uint64_t begun, took, remembering = 0;
+    struct espi_plan *plan;
+
+    if (espi_type_service.packing != ESPI_MODE_OFF && !espi_packed_self_test())
+        request.packing = ESPI_MODE_OFF;
+    if (how == ESPI_MODE_AUTO)
+        espi_engine(); /* once in a process, as the test is, and not part of what a look takes */
+    begun = espi_stats_now();
+    plan = espi_plan_recognize(class->hint, type);
+    const bool recognized = plan != NULL;
+    if (!recognized && (plan = read_back(s, type, &request, &remembering)) == NULL)
+        return true;
+    if (how == ESPI_MODE_AUTO && (plan->tier < tier || espi_plan_is_outgrown(plan, count) ||
+                                  (forms && plan->forms_pending))) {
+        request.layout = espi_plan_layout(plan);
+        espi_plan_improve(plan, &request);
+    }
+    const bool tied = settle(s, type, plan);
+    took = espi_stats_now() - begun;
+    if (recognized) {
+        espi_count_anywhere(ESPI_COUNT_types_recognized, 1);
+        espi_count_anywhere(ESPI_COUNT_time_decode, took);
+        espi_admission_book(took);
+    }
     if (atomic_load(&s->settled))
         espi_admission_idle(took);
-done:
-    espi_arena_release(&arena);
+    espi_types_lock_classes();
+    espi_tiers_looked(class, TYING_NS + (remembering > 0 ? remembering : took),
+                      recognized ? 0 : TYING_NS + took);
+    espi_tiers_learnt(class);
+    espi_types_unlock_classes();
     return tied;
 }
 

@@ -76,4 +76,20 @@ static inline bool espi_plan_packs_kept(const struct espi_plan *plan, int64_t co
 /* The slow path of a use of `count` items: uses have reached s->look. Sets when to look again. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use);
 
+/* Whether a use, not counted as yet, needs no look. One at a new type of a class that has a plan is taken at once. */
+static inline bool espi_type_is_looked_at(struct espi_type_slot *s, MPI_Datatype type, int64_t count,
+                                          enum espi_packable use)
+{
+    const uint64_t next = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
+
+    if (__builtin_expect(next < atomic_load_explicit(&s->look, memory_order_relaxed), 1))
+        return true;
+    if (espi_slot_class(s) == NULL || espi_slot_class(s)->state != ESPI_CLASS_BETTER ||
+        atomic_load_explicit(&s->plan, memory_order_relaxed) != NULL)
+        return false;
+    espi_type_look(s, type, count, use);
+    return atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 <
+           atomic_load_explicit(&s->look, memory_order_relaxed);
+}
+
 #endif
