@@ -56,6 +56,7 @@ void espi_all_present_announced(void)
     if (begun && espi_relay_stop(&ended)) {
         heard = true;
         ask = ended.ask;
+        espi_job_nodes_learn(ended.mapping);
         espi_pmi_open(wire, ended.version, ended.space);
     }
     begun = false;

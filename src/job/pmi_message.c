@@ -102,6 +102,17 @@ bool espi_pmi_names_space(enum espi_pmi_version version, const char *text, char 
     return true;
 }
 
+/* It is told by its form: in PMI-1 it is a value of the job's space, in PMI-2 an attribute of the job. */
+bool espi_pmi_tells_mapping(enum espi_pmi_version version, const char *text, char mapping[ESPI_PMI_MAPPING])
+{
+    char value[ESPI_PMI_MAPPING];
+    if (version == ESPI_PMI_UNKNOWN || !espi_pmi_field(version, text, "value", value, sizeof value) ||
+        strncmp(value, "(vector", 7) != 0)
+        return false;
+    memcpy(mapping, value, strlen(value) + 1);
+    return true;
+}
+
 long espi_pmi_length(const char *digits)
 {
     long length = 0;

@@ -17,6 +17,7 @@ enum {
     ESPI_PMI_SPACE = 256,  /* room for the name of a key-value space */
     ESPI_PMI_KEY = 64,     /* room for a key */
     ESPI_PMI_VALUE = 1000, /* room for a value of ours */
+    ESPI_PMI_MAPPING = 768, /* room for the mapping of ranks to nodes; a longer one is not heard */
     /* Room for a question. Slurm reads 1,024 bytes at most of one. */
     ESPI_PMI_QUESTION = 1024,
     ESPI_PMI_DIGITS = 6, /* of a length in PMI-2 */
@@ -43,6 +44,9 @@ enum espi_pmi_heard espi_pmi_found(enum espi_pmi_version version, const char *te
 
 /* Whether this answer tells the name of the space, which is then in `space`. */
 bool espi_pmi_names_space(enum espi_pmi_version version, const char *text, char space[ESPI_PMI_SPACE]);
+
+/* The same for the mapping of ranks to nodes (nodes.h), which the library asks for. */
+bool espi_pmi_tells_mapping(enum espi_pmi_version version, const char *text, char mapping[ESPI_PMI_MAPPING]);
 
 /* Whether these first bytes of a rank's message, frame included, are a barrier: no, perhaps, or they are all of it,
    which is ESPI_PMI_BARRIER_MOST bytes at most. */

@@ -179,6 +179,8 @@ static void hear_others(struct espi_relay *relay, const char *text)
         relay->waiting--;
     if (relay->space[0] == '\0')
         espi_pmi_names_space(relay->version, text, relay->space);
+    if (relay->mapping[0] == '\0')
+        espi_pmi_tells_mapping(relay->version, text, relay->mapping);
 }
 
 void espi_relay_answered(struct espi_relay *relay, const char *bytes, size_t length, struct espi_relay_out *launcher,

@@ -23,7 +23,7 @@ struct espi_relay_side {
     bool inside;       /* of a message */
     bool counted;      /* its length is `rest`; else it ends with a line */
     long rest;         /* bytes to come */
-    char begin[ESPI_PMI_SPACE + 128]; /* of it: what is to be looked at */
+    char begin[ESPI_PMI_MAPPING + 128]; /* of it: what is to be looked at */
     size_t used;
 };
 
@@ -38,6 +38,7 @@ struct espi_relay {
     unsigned long answers;         /* so many */
     int barriers;                  /* that it has come to */
     char space[ESPI_PMI_SPACE];    /* name of the job's key-value space, when known */
+    char mapping[ESPI_PMI_MAPPING]; /* of ranks to nodes, when the library has asked for it */
     char held[ESPI_PMI_BARRIER_MOST]; /* of the library's message: perhaps a barrier */
     size_t held_used;
     struct espi_relay_side library, launcher;

@@ -154,6 +154,7 @@ bool espi_relay_stop(struct espi_relay_ended *ended)
     if (good) {
         ended->version = run.relay.version;
         memcpy(ended->space, run.relay.space, sizeof ended->space);
+        memcpy(ended->mapping, run.relay.mapping, sizeof ended->mapping);
         ended->ask = run.relay.talk.ask;
     }
     /* A library that has not waited for its barrier still has it to come; then the calls stay as they are. */

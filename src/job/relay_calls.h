@@ -18,6 +18,7 @@ bool espi_relay_start(int wire, const void *library, const struct espi_roll *rol
 struct espi_relay_ended {
     enum espi_pmi_version version;
     char space[ESPI_PMI_SPACE];
+    char mapping[ESPI_PMI_MAPPING]; /* of ranks to nodes; empty: it was not heard */
     struct espi_roll_ask ask; /* what is known already */
 };
 /* When it is over, whatever it returned. False: nothing can be asked, as the protocol is not known, the library waits

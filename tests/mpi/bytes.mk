@@ -19,8 +19,8 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_packed_stress_SOURCES = %D%/packed_stress.c %D%/packed_stress.h %D%/packed_stress_coll.c \
 	%D%/packed_stress_requests.c $(ESPI_BYTES_SOURCES)
 TESTS += %D%/run-packed %D%/run-packed-coll %D%/run-packed-nomem %D%/run-packed-stress %D%/run-own %D%/run-lives %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
-	%D%/run-local %D%/run-bad %D%/run-dense-types %D%/run-padding %D%/run-one-buffer
+	%D%/run-local %D%/run-bad %D%/run-dense-types %D%/run-padding %D%/run-one-buffer %D%/run-near
 endif
 dist_check_SCRIPTS += %D%/run-own %D%/run-lives %D%/compare %D%/run-valgrind %D%/run-life %D%/run-p2p %D%/run-coll \
 	%D%/run-local %D%/run-bad %D%/run-packed %D%/run-packed-coll %D%/run-packed-nomem \
-	%D%/run-packed-stress %D%/run-dense-types %D%/run-padding %D%/run-one-buffer
+	%D%/run-packed-stress %D%/run-dense-types %D%/run-padding %D%/run-one-buffer %D%/run-near

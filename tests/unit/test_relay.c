@@ -128,6 +128,24 @@ START_TEST(conversation_1)
 }
 END_TEST
 
+/* The library's question after the nodes of all ranks is none of ours; the first answer that has them is noted. */
+START_TEST(mapping_1)
+{
+    for (piece_now = 1; piece_now < 200; piece_now = piece_now * 3 + 1) {
+        begin();
+        open_1();
+        ck_assert_str_eq(relay.mapping, "");
+        passes("cmd=get kvsname=kvs_1 key=other\n", "cmd=get_result rc=0 msg=success value=vector,(0,9,9)\n");
+        ck_assert_str_eq(relay.mapping, "");
+        passes("cmd=get kvsname=kvs_1 key=PMI_process_mapping\n",
+               "cmd=get_result rc=0 msg=success value=(vector,(0,2,16))\n");
+        ck_assert_str_eq(relay.mapping, "(vector,(0,2,16))");
+        passes("cmd=get kvsname=kvs_1 key=mine\n", "cmd=get_result rc=0 msg=success value=(vector,(0,9,9))\n");
+        ck_assert_str_eq(relay.mapping, "(vector,(0,2,16))");
+    }
+}
+END_TEST
+
 /* With its length in front, blanks where ranks or launchers have them. */
 static const char *rank_2(const char *text)
 {
@@ -170,6 +188,22 @@ START_TEST(conversation_2)
 END_TEST
 
 /* What only looks like a barrier. */
+START_TEST(mapping_2)
+{
+    begin();
+    passes(INIT_2, GOOD_2);
+    library(rank_2("cmd=info-getjobattr;key=PMI_process_mapping;"));
+    up_used = 0;
+    launcher(launcher_2("cmd=info-getjobattr-response;rc=0;found=TRUE;value=(vector,(0,4,2),(4,1,1));"));
+    ck_assert_str_eq(relay.mapping, "(vector,(0,4,2),(4,1,1))");
+    begin();
+    passes(INIT_2, GOOD_2);
+    library(rank_2("cmd=info-getjobattr;key=PMI_process_mapping;"));
+    launcher(launcher_2("cmd=info-getjobattr-response;rc=0;found=FALSE;"));
+    ck_assert_str_eq(relay.mapping, "");
+}
+END_TEST
+
 START_TEST(no_barriers)
 {
     static const char *const lines[] = {"cmd=barrier_inn\n", "cmd=barrier_i\n", "cmd=barrier_in x=y\n", "\n",
@@ -450,7 +484,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-relay", 120, NULL, NULL, conversation_1, conversation_2, no_barriers, at_once,
-                     unknown_protocols, garbage, long_lines, astray, leader, other_libraries, wrong_lengths, given_up,
-                     silent, questions, decoys);
+    return RUN_SUITE("test-relay", 120, NULL, NULL, conversation_1, conversation_2, mapping_1, mapping_2,
+                     no_barriers, at_once, unknown_protocols, garbage, long_lines, astray, leader,
+                     other_libraries, wrong_lengths, given_up, silent, questions, decoys);
 }

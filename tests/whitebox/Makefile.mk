@@ -47,8 +47,9 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_reduce_requests_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=espi_staged_unpack
 endif
 
-# Of five ranks: tests/mpi/run-trees runs it.
+# Of several ranks: tests/mpi/run-trees and run-near run them.
 if HAVE_MPIEXEC
-check_PROGRAMS += %D%/subtree
+check_PROGRAMS += %D%/subtree %D%/near
+%C%_near_LDADD = libespi-mpi.la libespi-pure.la $(MPI_LIBS)
 %C%_subtree_LDADD = libespi-mpi.la libespi-pure.la $(MPI_LIBS)
 endif

@@ -13,11 +13,16 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "job/nodes.h"
+#include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/handle_table.h"
 
+enum { NEAR_PIECE = 256, NEAR_MOST = 65536 };
+
 struct known {
     struct espi_comm_facts facts;
+    uint64_t *near_bits; /* of the facts */
     UT_hash_handle hh;
 };
 
@@ -31,6 +36,12 @@ static atomic_bool have_world;
    there: what is known of a communicator ends with the wrapped MPI_Comm_free or MPI_Comm_disconnect. */
 static atomic_bool attributes;
 static atomic_bool unrecorded; /* a communicator that was looked at is not in `known_comms`: memory was short */
+
+static void free_known(struct known *known)
+{
+    free(known->near_bits);
+    free(known);
+}
 
 bool espi_comm_is_known(MPI_Comm comm)
 {
@@ -75,7 +86,7 @@ void espi_comm_ends(MPI_Comm comm)
     HASH_FIND(hh, known_comms, &comm, sizeof comm, known);
     if (known) {
         HASH_DEL(known_comms, known);
-        free(known);
+        free_known(known);
     }
     atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
@@ -179,7 +190,7 @@ static bool learn_facts(struct espi_comm_facts *facts, MPI_Comm comm, int key, b
     HASH_FIND(hh, known_comms, &comm, sizeof comm, old); /* another thread may have learnt the same */
     if (old) {
         HASH_DEL(known_comms, old);
-        free(old);
+        free_known(old);
     }
     HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
     if (!known->hh.tbl) {
@@ -227,6 +238,105 @@ bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm)
     return look_up_facts(facts, comm, !atomic_load(&attributes));
 }
 
+/* ---- who is near ---- */
+
+/* The ranks from `first` on, n of them, in MPI_COMM_WORLD. */
+static bool translate(MPI_Group members, MPI_Group all, int first, int n, int *to)
+{
+    int from[NEAR_PIECE];
+    for (int i = 0; i < n; i++)
+        from[i] = first + i;
+    return espi_pmpi.Group_translate_ranks(members, n, from, all, to) == MPI_SUCCESS;
+}
+
+/* Sets the bits of those that are near; how many, -1: that can not be found out. */
+static int find_near(MPI_Comm comm, int peers, uint64_t *bits)
+{
+    MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
+    const int own = espi_job_node_of(espi_world.rank);
+    const bool all_are = espi_job_on_one_node(espi_world.size);
+    int near = 0, to[NEAR_PIECE];
+    if ((own >= 0 || all_are) && espi_pmpi.Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
+        espi_pmpi.Comm_group(comm, &members) == MPI_SUCCESS) {
+        for (int done = 0; done < peers && near >= 0; done += NEAR_PIECE) {
+            const int n = peers - done < NEAR_PIECE ? peers - done : NEAR_PIECE;
+            if (!translate(members, all, done, n, to))
+                near = -1;
+            for (int i = 0; i < n && near >= 0; i++)
+                if (to[i] != MPI_UNDEFINED && (all_are || espi_job_node_of(to[i]) == own)) {
+                    bits[(done + i) / 64] |= UINT64_C(1) << (done + i) % 64;
+                    near++;
+                }
+        }
+    } else {
+        near = -1;
+    }
+    if (members != MPI_GROUP_NULL)
+        espi_pmpi.Group_free(&members);
+    if (all != MPI_GROUP_NULL)
+        espi_pmpi.Group_free(&all);
+    return near;
+}
+
+/* What another copy of the facts has been told. */
+static bool near_is_known(struct espi_comm_facts *facts)
+{
+    struct known *known;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &facts->comm, sizeof facts->comm, known);
+    if (known) {
+        facts->near = known->facts.near;
+        facts->near_bits = known->facts.near_bits;
+    }
+    pthread_mutex_unlock(&lock);
+    return known && facts->near != ESPI_NEAR_UNASKED;
+}
+
+/* Fills what is known of near ranks, and keeps it with the communicator. */
+static void learn_near(struct espi_comm_facts *facts)
+{
+    uint64_t *bits = NULL;
+    struct known *known;
+    int near = -1;
+    if (near_is_known(facts))
+        return;
+    facts->near = ESPI_NEAR_NONE;
+    if (!espi_world.open || facts->inter || !atomic_load(&attributes))
+        return;
+    if (facts->peers <= NEAR_MOST && (bits = calloc((size_t)facts->peers / 64 + 1, sizeof *bits)) != NULL)
+        near = find_near(facts->comm, facts->peers, bits);
+    if (near == facts->peers)
+        facts->near = ESPI_NEAR_ALL;
+    else if (near > 1) /* another than this one */
+        facts->near = ESPI_NEAR_SOME;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &facts->comm, sizeof facts->comm, known);
+    if (known && facts->near == ESPI_NEAR_SOME) {
+        known->near_bits = bits;
+        facts->near_bits = bits;
+        bits = NULL;
+    } else if (facts->near == ESPI_NEAR_SOME) {
+        facts->near = ESPI_NEAR_NONE; /* nobody would free them */
+    }
+    if (known) {
+        known->facts.near = facts->near;
+        known->facts.near_bits = facts->near_bits;
+    }
+    pthread_mutex_unlock(&lock);
+    free(bits);
+}
+
+bool espi_comm_is_near(struct espi_comm_facts *facts, int peer)
+{
+    if (facts->near == ESPI_NEAR_UNASKED)
+        learn_near(facts);
+    if (facts->near != ESPI_NEAR_SOME)
+        return facts->near == ESPI_NEAR_ALL;
+    return peer >= 0 && peer < facts->peers && facts->near_bits[peer / 64] >> peer % 64 & 1;
+}
+
+/* ---- */
+
 void espi_comm_cache_start(bool world)
 {
     int level = MPI_THREAD_MULTIPLE;
@@ -255,6 +365,6 @@ void espi_comm_cache_stop(void)
         espi_pmpi.Comm_free_keyval(&key);
     HASH_ITER(hh, all, known, next) {
         HASH_DEL(all, known);
-        free(known);
+        free_known(known);
     }
 }

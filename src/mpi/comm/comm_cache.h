@@ -4,6 +4,10 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Which ranks are on this rank's node, as far as the launcher says so (job/nodes.h). */
+enum espi_comm_near { ESPI_NEAR_UNASKED, ESPI_NEAR_NONE, ESPI_NEAR_ALL, ESPI_NEAR_SOME };
 
 struct espi_comm_facts {
     MPI_Comm comm; /* MPI_COMM_NULL: empty */
@@ -13,6 +17,8 @@ struct espi_comm_facts {
     int peers;   /* ranks that a rank argument may name: of the remote group of an intercommunicator */
     int in, out; /* neighbours of the topology; 0 without one */
     int tag_ub;  /* the largest tag */
+    enum espi_comm_near near;  /* see espi_comm_is_near */
+    const uint64_t *near_bits; /* SOME: a bit for each rank; of the cache */
 };
 
 /* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not
@@ -23,6 +29,11 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
 bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm);
 /* The same where it must be known before the call. Under MPI_THREAD_MULTIPLE MPI reports a bad handle twice. */
 bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm);
+
+/* Whether a rank (0 .. peers-1, or MPI_ANY_SOURCE: all of them) is known to be on this rank's node. The first time on
+   a communicator takes time with its size; more than 65,536 ranks, and those of other groups, count as not known.
+   `facts` are those of a living communicator. Not under MPI_THREAD_MULTIPLE: there none are. */
+bool espi_comm_is_near(struct espi_comm_facts *facts, int peer);
 
 /* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in
    the name of the function that asks about it. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "mpi/core/pmpi.h"
 #include "job/all_present.h"
+#include "job/nodes.h"
 #include "mpi/comm/private_comm.h"
 #include "mpi/comm/statistics.h"
 #include "mpi/netmodel/netmodel.h"
@@ -208,8 +209,9 @@ void espi_world_open(struct espi_settings *settings)
     take_settings(settings);
     begin_all_present(settings);
     begin_together(settings);
-    espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s", espi_world.rank,
-             espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own");
+    espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s, on node %d of the launcher's", espi_world.rank,
+             espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own",
+             espi_job_node_of(espi_world.rank));
     espi_world.open = true;
     struct espi_stats_run run = {settings, "MPICH " MPICH_VERSION, NULL, espi_world.rank, espi_world.size,
                                  atomic_load(&espi_world.all_present) == ESPI_ALL_PRESENT_YES, few_on_node};

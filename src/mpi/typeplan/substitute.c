@@ -316,7 +316,7 @@ static bool examine(struct espi_substitution *d, const struct espi_comm_facts *f
 
 void espi_substitute_begin(struct espi_substitution *d)
 {
-    struct espi_comm_facts none = {MPI_COMM_NULL, 0, false, 0, 0, 0, 0, 0};
+    struct espi_comm_facts none = {.comm = MPI_COMM_NULL};
     const struct espi_comm_facts *facts = &none;
     if (d->row->treatment == ESPI_API_COUNT) {
         espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
