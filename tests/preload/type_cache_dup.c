@@ -82,6 +82,12 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     return espi_types_way(thread, type, count, whole, use);
 }
 
+enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
+{
+    (void)call, (void)bytes;
+    return ESPI_WAY_DENSE;
+}
+
 void espi_plan_release(struct espi_plan *plan)
 {
     (void)plan; /* there is none */
@@ -97,16 +103,19 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     (void)type;
     (void)count;
     (void)use;
-    return (struct espi_message_plan){NULL, NULL};
+    return (struct espi_message_plan){.plan = NULL};
 }
 
-void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                            enum espi_packable use)
+void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                              enum espi_packable use, double saved)
 {
-    (void)stats;
-    (void)found;
-    (void)count;
-    (void)use;
+    (void)stats, (void)found, (void)count, (void)use, (void)saved;
+}
+
+void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                             MPI_Datatype type, enum espi_packable use, double saved)
+{
+    (void)stats, (void)found, (void)count, (void)type, (void)use, (void)saved;
 }
 
 /* So does every collective call. */
@@ -122,15 +131,22 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
     return false;
 }
 
-void espi_blocks_plan_used(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
-                           int64_t count, int64_t bytes, uint64_t kind)
+void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
+                             int64_t bytes, double saved)
 {
-    (void)stats;
-    (void)found;
-    (void)type;
-    (void)count;
-    (void)bytes;
-    (void)kind;
+    (void)stats, (void)found, (void)count, (void)bytes, (void)saved;
+}
+
+void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
+                            int64_t bytes, MPI_Datatype type)
+{
+    (void)stats, (void)found, (void)count, (void)bytes, (void)type;
+}
+
+void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
+                           int64_t count, uint64_t kind)
+{
+    (void)stats, (void)found, (void)type, (void)count, (void)kind;
 }
 
 bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)

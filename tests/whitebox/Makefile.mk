@@ -6,7 +6,7 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 	%D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select \
 	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
 	%D%/packed_call %D%/collective %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \
-	%D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy %D%/reduce_requests
+	%D%/message_ways %D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy %D%/reduce_requests
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la $(CHECK_LIBS) $(MPI_LIBS)
@@ -36,7 +36,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)
-%C%_stream_type_LDFLAGS = -Wl,--wrap=espi_stats_now
+%C%_message_ways_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_packed_times_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_engine
 # Memory may run out.
 %C%_construction_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc

@@ -36,6 +36,7 @@ static void look_up(void)
 {
     ck_assert(espi_comm_look(&thread_state->comm, MPI_COMM_SELF));
     thread_state->comm.peers = thread_state->comm.in = thread_state->comm.out = PEERS;
+    thread_state->comm.near = ESPI_NEAR_ALL;
 }
 
 struct call {
@@ -68,6 +69,7 @@ static void begin(void)
     espi_settings_defaults(&espi_settings);
     start(ESPI_MODE_AUTO);
     espi_type_service.packing = ESPI_MODE_ALWAYS;
+    espi_type_service.one_node = true;
     espi_comm_cache_start(true);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     type = regular_ints(3);

@@ -17,19 +17,11 @@
 
 enum { CELL = 8255, LONG = 10000, EACH = 3, PLACES = 16 }; /* EACH: datatypes that are counted for one of ours */
 
-uint64_t __wrap_espi_stats_now(void);
-
 static __typeof__(espi_pmpi) real;
-static uint64_t now = 1000;
 static long made, freed; /* types that MPI gave us, and got back */
 static int fails_at = -1; /* calls until one fails */
 static bool version_fails;
 static const char *version;
-
-uint64_t __wrap_espi_stats_now(void)
-{
-    return now;
-}
 
 static bool fails(void)
 {
@@ -66,9 +58,7 @@ static int free_type(MPI_Datatype *type)
 /* For a message that goes cell by cell if that may be. */
 static MPI_Datatype taken(int64_t bytes)
 {
-    const struct espi_stream_turn turn = {bytes, 0, espi_stream_may_go_in_cells(bytes), false};
-
-    return espi_stream_type_take(&turn, bytes);
+    return espi_stream_type_take(bytes);
 }
 
 static int library_version(char *text, int *length)
@@ -94,7 +84,7 @@ static void begin(void)
     made = freed = 0;
     version = "MPICH Device: ch4:ucx";
     version_fails = false;
-    espi_stream_types_open(true);
+    espi_stream_types_open();
 }
 
 /* Whether so many types of ours are alive. */
@@ -127,7 +117,7 @@ static void refused(int64_t bytes)
     ck_assert_int_eq(made, before);
 }
 
-/* Only on one node, and only over UCX. */
+/* Only over UCX. */
 START_TEST(opened)
 {
     begin();
@@ -135,19 +125,16 @@ START_TEST(opened)
     espi_stream_types_close();
     ck_assert(!espi_stream_may_go_in_cells(LONG));
     refused(LONG);
-    espi_stream_types_open(false);
-    ck_assert(!espi_stream_may_go_in_cells(LONG));
-    refused(LONG);
     version = "MPICH Device: ch4:ofi";
-    espi_stream_types_open(true);
+    espi_stream_types_open();
     ck_assert(!espi_stream_may_go_in_cells(LONG));
     refused(LONG);
     version = "MPICH Device: ch4:ucx";
     version_fails = true;
-    espi_stream_types_open(true);
+    espi_stream_types_open();
     refused(LONG);
     version_fails = false;
-    espi_stream_types_open(true);
+    espi_stream_types_open();
     espi_stream_type_back(take(LONG), LONG);
     end();
 }
@@ -279,74 +266,6 @@ START_TEST(replaced)
 END_TEST
 
 /* Where Espalier is to hold no more types, none is made; one that is there may be used. */
-/* One call, which takes so long when its stream goes cell by cell, and when it does not. */
-static bool call(int64_t bytes, bool blocks, uint64_t cells_ns, uint64_t dense_ns)
-{
-    struct espi_stream_turn turn = espi_stream_turn(bytes, blocks);
-    MPI_Datatype type = espi_stream_type_take(&turn, bytes);
-
-    now += 12345; /* packing */
-    espi_stream_turn_begin(&turn);
-    now += turn.in_cells ? cells_ns : dense_ns;
-    espi_stream_turn_end(&turn);
-    now += 777;
-    espi_stream_turn_end(&turn); /* it is over */
-    ck_assert_int_eq(type != MPI_DATATYPE_NULL, turn.in_cells);
-    if (type != MPI_DATATYPE_NULL)
-        espi_stream_type_back(type, bytes);
-    return turn.in_cells;
-}
-
-/* Long ones are tried in blocking calls, in turns; the least time of each way counts, for a byte. */
-START_TEST(trial)
-{
-    enum { TURNS = 10 };
-    static const struct {
-        uint64_t cells, dense;
-        bool in_cells;
-    } is[] = {{5000, 10000, true}, {10000, 5000, false}, {10000, 10000, true}, {10600, 10000, true},
-              {10700, 10000, false}};
-
-    for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
-        begin(); /* forgets what was decided */
-        for (int n = 0; n < TURNS; n++) {
-            const uint64_t disturbed = n / 2 % 3 == 0 ? 100000 : 0;
-            ck_assert(!call(16385, false, 1, 1)); /* nonblocking ones wait for the others */
-            ck_assert(!call(32768, false, 1, 1));
-            ck_assert(call(16384, true, 1, 100)); /* and those that are not long are not tried */
-            ck_assert(call(16384, false, 1, 100));
-            /* of two lengths, in proportion */
-            ck_assert_int_eq(n % 4 < 2 ? call(20000, true, is[i].cells + disturbed, is[i].dense + disturbed)
-                                       : call(30000, true, is[i].cells * 3 / 2 + disturbed,
-                                              is[i].dense * 3 / 2 + disturbed),
-                             n % 2 == 0);
-        }
-        ck_assert_int_eq(call(16385, false, 1, 1), is[i].in_cells);
-        ck_assert_int_eq(call(32767, true, 1, 1), is[i].in_cells);
-        ck_assert(!call(32768, false, 1, 1)); /* other lengths by themselves */
-        end();
-    }
-}
-END_TEST
-
-/* A turn that does not end, as its call failed, is taken again by a later one. */
-START_TEST(trial_interrupted)
-{
-    begin();
-    for (int n = 0; n < 20; n++) {
-        const struct espi_stream_turn turn = espi_stream_turn(20000, true);
-        ck_assert_int_eq(turn.in_cells, n % 2 == 0);
-        ck_assert(turn.timed);
-    }
-    for (int n = 0; n < 10; n++) {
-        ck_assert(!call(20000, false, 1, 1));
-        call(20000, true, 100, 200);
-    }
-    ck_assert(call(20000, false, 1, 1));
-    end();
-}
-END_TEST
-
 START_TEST(no_room)
 {
     begin();
@@ -462,7 +381,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "stream_type", opened, sizes, form, again, replaced, trial,
-                     trial_interrupted, no_room, high_handle,
-                     given_back, failures, messages);
+    return TYPES_RUN(argc, argv, "stream_type", opened, sizes, form, again, replaced, no_room,
+                     high_handle, given_back, failures, messages);
 }

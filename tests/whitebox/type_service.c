@@ -82,7 +82,7 @@ void start_cells(void)
     int (*const real)(char *, int *) = espi_pmpi.Get_library_version;
 
     espi_pmpi.Get_library_version = over_ucx;
-    espi_stream_types_open(true);
+    espi_stream_types_open();
     espi_pmpi.Get_library_version = real;
 }
 

@@ -25,7 +25,7 @@ void note_made(enum espi_fn fn, const espi_word *args);
 /* Datatypes that Espalier holds, all long forms left out. */
 long held_types(void);
 
-/* Packed messages go cell by cell from now on, as if over UCX on one node (src/mpi/packed/stream_type.h). */
+/* There are types for cells from now on, as if over UCX (src/mpi/packed/stream_type.h). */
 void start_cells(void);
 
 /* A counter as the report would show it now. */

@@ -14,6 +14,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/selfcopy/self_sends.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/reduce/reduce.h"
@@ -138,9 +139,14 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 /* Requests may be reductions', or packed messages'. */
 static espi_word handle_completion(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    if (atomic_load_explicit(&espi_packed_requests, memory_order_acquire) > 0)
+    if (atomic_load_explicit(&espi_packed_requests, memory_order_acquire) == 0)
+        return espi_reduce_complete(thread, fn, args, next);
+    if (espi_way_batch == 0)
         return espi_packed_complete(thread, fn, args, next, espi_reduce_complete);
-    return espi_reduce_complete(thread, fn, args, next);
+    const uint64_t begun = espi_stats_now();
+    espi_word result = espi_packed_complete(thread, fn, args, next, espi_reduce_complete);
+    espi_way_batch_took(espi_stats_now() - begun);
+    return result;
 }
 
 static espi_word handle_start(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)

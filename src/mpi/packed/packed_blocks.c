@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
 
 /* One buffer of the pool: this, arrays, stream. */
@@ -22,7 +23,6 @@ struct espi_packed_blocks {
     const MPI_Datatype *sent_as; /* n_sent_as of them; where all have one, it is one_type */
     int n_sent_as;
     MPI_Datatype one_type;
-    struct espi_stream_turn turn;
     struct espi_packed_block blocks[];
 };
 
@@ -134,7 +134,6 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
 {
     char *at = side->stream;
 
-    espi_stream_turn_end(&side->turn);
     for (int i = 0; i < side->n; i++) {
         const struct espi_packed_block *b = &side->blocks[i];
         const int64_t bytes = bytes_of(b);
@@ -167,7 +166,6 @@ struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t a
     side->n = n;
     side->kept = NULL;
     side->n_sent_as = 0;
-    side->turn = (struct espi_stream_turn){0, 0, false, false};
     side->bytes = bytes;
     side->room = (int64_t)head + bytes;
     side->arrays = (char *)side + before;
@@ -191,11 +189,6 @@ void espi_packed_blocks_sent_as(struct espi_packed_blocks *side, const MPI_Datat
     side->n_sent_as = n;
 }
 
-struct espi_stream_turn *espi_packed_blocks_turn(struct espi_packed_blocks *side)
-{
-    return &side->turn;
-}
-
 MPI_Datatype *espi_packed_blocks_one_type(struct espi_packed_blocks *side)
 {
     return &side->one_type;
@@ -212,7 +205,6 @@ void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool c
     side->check = check;
     keep_types(side);
     pack_all(side);
-    espi_stream_turn_begin(&side->turn);
 }
 
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side)

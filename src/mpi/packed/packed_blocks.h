@@ -16,7 +16,6 @@
 #include <stdbool.h>
 
 #include "mpi/packed/packed_times.h"
-#include "mpi/packed/stream_type.h"
 #include "pack/pack.h"
 
 struct espi_packed_block {
@@ -40,8 +39,6 @@ void *espi_packed_blocks_arrays(struct espi_packed_blocks *side);
    are given back in the end (stream_type.h). A type for all blocks may stand where this says. */
 void espi_packed_blocks_sent_as(struct espi_packed_blocks *side, const MPI_Datatype *types, int n);
 MPI_Datatype *espi_packed_blocks_one_type(struct espi_packed_blocks *side);
-/* How they go: the caller sets it; it begins when all is packed. */
-struct espi_stream_turn *espi_packed_blocks_turn(struct espi_packed_blocks *side);
 /* Gives the room back; the owners are not asked. */
 void espi_packed_blocks_drop(struct espi_packed_blocks *side);
 

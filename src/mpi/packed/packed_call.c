@@ -10,6 +10,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/datatype/own_types.h"
+#include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
 
 static _Atomic int64_t in_use; /* bytes of buffers */
@@ -214,7 +215,6 @@ void espi_packed_buffer_back(void *stream, int64_t bytes)
 
 void espi_packed_sent(struct espi_packed_side *side)
 {
-    espi_stream_turn_end(&side->turn);
     if (side->sent_as != MPI_DATATYPE_NULL)
         espi_stream_type_back(side->sent_as, side->bytes);
     side->sent_as = MPI_DATATYPE_NULL;
@@ -245,9 +245,18 @@ static inline __attribute__((always_inline)) void pack_side(const struct espi_pa
         espi_packed_check(false, data, count, type, side->stream, side->bytes);
 }
 
+/* What MPI is to send or receive. */
+static void hand_over(const struct espi_packed_side *side, const struct espi_buffer_args *typed, void *stream,
+                      espi_word *changed)
+{
+    changed[typed->buffer] = (espi_word)stream;
+    changed[typed->count] = side->sent_as != MPI_DATATYPE_NULL ? 1 : (espi_word)side->bytes;
+    changed[typed->type] = (espi_word)(side->sent_as != MPI_DATATYPE_NULL ? side->sent_as : MPI_PACKED);
+}
+
 bool espi_packed_begin(struct espi_packed_call *call, int which, const struct espi_api_row *row,
                        const espi_word *args, espi_word *changed, const struct espi_pack *pack,
-                       struct espi_packed_times *times, bool check)
+                       struct espi_packed_times *times, enum espi_message_way way, bool check)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     struct espi_packed_side *side = &call->side[which];
@@ -266,13 +275,9 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     if (side->receives && !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) &&
         (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE)
         changed[row->args - 1] = (espi_word)&call->status;
-    side->turn = espi_stream_turn(side->receives || is_buffered(row) ? 0 : bytes,
-                                  !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)));
-    side->sent_as = espi_stream_type_take(&side->turn, bytes);
-    changed[typed->buffer] = (espi_word)side->stream;
-    changed[typed->count] = side->sent_as != MPI_DATATYPE_NULL ? 1 : (espi_word)bytes;
-    changed[typed->type] = (espi_word)(side->sent_as != MPI_DATATYPE_NULL ? side->sent_as : MPI_PACKED);
-    espi_stream_turn_begin(&side->turn);
+    side->sent_as = way == ESPI_WAY_CELLS && !side->receives && !is_buffered(row) ? espi_stream_type_take(bytes)
+                                                                                  : MPI_DATATYPE_NULL;
+    hand_over(side, typed, side->stream, changed);
     return true;
 }
 

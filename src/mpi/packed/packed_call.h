@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "mpi/core/api_table.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_times.h"
-#include "mpi/packed/stream_type.h"
 #include "pack/pack.h"
 
 /* Calls in which a pack program may do the work: MPI_Pack and MPI_Unpack; messages, by way of a buffer. In collective
@@ -74,9 +74,7 @@ struct espi_packed_side {
     void *stream; /* of the buffer pool */
     int64_t bytes;
     bool receives;
-    /* Until the call returns (stream_type.h): */
-    MPI_Datatype sent_as; /* MPI_DATATYPE_NULL: bytes of MPI_PACKED */
-    struct espi_stream_turn turn;
+    MPI_Datatype sent_as; /* until the call returns: of stream_type.h; MPI_DATATYPE_NULL: bytes of MPI_PACKED */
 };
 static inline bool espi_packed_receives(const struct espi_packed_side *side)
 {
@@ -118,11 +116,11 @@ bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, co
 bool espi_packed_local_is_good(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack);
 
 /* Gets a buffer for this side of a message, packs what is sent (but for a persistent request, see
-   packed_persistent.h), and writes into `changed` what MPI is to do. False: no memory, or the program's buffer for
-   MPI_Bsend need not have room for that; nothing was changed. */
+   packed_persistent.h), and writes into `changed` what MPI is to do. `way`: of one of several parts; not typed.
+   False: no memory, or the program's buffer for MPI_Bsend need not have room for that; nothing was changed. */
 bool espi_packed_begin(struct espi_packed_call *call, int side, const struct espi_api_row *row,
                        const espi_word *args, espi_word *changed, const struct espi_pack *pack,
-                       struct espi_packed_times *times, bool check);
+                       struct espi_packed_times *times, enum espi_message_way way, bool check);
 /* After a blocking call, with the arguments that it was made with: unpacks what was received. */
 void espi_packed_end(struct espi_packed_call *call, const struct espi_api_row *row, const espi_word *args,
                      const espi_word *changed, int result, bool check);

@@ -221,7 +221,7 @@ enum { ARRAYS_EACH = sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype)
 
 /* What MPI sees where counts are in arrays: bytes, one block behind the other. */
 static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                        struct espi_packed_blocks *packed, int n, espi_word *seen)
+                        struct espi_packed_blocks *packed, int n, bool in_cells, espi_word *seen)
 {
     const struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
     char *memory = espi_packed_blocks_arrays(packed);
@@ -230,14 +230,8 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
                  place_size = wide ? sizeof(MPI_Aint) : sizeof(int);
     char *places = memory + (size_t)n * sizeof(MPI_Count);
     MPI_Datatype *types = (MPI_Datatype *)(places + (size_t)n * sizeof(MPI_Aint));
-    struct espi_stream_turn *turn = espi_packed_blocks_turn(packed);
-    int64_t at = 0, longest = 0;
+    int64_t at = 0;
 
-    for (int i = 0; i < n && is_message(family_of(row), typed); i++) {
-        const int64_t bytes = blocks[i].sent && !blocks[i].received ? blocks[i].count * blocks[i].size : 0;
-        longest = bytes > longest ? bytes : longest;
-    }
-    *turn = espi_stream_turn(longest, !(row->kind & ESPI_NONBLOCKING));
     for (int i = 0; i < n; i++) {
         const int64_t bytes = blocks[i].count * blocks[i].size;
         const int few = (int)bytes, near = (int)at;
@@ -245,12 +239,12 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
         memcpy(places + (size_t)i * place_size, wide ? (const void *)&at : &near, place_size);
         types[i] = MPI_PACKED;
         at += bytes;
-        if (!blocks[i].sent || blocks[i].received)
+        if (!in_cells || !blocks[i].sent || blocks[i].received)
             continue;
-        const MPI_Datatype in_cells = espi_stream_type_take(turn, bytes);
-        if (in_cells == MPI_DATATYPE_NULL)
+        const MPI_Datatype type = espi_stream_type_take(bytes);
+        if (type == MPI_DATATYPE_NULL)
             continue;
-        types[i] = in_cells;
+        types[i] = type;
         if (row->large)
             ((MPI_Count *)memory)[i] = 1;
         else
@@ -263,19 +257,14 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
 }
 
 /* The same where all blocks have one count: of those that are messages of their own, each is one item. */
-static void see_one(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                    const struct espi_collective_side *side, struct espi_packed_blocks *packed, int64_t bytes,
-                    espi_word *seen)
+static void see_one(const struct espi_collective_side *side, struct espi_packed_blocks *packed, int64_t bytes,
+                    bool in_cells, espi_word *seen)
 {
     MPI_Datatype *type = espi_packed_blocks_one_type(packed);
-    struct espi_stream_turn *turn = espi_packed_blocks_turn(packed);
 
     seen[0] = (espi_word)bytes;
-    if (!is_message(family_of(row), typed) || !side->sent || side->received)
-        return;
-    *turn = espi_stream_turn(bytes, !(row->kind & ESPI_NONBLOCKING));
-    *type = espi_stream_type_take(turn, bytes);
-    if (*type == MPI_DATATYPE_NULL)
+    if (!in_cells || !side->sent || side->received ||
+        (*type = espi_stream_type_take(bytes)) == MPI_DATATYPE_NULL)
         return;
     espi_packed_blocks_sent_as(packed, type, 1);
     seen[0] = 1;
@@ -291,17 +280,19 @@ struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *ty
 
 bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_api_row *row,
                            const struct espi_buffer_args *typed, const struct espi_collective_side *side,
-                           const espi_word *args, espi_word *changed, bool exact, bool check)
+                           const espi_word *args, espi_word *changed, enum espi_message_way way, bool exact,
+                           bool check)
 {
     struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
+    const bool in_cells = way == ESPI_WAY_CELLS && is_message(family_of(row), typed);
     espi_word seen[3] = {0, 0, (espi_word)MPI_PACKED};
 
     if (!read_blocks(row, typed, side, args, blocks))
         return false;
     if (typed->shape == ESPI_SHAPE_ONE)
-        see_one(row, typed, side, packed, blocks[0].count * blocks[0].size, seen);
+        see_one(side, packed, blocks[0].count * blocks[0].size, in_cells, seen);
     else
-        fill_arrays(row, typed, packed, side->blocks, seen);
+        fill_arrays(row, typed, packed, side->blocks, in_cells, seen);
     espi_packed_blocks_pack(packed, exact, check);
     changed[typed->buffer] = (espi_word)espi_packed_blocks_stream(packed);
     changed[typed->count] = seen[0];

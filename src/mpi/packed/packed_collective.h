@@ -46,10 +46,11 @@ int64_t espi_collective_items(const struct espi_api_row *row, const struct espi_
 struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *typed,
                                                const struct espi_collective_side *side, int64_t bytes);
 
-/* Packs what is sent and writes into `changed` what MPI is to do. `exact`, `check`: see packed_blocks.h. False:
-   nothing was changed. */
+/* Packs what is sent and writes into `changed` what MPI is to do. `way`: of blocks that are messages of several
+   parts; not typed. `exact`, `check`: see packed_blocks.h. False: nothing was changed. */
 bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_api_row *row,
                            const struct espi_buffer_args *typed, const struct espi_collective_side *side,
-                           const espi_word *args, espi_word *changed, bool exact, bool check);
+                           const espi_word *args, espi_word *changed, enum espi_message_way way, bool exact,
+                           bool check);
 
 #endif

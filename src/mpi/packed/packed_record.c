@@ -71,6 +71,15 @@ static void take_out(struct espi_packed_request *r)
     r->listed = false;
 }
 
+void espi_packed_message_close(struct espi_packed_message *m, void (*release)(void *owner))
+{
+    if (m->side.pack != NULL)
+        espi_packed_close(&m->side);
+    espi_packed_type_back(&m->type);
+    release(m->owner);
+    espi_way_batch_left(m->batch);
+}
+
 static void let_contents_go(struct espi_packed_request *r)
 {
     pthread_mutex_lock(&r->lock);
@@ -84,9 +93,7 @@ static void let_contents_go(struct espi_packed_request *r)
             if (r->blocks[i] != NULL)
                 espi_packed_blocks_close(r->blocks[i], r->release);
     } else {
-        espi_packed_close(&r->message.side);
-        espi_packed_type_back(&r->message.type);
-        r->release(r->message.owner);
+        espi_packed_message_close(&r->message, r->release);
     }
     atomic_fetch_sub(&espi_packed_requests, 1);
 }
@@ -95,6 +102,7 @@ void espi_packed_record_enter(struct espi_packed_request *r)
 {
     struct espi_packed_request *before;
 
+    espi_way_batch_joined(r->message.batch);
     /* First, so that the requests are not completed by the stub alone. */
     if (atomic_fetch_add(&espi_packed_requests, 1) == 0)
         espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
@@ -173,7 +181,8 @@ void espi_packed_record_end(struct espi_packed_request *r)
 
 bool espi_packed_record_receives(const struct espi_packed_request *r)
 {
-    return espi_packed_record_is_collective(r) || espi_packed_receives(&r->message.side);
+    return espi_packed_record_is_collective(r) ||
+           (r->message.side.pack != NULL && espi_packed_receives(&r->message.side));
 }
 
 /* Not that of a request that is inactive, nor of one that was cancelled. */
@@ -236,6 +245,7 @@ static void append(struct espi_packed_request *r)
 
 void espi_packed_record_keep(struct espi_packed_request *r)
 {
+    espi_way_batch_spoilt(r->message.batch);
     pthread_mutex_lock(&lock);
     r->claimed = false;
     append(r);

@@ -26,14 +26,19 @@
 /* Records that are there: as long as it is 0 nothing is to be done where requests are started or completed. */
 extern atomic_int espi_packed_requests;
 
-/* One side of a message: `count` items at `data`, of the program. */
+/* One side of a message: `count` items at `data`, of the program. Without a pack program (side.pack is NULL) the
+   library sees to it, and only its end is to be seen. */
 struct espi_packed_message {
     struct espi_packed_side side;
+    unsigned batch; /* that it belongs to (message_ways.h); 0: none */
     void *data;
     int64_t count;
     MPI_Datatype type; /* espi_packed_type_copy, to compare with (ESPALIER_CHECK); or MPI_DATATYPE_NULL */
     void *owner;       /* of the pack program; let go by `release` */
 };
+
+/* Lets go what it has; it has joined its batch, or none. */
+void espi_packed_message_close(struct espi_packed_message *message, void (*release)(void *owner));
 
 struct espi_packed_request {
     MPI_Request handle;

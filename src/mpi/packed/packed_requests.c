@@ -18,9 +18,8 @@ void espi_packed_request_enter(struct espi_packed_request *r, MPI_Request handle
     espi_packed_record_sweep();
     if (!espi_packed_receives(&m.side) &&
         espi_pmpi.Request_get_status(handle, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete) {
-        espi_packed_close(&m.side);
-        espi_packed_type_back(&m.type);
-        release(m.owner);
+        m.batch = 0;
+        espi_packed_message_close(&m, release);
         espi_packed_request_drop(r);
         return;
     }

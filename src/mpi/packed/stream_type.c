@@ -5,21 +5,10 @@
 
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/own_types.h"
-#include "stats/stats.h"
 
-/* Longer dense messages go by rendezvous (the border is that of ESPI_ENGINE_PART, typeplan/engine_cost.h); up to so
-   long cells are faster, however far apart cores are; room behind the block; datatypes that one is made of. */
-enum { CELL = 8255, SHORT = 16384, ROOM = 64, DATATYPES = 3 };
-
-/* Which way is faster for long messages, of each power of two: the least times of the turns, in ns for 2^20 bytes.
-   Several threads may take turns at the same time; a time that is lost to that does not matter. */
-enum { TURNS = 5, SIZES = 32, CLEAR = 16 };
-enum { DENSE, CELLS, WAYS };
-static struct {
-    _Atomic uint64_t least[WAYS];
-    atomic_uint turns; /* begun, of both ways; then ended */
-    atomic_uint ended;
-} trial[SIZES];
+/* Longer dense messages go by rendezvous (the border is that of ESPI_ENGINE_PART, typeplan/engine_cost.h); room
+   behind the block; datatypes that one is made of. */
+enum { CELL = 8255, ROOM = 64, DATATYPES = 3 };
 
 /* The types of the sizes that were sent last: size and handle in one word, so that taking one out of the table or
    putting one in is one exchange, and nobody else has what is taken. Sizes with the same place replace each other. */
@@ -74,62 +63,11 @@ bool espi_stream_may_go_in_cells(int64_t bytes)
            (espi_own_types_room() >= DATATYPES || atomic_load_explicit(&ours, memory_order_relaxed) > 0);
 }
 
-static int size_of(int64_t bytes)
-{
-    return 63 - __builtin_clzll((uint64_t)bytes); /* below SIZES: an int */
-}
-
-static bool cells_are_faster(int size)
-{
-    const uint64_t dense = atomic_load(&trial[size].least[DENSE]), cells = atomic_load(&trial[size].least[CELLS]);
-
-    return cells <= dense + dense / CLEAR;
-}
-
-struct espi_stream_turn espi_stream_turn(int64_t bytes, bool blocks)
-{
-    struct espi_stream_turn turn = {bytes, 0, false, false};
-    const int size = bytes > SHORT ? size_of(bytes) : 0;
-
-    if (!espi_stream_may_go_in_cells(bytes))
-        return turn;
-    if (size == 0) {
-        turn.in_cells = true;
-    } else if (atomic_load_explicit(&trial[size].ended, memory_order_relaxed) >= WAYS * TURNS) {
-        turn.in_cells = cells_are_faster(size);
-    } else if (blocks) {
-        turn.in_cells = atomic_fetch_add(&trial[size].turns, 1) % WAYS == 0;
-        turn.timed = true;
-    }
-    return turn;
-}
-
-void espi_stream_turn_begin(struct espi_stream_turn *turn)
-{
-    if (turn->timed)
-        turn->begun = espi_stats_now();
-}
-
-void espi_stream_turn_end(struct espi_stream_turn *turn)
-{
-    if (turn->begun == 0)
-        return;
-    const int size = size_of(turn->bytes);
-    _Atomic uint64_t *least = &trial[size].least[turn->in_cells ? CELLS : DENSE];
-    const uint64_t took = espi_stats_now() - turn->begun,
-                   each = took < UINT64_MAX >> 20 ? (took << 20) / (uint64_t)turn->bytes : UINT64_MAX;
-
-    if (atomic_load(least) == 0 || each < atomic_load(least))
-        atomic_store(least, each > 0 ? each : 1);
-    atomic_fetch_add(&trial[size].ended, 1);
-    turn->begun = 0;
-}
-
-MPI_Datatype espi_stream_type_take(const struct espi_stream_turn *turn, int64_t bytes)
+MPI_Datatype espi_stream_type_take(int64_t bytes)
 {
     uint64_t word;
 
-    if (!turn->in_cells || bytes <= CELL)
+    if (!espi_stream_may_go_in_cells(bytes))
         return MPI_DATATYPE_NULL;
     word = atomic_exchange(place_of(bytes), 0);
     if (word >> 32 == (uint64_t)bytes)
@@ -167,10 +105,9 @@ static bool is_ucx(void)
     return espi_pmpi.Get_library_version(text, &length) == MPI_SUCCESS && strstr(text, "ch4:ucx") != NULL;
 }
 
-void espi_stream_types_open(bool one_node)
+void espi_stream_types_open(void)
 {
-    memset(trial, 0, sizeof trial);
-    atomic_store(&opened, one_node && is_ucx());
+    atomic_store(&opened, is_ucx());
 }
 
 void espi_stream_types_close(void)

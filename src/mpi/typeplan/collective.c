@@ -4,7 +4,9 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/substitute_array.h"
@@ -18,7 +20,10 @@ struct side {
     struct espi_collective_side facts;
     int types;     /* one, or one for each block; 0: nothing to do */
     int64_t bytes; /* in all blocks, where it is packed */
+    int64_t longest; /* of blocks that are packed, and go as messages of several parts; 0: there are none */
     bool packed;
+    bool typed;    /* it is not, although it might be: the way of long blocks is that now, as this type: */
+    MPI_Datatype better; /* MPI_DATATYPE_NULL: as the program's */
     int64_t count[TYPES_MOST]; /* items of each type; 0: there is nothing to do for it */
     struct espi_blocks_plan found[TYPES_MOST];
 };
@@ -47,6 +52,14 @@ static bool goes_whole(const struct espi_api_row *row, int which, const struct e
 
     return facts->whole || (facts->use == ESPI_PACK_COPIED && other->shape != ESPI_SHAPE_W &&
                             !is_in_place(other, args) && espi_type_is_predefined((MPI_Datatype)args[other->type]));
+}
+
+/* Blocks of so many bytes are packed. */
+static void note_block(struct side *s, const struct espi_blocks_plan *found, int64_t bytes)
+{
+    if (found->purpose == ESPI_PARTS && espi_packs_blocks(s->facts.use) && bytes > ESPI_ENGINE_PART &&
+        bytes > s->longest)
+        s->longest = bytes;
 }
 
 /* A type for each block. False: not here. */
@@ -78,6 +91,7 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
             return false;
         programs += found->plan != NULL;
         others += found->plan == NULL;
+        note_block(s, found, bytes);
     }
     s->packed = programs > 0 && others == 0;
     return programs == 0 || others == 0; /* where they are mixed they are counted there */
@@ -108,7 +122,12 @@ static bool find_plan(struct side *s, const struct espi_api_row *row, int which,
     if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each))
         return false;
     s->packed = s->found[0].plan != NULL;
-    return !s->packed || !__builtin_mul_overflow(s->found[0].plan->size, all, &s->bytes);
+    if (!s->packed)
+        return true;
+    if (__builtin_mul_overflow(s->found[0].plan->size, all, &s->bytes))
+        return false;
+    note_block(s, &s->found[0], s->found[0].plan->size * each);
+    return true;
 }
 
 /* Finds what becomes of a side. False: not here. */
@@ -119,8 +138,8 @@ static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, co
     int peers = facts->peers;
 
     s->types = 0;
-    s->bytes = 0;
-    s->packed = false;
+    s->bytes = s->longest = 0;
+    s->packed = s->typed = false;
     if (typed->shape == ESPI_SHAPE_NONE || is_in_place(typed, args) ||
         (typed->at_root && (int)args[row->root] != facts->rank))
         return true;
@@ -146,6 +165,36 @@ static bool may_be_aliased(const struct espi_api_row *row, const espi_word *args
 static void release_plan(void *plan)
 {
     espi_plan_release(plan);
+}
+
+/* What is asked of the way of long blocks: both sides go one way. False: there are none. */
+static bool ask_way(const struct side side[2], struct espi_way_question *q)
+{
+    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0};
+    for (int i = 0; i < 2; i++) {
+        if (!side[i].packed || side[i].longest == 0)
+            continue;
+        q->bytes = side[i].longest > q->bytes ? side[i].longest : q->bytes;
+        for (int t = 0; t < side[i].types; t++)
+            if (side[i].count[t] > 0 && side[i].found[t].plan->open[true] != ESPI_WAYS_SURE)
+                q->open = ESPI_WAYS_EVEN;
+    }
+    return q->bytes > 0;
+}
+
+/* Leaves a side with long blocks to the library, with the better type where one type is for all. */
+static void go_typed(struct espi_collective *call, struct side *s, int which, espi_word *changed)
+{
+    const struct espi_buffer_args *typed = &call->row->typed[which];
+
+    s->packed = false;
+    s->typed = true;
+    s->better = MPI_DATATYPE_NULL;
+    if (typed->shape == ESPI_SHAPE_W)
+        return;
+    s->better = atomic_load_explicit(&s->found[0].plan->better[ESPI_PARTS], memory_order_acquire);
+    if (s->better != MPI_DATATYPE_NULL)
+        changed[typed->type] = (espi_word)s->better;
 }
 
 /* Packs a side. False: no memory, and nothing was done. */
@@ -175,7 +224,8 @@ static bool pack_side(struct espi_collective *call, const struct side *s, int wh
             is_new = espi_plan_is_new(plan) || is_new;
         }
     }
-    if (espi_collective_begin(packed, call->row, typed, &s->facts, call->args, changed, is_new, false)) {
+    if (espi_collective_begin(packed, call->row, typed, &s->facts, call->args, changed, call->turn.way, is_new,
+                              false)) {
         call->blocks[which] = packed;
         return true;
     }
@@ -191,8 +241,10 @@ static void let_go(struct espi_packed_blocks **side)
     *side = NULL;
 }
 
-static void count_uses(const struct espi_collective *call, const struct side *s, int which)
+/* `saved`: what the call is measured to save, which is said of one side with long blocks; negative: it was not. */
+static void count_uses(const struct espi_collective *call, const struct side *s, int which, double saved)
 {
+    struct espi_stats_thread *stats = call->thread_state->stats;
     const struct espi_api_row *row = call->row;
     const MPI_Datatype *types = types_of(&row->typed[which], call->args);
     const bool root = row->root >= 0 && (int)call->args[row->root] == call->thread_state->comm.rank,
@@ -201,20 +253,46 @@ static void count_uses(const struct espi_collective *call, const struct side *s,
 
     for (int i = 0; i < s->types; i++) {
         const int64_t count = s->count[i];
-        if (count > 0)
-            espi_blocks_plan_used(call->thread_state->stats, &s->found[i], types[i], count,
-                                  !s->packed      ? 0
-                                  : s->types == 1 ? s->bytes
-                                                  : count * s->found[i].plan->size,
-                                  espi_use_kind(fn, which, count, root, both));
+        if (count == 0)
+            continue;
+        if (!s->packed && !s->typed) {
+            espi_blocks_plan_left(stats, &s->found[i], types[i], count, espi_use_kind(fn, which, count, root, both));
+            continue;
+        }
+        const int64_t bytes = s->types == 1 ? s->bytes : count * s->found[i].plan->size;
+        if (s->packed)
+            espi_blocks_plan_packed(stats, &s->found[i], count, bytes,
+                                    saved < 0 ? -1 : saved * (double)bytes / (double)s->bytes);
+        else
+            espi_blocks_plan_typed(stats, &s->found[i], count, bytes, s->better);
     }
+}
+
+/* Packs what is to be packed. False: no memory, and nothing was done. */
+static bool pack_sides(struct espi_collective *call, struct side side[2], espi_word *changed)
+{
+    if (!side[0].packed && !side[1].packed)
+        return true;
+    if (call->row->kind & ESPI_NONBLOCKING && (call->request = espi_packed_request_new()) == NULL)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (!side[i].packed || pack_side(call, &side[i], i, changed))
+            continue;
+        let_go(&call->blocks[0]);
+        if (call->request != NULL)
+            espi_packed_request_drop(call->request);
+        return false;
+    }
+    return true;
 }
 
 enum espi_course espi_collective_course(struct espi_collective *call, struct espi_thread_state *thread_state,
                                         const struct espi_api_row *row, const espi_word *args, espi_word *changed)
 {
     struct espi_comm_facts *facts = &thread_state->comm;
+    struct espi_way_question question;
     struct side side[2];
+    double saved = -1;
 
     if (espi_settings.check || !espi_comm_look(facts, (MPI_Comm)args[row->comm]) || facts->inter ||
         facts->peers <= 1 || (row->root >= 0 && (unsigned)args[row->root] >= (unsigned)facts->peers) ||
@@ -223,22 +301,28 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
     for (int i = 0; i < 2; i++)
         if (!look_at_side(&side[i], facts, row, i, args))
             return ESPI_COURSE_GENERAL;
-    *call = (struct espi_collective){.thread_state = thread_state, .row = row, .args = args};
-    if (side[0].packed || side[1].packed) {
-        if (row->kind & ESPI_NONBLOCKING && (call->request = espi_packed_request_new()) == NULL)
-            return ESPI_COURSE_GENERAL;
-        for (int i = 0; i < 2; i++) {
-            if (!side[i].packed || pack_side(call, &side[i], i, changed))
-                continue;
-            let_go(&call->blocks[0]);
-            if (call->request != NULL)
-                espi_packed_request_drop(call->request);
-            return ESPI_COURSE_GENERAL;
-        }
+    *call = (struct espi_collective){.thread_state = thread_state, .row = row, .args = args,
+                                     .turn = {.way = ESPI_WAY_DENSE}};
+    const bool chosen = ask_way(side, &question);
+    if (chosen) {
+        if (row->kind & ESPI_NONBLOCKING)
+            call->turn.way = espi_way_of(&question);
+        else
+            call->turn = espi_way_turn(&question);
+        saved = espi_way_saves(&question);
     }
     for (int i = 0; i < 2; i++)
-        count_uses(call, &side[i], i);
-    return side[0].packed || side[1].packed ? ESPI_COURSE_PACKED : ESPI_COURSE_AS_IT_IS;
+        if (side[i].longest > 0 && call->turn.way == ESPI_WAY_TYPED)
+            go_typed(call, &side[i], i, changed);
+    if (!pack_sides(call, side, changed)) {
+        espi_way_turn_end(&call->turn, false);
+        return ESPI_COURSE_GENERAL;
+    }
+    const int longer = side[1].longest > side[0].longest;
+    for (int i = 0; i < 2; i++)
+        count_uses(call, &side[i], i, side[i].longest == 0 || saved < 0 ? -1 : i == longer ? saved : 0);
+    return side[0].packed || side[1].packed || side[0].typed || side[1].typed ? ESPI_COURSE_PACKED
+                                                                              : ESPI_COURSE_AS_IT_IS;
 }
 
 bool espi_collective_end(struct espi_collective *call, int result)
@@ -263,5 +347,6 @@ bool espi_collective_end(struct espi_collective *call, int result)
             espi_packed_blocks_unpack(call->blocks[i]);
         let_go(&call->blocks[i]);
     }
+    espi_way_turn_end(&call->turn, result == MPI_SUCCESS);
     return again;
 }

@@ -10,6 +10,7 @@
 
 #include "mpi/core/api_table.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_collective.h"
 
 struct espi_packed_request;
@@ -21,6 +22,7 @@ struct espi_collective {
     const espi_word *args;                /* as the program gave them */
     struct espi_packed_blocks *blocks[2]; /* of each side; NULL: it goes as it is */
     struct espi_packed_request *request;  /* of a nonblocking call */
+    struct espi_way_turn turn;            /* of long blocks */
 };
 
 /* Whether calls of this function may go the short way. */
@@ -29,8 +31,8 @@ bool espi_collective_is(const struct espi_api_row *row);
 enum espi_course {
     ESPI_COURSE_GENERAL,  /* it does not; nothing was done */
     ESPI_COURSE_AS_IT_IS, /* both sides go as they are, and were counted */
-    ESPI_COURSE_PACKED    /* what is sent was packed; `changed`, a copy of the arguments, says what MPI is to do, and
-                             espi_collective_end follows */
+    ESPI_COURSE_PACKED    /* what is sent was packed, or is timed; `changed`, a copy of the arguments, says what MPI
+                             is to do, and espi_collective_end follows */
 };
 /* What becomes of this one. */
 enum espi_course espi_collective_course(struct espi_collective *call, struct espi_thread_state *thread_state,

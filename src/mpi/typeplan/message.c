@@ -39,91 +39,176 @@ static bool peer_is_somebody(const struct espi_comm_facts *facts, const struct e
            ((tag >= 0 && tag <= facts->tag_ub) || (receiving && tag == MPI_ANY_TAG));
 }
 
-/* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
-static bool find_plan(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, int side)
-{
-    const struct espi_buffer_args *typed = &row->typed[side];
-    const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
-    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
-
-    m->count[side] = count;
-    m->found[side].plan = NULL;
-    if (!args[(int)typed->buffer] || type == MPI_DATATYPE_NULL)
-        return false;
-    if (espi_type_is_predefined(type))
-        return count >= 0;
-    if (count > 0)
-        m->found[side] = espi_message_plan(type, count, espi_packed_message_use(row, typed));
-    return m->found[side].plan != NULL;
-}
-
 static int sides_of(const struct espi_api_row *row)
 {
     return row->typed[1].shape != ESPI_SHAPE_NONE ? 2 : 1;
 }
 
-/* Whether all is known that the call needs, and in order: `found` and `count` then say what is packed. */
+static int peer_of(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return (int)args[(int)(typed->dest >= 0 ? typed->dest : typed->source)];
+}
+
+/* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
+static bool find_plan(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, int which)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    struct espi_message_side *side = &m->side[which];
+
+    *side = (struct espi_message_side){.count = count, .type = MPI_DATATYPE_NULL};
+    if (type == MPI_DATATYPE_NULL)
+        return false;
+    if (espi_type_is_predefined(type))
+        return count >= 0 && args[(int)typed->buffer];
+    if (count <= 0)
+        return false;
+    side->found = espi_message_plan(type, count, espi_packed_message_use(row, typed));
+    if (side->found.plan != NULL && !args[(int)typed->buffer] && side->found.plan->begins == 0)
+        return false; /* MPI_BOTTOM, and no addresses in the type */
+    if (side->found.plan == NULL || !side->found.parts)
+        return side->found.plan != NULL;
+    side->near = espi_comm_is_near(&m->thread_state->comm, peer_of(typed, args));
+    side->open = side->found.plan->open[side->near];
+    return side->open != ESPI_WAYS_NONE;
+}
+
+/* Whether all is known that the call needs, and in order. */
 static bool is_known(struct espi_message *m, const struct espi_api_row *row, const espi_word *args)
 {
     struct espi_comm_facts *facts = &m->thread_state->comm;
     const int sides = sides_of(row);
 
-    m->found[1].plan = NULL;
-    for (int side = 0; side < sides; side++)
-        if (!find_plan(m, row, args, side))
-            return false;
-    if ((m->found[0].plan == NULL && m->found[1].plan == NULL) ||
-        !espi_comm_look(facts, (MPI_Comm)args[(int)row->comm]))
+    m->side[1] = (struct espi_message_side){.type = MPI_DATATYPE_NULL};
+    if (!espi_comm_look(facts, (MPI_Comm)args[(int)row->comm]))
         return false;
     for (int side = 0; side < sides; side++)
-        if (!peer_is_somebody(facts, &row->typed[side], args))
+        if (!peer_is_somebody(facts, &row->typed[side], args) || !find_plan(m, row, args, side))
             return false;
+    return m->side[0].found.plan != NULL || m->side[1].found.plan != NULL;
+}
+
+/* ---- the way of a longer message ---- */
+
+/* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
+   them is not sure. */
+static bool ask_way(const struct espi_message *m, const struct espi_api_row *row, struct espi_way_question *q)
+{
+    const struct espi_message_side *longer = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        const struct espi_message_side *side = &m->side[i];
+        if (side->found.plan == NULL || !side->found.parts)
+            continue;
+        if (longer == NULL || side->found.bytes > longer->found.bytes)
+            longer = side;
+    }
+    if (longer == NULL)
+        return false;
+    const struct espi_buffer_args *typed = &row->typed[longer - m->side];
+    const struct espi_plan *plan = longer->found.plan;
+    q->open = longer->open;
+    for (int i = 0; i < 2; i++)
+        if (m->side[i].found.plan != NULL && m->side[i].found.parts && m->side[i].open == ESPI_WAYS_EVEN)
+            q->open = ESPI_WAYS_EVEN;
+    q->call = row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
+              : sides_of(row) == 2         ? ESPI_WAY_BOTH
+              : typed->dest >= 0           ? ESPI_WAY_SEND
+                                           : ESPI_WAY_RECEIVE;
+    q->near = longer->near;
+    q->packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0;
+    q->bytes = longer->found.bytes;
     return true;
 }
 
-/* Gets buffers, and packs. False: nothing is held. */
+/* ---- a call ---- */
+
+/* One side goes as a type: the better one for messages of several parts, if there is one. */
+static void go_typed(struct espi_message_side *side, const struct espi_buffer_args *typed, espi_word *changed)
+{
+    side->type = atomic_load_explicit(&side->found.plan->better[ESPI_PARTS], memory_order_acquire);
+    if (side->type != MPI_DATATYPE_NULL)
+        changed[(int)typed->type] = (espi_word)side->type;
+}
+
+/* Gives back what sides have, before or after the call. */
+static void let_go(struct espi_packed_side *side)
+{
+    if (side->pack != NULL)
+        espi_packed_close(side);
+    else
+        espi_packed_sent(side);
+}
+
+/* Gets buffers, and packs. False: no memory. */
 static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, const espi_word *args,
                         espi_word *changed)
 {
     m->packed.side[0].pack = m->packed.side[1].pack = NULL;
-    for (int side = 0; side < 2; side++) {
-        if (m->found[side].plan == NULL ||
-            espi_packed_begin(&m->packed, side, row, args, changed, m->found[side].plan->pack,
-                              &m->found[side].plan->times, false))
+    m->packed.side[0].sent_as = m->packed.side[1].sent_as = MPI_DATATYPE_NULL;
+    for (int i = 0; i < 2; i++) {
+        struct espi_message_side *side = &m->side[i];
+        if (side->found.plan == NULL)
             continue;
-        if (m->packed.side[0].pack != NULL)
-            espi_packed_close(&m->packed.side[0]);
-        return false;
+        if (side->found.parts && m->turn.way == ESPI_WAY_TYPED) {
+            go_typed(side, &row->typed[i], changed);
+        } else if (!espi_packed_begin(&m->packed, i, row, args, changed, side->found.plan->pack,
+                                      &side->found.plan->times, m->turn.way, false)) {
+            return false;
+        } else {
+            side->packed = true;
+        }
     }
     return true;
+}
+
+static void count_uses(struct espi_message *m, const struct espi_way_question *q, bool chosen)
+{
+    const double saved = chosen ? espi_way_saves(q) : -1;
+
+    for (int i = 0; i < 2; i++) {
+        const struct espi_message_side *side = &m->side[i];
+        const enum espi_packable use = espi_packed_message_use(m->row, &m->row->typed[i]);
+        if (side->found.plan == NULL)
+            continue;
+        /* What both sides save was measured at once, and is said of the longer one. */
+        const double here = !side->found.parts || saved < 0 ? -1 : side->found.bytes == q->bytes ? saved : 0;
+        espi_plan_hold(side->found.plan);
+        if (side->packed)
+            espi_message_plan_packed(m->thread_state->stats, &side->found, side->count, use, here);
+        else
+            espi_message_plan_typed(m->thread_state->stats, &side->found, side->count, side->type, use, here);
+    }
 }
 
 bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread_state,
                         const struct espi_api_row *row, const espi_word *args, espi_word *changed)
 {
     const bool gives_back = row->kind & ESPI_NONBLOCKING || row->typed[0].dest < 0 || sides_of(row) == 2;
+    struct espi_way_question question;
 
     if (espi_settings.check || (gives_back && !args[row->args - 1]))
         return false;
     m->thread_state = thread_state;
     if (!is_known(m, row, args))
         return false;
-    m->request = NULL;
-    if (row->kind & ESPI_NONBLOCKING && (m->request = espi_packed_request_new()) == NULL)
-        return false;
-    if (!begin_sides(m, row, args, changed)) {
-        espi_packed_request_drop(m->request);
-        return false;
-    }
     m->row = row;
     m->args = args;
-    for (int side = 0; side < 2; side++) {
-        if (m->found[side].plan == NULL)
-            continue;
-        espi_plan_hold(m->found[side].plan);
-        espi_message_plan_used(thread_state->stats, &m->found[side], m->count[side],
-                               espi_packed_message_use(row, &row->typed[side]));
+    m->request = NULL;
+    m->turn = (struct espi_way_turn){.way = ESPI_WAY_DENSE};
+    const bool chosen = ask_way(m, row, &question);
+    if (chosen)
+        m->turn = espi_way_turn(&question);
+    if (!begin_sides(m, row, args, changed) ||
+        (row->kind & ESPI_NONBLOCKING && (m->side[0].packed || m->turn.batch != 0) &&
+         (m->request = espi_packed_request_new()) == NULL)) {
+        for (int i = 0; i < 2; i++)
+            let_go(&m->packed.side[i]);
+        espi_way_turn_end(&m->turn, false);
+        return false;
     }
+    count_uses(m, &question, chosen);
     return true;
 }
 
@@ -136,40 +221,50 @@ static void end_side(struct espi_message *m, const espi_word *changed, int resul
 {
     struct espi_packed_side *side = &m->packed.side[which];
 
-    if (side->pack != NULL) {
-        if (side->receives && result == MPI_SUCCESS)
-            espi_packed_unpack(side, (void *)m->args[(int)m->row->typed[which].buffer], m->count[which],
-                               MPI_DATATYPE_NULL, (const MPI_Status *)changed[m->row->args - 1]);
-        espi_packed_close(side);
-    }
-    espi_plan_release(m->found[which].plan);
+    if (side->pack != NULL && side->receives && result == MPI_SUCCESS)
+        espi_packed_unpack(side, (void *)m->args[(int)m->row->typed[which].buffer], m->side[which].count,
+                           MPI_DATATYPE_NULL, (const MPI_Status *)changed[m->row->args - 1]);
+    let_go(side);
+    espi_plan_release(m->side[which].found.plan);
+}
+
+/* The record of the request takes over what the message has. One without a pack program is there to see the end. */
+static void enter_request(struct espi_message *m)
+{
+    struct espi_packed_side *side = &m->packed.side[0];
+
+    espi_packed_sent(side);
+    side->receives = m->row->typed[0].dest < 0;
+    const struct espi_packed_message message = {.side = *side,
+                                                .data = (void *)m->args[(int)m->row->typed[0].buffer],
+                                                .count = m->side[0].count,
+                                                .type = MPI_DATATYPE_NULL,
+                                                .batch = m->turn.batch,
+                                                .owner = m->side[0].found.plan};
+    espi_packed_request_enter(m->request, *(const MPI_Request *)m->args[m->row->args - 1], &message, release_plan);
 }
 
 bool espi_message_end(struct espi_message *m, const espi_word *changed, int result)
 {
+    const int typed = (m->side[0].type != MPI_DATATYPE_NULL) + (m->side[1].type != MPI_DATATYPE_NULL);
     bool again = false;
 
     if (__builtin_expect(result != MPI_SUCCESS, 0)) {
         struct espi_substitution call = {.thread_state = m->thread_state, .row = m->row, .args = m->args,
-                                         .packed = m->packed};
+                                         .packed = m->packed, .substituted = typed};
         again = espi_substitute_repeat(&call, result);
         m->packed = call.packed; /* buffers may be given back by now */
-        espi_packed_request_drop(m->request);
+        if (m->request != NULL)
+            espi_packed_request_drop(m->request);
         m->request = NULL;
     }
     if (m->request != NULL) {
-        espi_packed_sent(&m->packed.side[0]);
-        const struct espi_packed_message message = {.side = m->packed.side[0],
-                                                    .data = (void *)m->args[(int)m->row->typed[0].buffer],
-                                                    .count = m->count[0],
-                                                    .type = MPI_DATATYPE_NULL,
-                                                    .owner = m->found[0].plan};
-        espi_packed_request_enter(m->request, *(const MPI_Request *)m->args[m->row->args - 1], &message,
-                                  release_plan);
-        return false;
+        enter_request(m);
+    } else {
+        for (int side = 0; side < 2; side++)
+            if (m->side[side].found.plan != NULL)
+                end_side(m, changed, result, side);
     }
-    for (int side = 0; side < 2; side++)
-        if (m->found[side].plan != NULL)
-            end_side(m, changed, result, side);
+    espi_way_turn_end(&m->turn, result == MPI_SUCCESS);
     return again;
 }

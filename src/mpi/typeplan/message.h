@@ -1,7 +1,8 @@
 /*
- * The short way of a message that a pack program sees to. What a program sends it mostly sends again, so nearly every
- * such call finds its plan, its communicator and its buffer as the last one left them. What is not so goes the way of
- * all calls (substitute.h), which is always right.
+ * The short way of a message: what a program sends it mostly sends again, so nearly every such call finds its plan
+ * and its communicator as the last one left them. A short message is packed; of a longer one it is chosen here which
+ * way it goes (packed/message_ways.h). What is not so goes the way of all calls (substitute.h), which is always
+ * right.
  */
 #ifndef ESPI_MPI_TYPEPLAN_MESSAGE_H
 #define ESPI_MPI_TYPEPLAN_MESSAGE_H
@@ -10,19 +11,29 @@
 
 #include "mpi/core/api_table.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/message_plan.h"
 
 struct espi_packed_request;
 
-/* A call under way. */
+/* One side of a call under way. */
+struct espi_message_side {
+    struct espi_message_plan found; /* without a plan the side is MPI's */
+    int64_t count;                  /* items */
+    bool near;                      /* of several parts: */
+    enum espi_ways_open open;
+    bool packed;                    /* else it goes as a type: */
+    MPI_Datatype type;              /* in the place of the program's; MPI_DATATYPE_NULL: that itself */
+};
+
 struct espi_message {
     struct espi_thread_state *thread_state;
     const struct espi_api_row *row;
-    const espi_word *args;             /* as the program gave them */
-    struct espi_message_plan found[2]; /* of each side, a reference; without a plan the side is MPI's */
-    int64_t count[2];                  /* items */
-    struct espi_packed_request *request; /* of a nonblocking call */
+    const espi_word *args; /* as the program gave them */
+    struct espi_message_side side[2];
+    struct espi_way_turn turn;           /* of a longer message */
+    struct espi_packed_request *request; /* of a nonblocking call that is to be followed */
     struct espi_packed_call packed;
 };
 

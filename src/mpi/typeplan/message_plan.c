@@ -8,42 +8,72 @@
 
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
 {
-    const struct espi_message_plan none = {NULL, NULL};
-    struct espi_type_slot *s = espi_slot_of(type);
-    struct espi_plan *plan;
-    int64_t bytes;
+    const struct espi_message_plan none = {.plan = NULL};
+    struct espi_message_plan found = {.slot = espi_slot_of(type)};
+    struct espi_type_slot *s = found.slot;
 
     if (s == NULL || !espi_type_service.attributes || !espi_type_is_looked_at(s, type, count, espi_packs_as(use)) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL ||
-        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
-        !espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0) || __builtin_mul_overflow(plan->size, count, &bytes) ||
-        bytes <= 0 || bytes > INT32_MAX || (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count)))
+        (found.plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL ||
+        __builtin_mul_overflow(found.plan->size, count, &found.bytes) || found.bytes <= 0 || found.bytes > INT32_MAX)
         return none;
-    if (bytes > ESPI_ENGINE_PART && (espi_plan_is_outgrown(plan, count) ||
-                                     !(espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)))
+    found.parts = found.bytes > ESPI_ENGINE_PART;
+    if (found.parts)
+        return espi_plan_is_outgrown(found.plan, count) ? none : found;
+    if ((espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
+        !espi_plan_packs(found.plan, ESPI_PACK_MESSAGE, 0) ||
+        (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count)))
         return none;
-    return (struct espi_message_plan){plan, s};
+    return found;
+}
+
+static void count_use(struct espi_stats_thread *stats, struct espi_type_slot *slot, int64_t count)
+{
+    espi_bump(&slot->uses, 1);
+    espi_bump(&slot->items, (uint64_t)count);
+    espi_types_pay();
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
 }
 
 static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
                          int64_t count, int64_t bytes, enum espi_purpose purpose, enum espi_packable use)
 {
-    espi_bump(&slot->uses, 1);
-    espi_bump(&slot->items, (uint64_t)count);
-    espi_types_pay();
+    count_use(stats, slot, count);
     espi_plan_credit(plan, count, purpose, true, use);
-    espi_count(stats, ESPI_COUNT_calls_examined, 1);
     espi_count(stats, ESPI_COUNT_calls_packed, 1);
     espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
-void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                            enum espi_packable use)
+void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                              enum espi_packable use, double saved)
 {
-    struct espi_plan *plan = found->plan;
-    const int64_t bytes = plan->size * count;
+    if (saved < 0) {
+        count_packed(stats, found->slot, found->plan, count, found->bytes, found->parts ? ESPI_PARTS : ESPI_WHOLE,
+                     use);
+    } else {
+        count_use(stats, found->slot, count);
+        espi_plan_credit_measured(found->plan, saved);
+        espi_count(stats, ESPI_COUNT_calls_packed, 1);
+        espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
+    }
+    if (found->parts)
+        espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true);
+}
 
-    count_packed(stats, found->slot, plan, count, bytes, bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE, use);
+void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                             MPI_Datatype type, enum espi_packable use, double saved)
+{
+    count_use(stats, found->slot, count);
+    espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
+    if (saved >= 0)
+        espi_plan_credit_measured(found->plan, saved);
+    else if (type != MPI_DATATYPE_NULL)
+        espi_plan_credit(found->plan, count, ESPI_PARTS, false, use);
+    if (type == MPI_DATATYPE_NULL) {
+        espi_count(stats, ESPI_COUNT_left_not_better, 1);
+        return;
+    }
+    espi_count(stats, ESPI_COUNT_calls_substituted, 1);
+    espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)found->bytes);
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
@@ -80,17 +110,38 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
     return espi_class_has_noted(espi_slot_class(s), plan, use, found->plan != NULL);
 }
 
-void espi_blocks_plan_used(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
-                           int64_t count, int64_t bytes, uint64_t kind)
+void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
+                             int64_t bytes, double saved)
 {
-    struct espi_plan *plan = found->plan;
+    const struct espi_message_plan packed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
-    if (bytes > 0) {
-        count_packed(stats, found->slot, plan, count, bytes, found->purpose, found->use);
-    } else {
-        plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
-        if (plan != NULL)
-            atomic_store_explicit(&plan->left, kind, memory_order_relaxed);
-        espi_types_used(stats, type, found->slot, count);
-    }
+    if (saved >= 0)
+        espi_message_plan_packed(stats, &packed, count, found->use, saved);
+    else
+        count_packed(stats, found->slot, found->plan, count, bytes, found->purpose, found->use);
+}
+
+void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
+                            int64_t bytes, MPI_Datatype type)
+{
+    const struct espi_message_plan typed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
+
+    espi_message_plan_typed(stats, &typed, count, type, found->use, -1);
+}
+
+void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
+                           int64_t count, uint64_t kind)
+{
+    struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
+
+    if (plan != NULL)
+        atomic_store_explicit(&plan->left, kind, memory_order_relaxed);
+    espi_types_used(stats, type, found->slot, count);
+}
+
+enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
+{
+    const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes};
+
+    return espi_way_packed(&q);
 }

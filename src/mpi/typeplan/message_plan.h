@@ -15,16 +15,21 @@ struct espi_type_slot;
 struct espi_message_plan {
     struct espi_plan *plan; /* NULL: there is none */
     struct espi_type_slot *slot;
+    int64_t bytes;
+    bool parts; /* more than one part of a message, whose way is to be chosen; else it is to be packed */
 };
 
-/* The plan by which `count` items (> 0) of a derived type are to be packed; none where something else is to be done
-   with this use, which only espi_types_way does. `use`: of a message, exactly. Nothing is counted, and no reference
+/* The plan by which `count` items (> 0) of a derived type are sent or received; none where something is to be done
+   with this use that only espi_types_way does. `use`: of a message, exactly. Nothing is counted, and no reference
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
-/* Counts that use, which is made. */
-void espi_message_plan_used(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                            enum espi_packable use);
+/* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it is).
+   `saved`: what was measured that it saves, ns; negative: it was not. */
+void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                              enum espi_packable use, double saved);
+void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
+                             MPI_Datatype type, enum espi_packable use, double saved);
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
    `whole`: the library would go through the type in one go. False: something that only espi_types_blocks_way does. */
@@ -37,9 +42,17 @@ struct espi_blocks_plan {
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
                       enum espi_packable use, int64_t each);
 
-/* Counts that use, which is made; `bytes` are packed, 0: it goes as it is, which is remembered of its kind
-   (espi_use_kind). */
-void espi_blocks_plan_used(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
-                           int64_t count, int64_t bytes, uint64_t kind);
+/* Counts that use, which is made: `bytes` are packed (`saved`: as above); or they might be, but go as `type`
+   (MPI_DATATYPE_NULL: the program's); or it goes as the program's type, or as the better one, which is remembered of
+   its kind (espi_use_kind). */
+void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
+                             int64_t bytes, double saved);
+void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
+                            int64_t bytes, MPI_Datatype type);
+void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
+                           int64_t count, uint64_t kind);
+
+/* Which way a message, or a block of a collective call, of so many bytes goes that is packed anyhow. */
+enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes);
 
 #endif

@@ -13,8 +13,11 @@
  *    it takes the one side, the way, and the other side one after another. Only one rank decides here, on what it
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs. One
- *    of several parts is packed while the first ones are on their way; to pack it whole loses that, and how much that
- *    is says the network, whose rate is not known here. So such messages are the library's.
+ *    of several parts is packed while the first ones are on their way; to pack it whole loses that, and dense bytes
+ *    go another way than data with gaps. How much that makes says the network, which is not known here.
+ *  - So what the models say of messages of several parts is a guess, but where the engine takes far longer than
+ *    packing and the way of the bytes between cores that are far apart together, or far less than packing
+ *    (espi_pack_open).
  *  - In calls with blocks for all a rank packs its own blocks and unpacks those of the others, whoever does it:
  *    nothing of that goes on at the same time, and packing is held against one side of the engine (fft2, halo3).
  *  - In collective calls, too, the library's general code for a short block with gaps is saved (BLOCK_NS), and there
@@ -48,6 +51,10 @@ enum { FETCH_NS = 3000 };
    more for each byte, which is copied once more on both sides while cells travel. */
 enum { PARTS_NS = 900 };
 #define CELLS_NS 0.015
+/* Far longer, far less; and what bytes take between cores that are far apart (bench/streams). */
+enum { FAR_LONGER = 2, START_NS = 1000 };
+#define FAR_LESS 0.67
+#define AWAY_NS 0.12
 /* Beside packing in a collective call, and for each byte that is copied once more. */
 enum { COLLECTIVE_NS = 150, BLOCK_NS = 240, HALF_NS = 100, BLOCKS_LEAST = 2 };
 #define COPIED_NS 0.05
@@ -78,8 +85,10 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
 
     if (cost.blocks <= 1) /* without gaps: the library does what we would */
         return 0;
+    if (!near && in_parts) /* a guess that is worth a trial */
+        return engine_ns > 2 * cost.warm_ns ? (engine_ns - 2 * cost.warm_ns) / 2 : 0;
     if (!near)
-        return in_parts ? 0 : espi_pack_gain(pack, count, engine_ns - CALL_NS);
+        return espi_pack_gain(pack, count, engine_ns - CALL_NS);
     if (in_parts)
         gain = engine_ns - 2 * (cost.warm_ns + CALL_NS) +
                (espi_stream_may_go_in_cells(cost.bytes)
@@ -88,6 +97,20 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
     else
         gain = engine_ns + TYPED_NS - cost.warm_ns - CALL_NS - MOVED_NS * (double)cost.bytes;
     return gain > engine_ns / CLEAR_MESSAGE + (in_parts ? CLEAR_LONG_NS : CLEAR_MESSAGE_NS) ? gain : 0;
+}
+
+enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, double engine_ns)
+{
+    const struct espi_pack_cost cost = espi_pack_cost(pack, count);
+    const double both = 2 * (cost.warm_ns + CALL_NS);
+
+    if (cost.blocks <= 1)
+        return ESPI_WAYS_NONE;
+    if (!near)
+        return ESPI_WAYS_EVEN;
+    if (engine_ns > FAR_LONGER * (both + START_NS + AWAY_NS * (double)cost.bytes))
+        return ESPI_WAYS_SURE;
+    return engine_ns + PARTS_NS < FAR_LESS * both ? ESPI_WAYS_NONE : ESPI_WAYS_EVEN;
 }
 
 double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, enum espi_packable use, bool in_parts,
@@ -117,11 +140,11 @@ double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, en
     return gain > engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS / sharers ? gain : 0;
 }
 
-int64_t espi_pack_limit(const struct espi_pack *pack, int64_t count, bool parts, double gain_ns, double engine_ns)
+int64_t espi_pack_limit(const struct espi_pack *pack, int64_t count, double gain_ns, double engine_ns)
 {
     const struct espi_pack_cost cost = espi_pack_cost(pack, count);
     const double limit = cost.cold_ns + MISSED_NS * (double)(cost.lines < cost.blocks ? cost.lines : cost.blocks) +
-                         (gain_ns + engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS) / (parts ? 2 : 1);
+                         gain_ns + engine_ns / CLEAR_MESSAGE + CLEAR_LONG_NS;
 
     return limit < 1e15 ? (int64_t)limit : (int64_t)1e15;
 }

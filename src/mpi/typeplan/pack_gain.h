@@ -17,15 +17,18 @@ double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine
 double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, bool near,
                               double engine_ns);
 
-/* The same of one side of a collective call, whose blocks have `count` items each. */
+/* Which ways are open to such a message of several parts (packed/message_ways.h): all of them where the models are
+   not sure, which between nodes they never are. */
+enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, double engine_ns);
+
+/* The same as the first of one side of a collective call, whose blocks have `count` items each. */
 double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, enum espi_packable use, bool in_parts,
                                  double engine_ns);
 
 /* Nanoseconds that packing (or unpacking) `count` items may be measured to take at most, where by the models it saves
-   `gain_ns` of the engine's `engine_ns`, in a message of several parts (`parts`) on both sides together. Beyond that
-   the engine would be clearly faster by its model, even if all data had to come from memory line by line, for which
-   the engine would have to wait just as long. */
-int64_t espi_pack_limit(const struct espi_pack *pack, int64_t count, bool parts, double gain_ns, double engine_ns);
+   `gain_ns` of the engine's `engine_ns`. Beyond that the engine would be clearly faster by its model, even if all
+   data had to come from memory line by line, for which the engine would have to wait just as long. */
+int64_t espi_pack_limit(const struct espi_pack *pack, int64_t count, double gain_ns, double engine_ns);
 
 /* Times of one item, for the report: the program's, and what is next best where the library's engine takes
    `engine_ns` for `count` items; of packing and unpacking, or of both in a message of several parts. */

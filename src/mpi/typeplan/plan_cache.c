@@ -221,6 +221,15 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
     atomic_store_explicit(&plan->saved_ns, saved / 1000, memory_order_relaxed);
 }
 
+/* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. */
+void espi_plan_credit_measured(struct espi_plan *plan, double ns)
+{
+    const uint64_t saved = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0;
+
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], saved);
+    atomic_store_explicit(&plan->saved_ns, saved / 1000, memory_order_relaxed);
+}
+
 static void count_types(struct espi_plan_entry *e, long types, long long_types)
 {
     e->types += (size_t)types;
@@ -310,10 +319,10 @@ static void set_limits(struct espi_plan *plan, const struct espi_plan_request *r
     for (int use = 0; use < ESPI_PACKED_USES; use++) {
         const double engine = plan->engine_ns[use == ESPI_PACK_LOCAL ? ESPI_WHOLE : ESPI_PARTS];
         times->limit_ns[use] =
-            plan->packed_ns[use] == 0 || request->packing == ESPI_MODE_ALWAYS || !espi_engine().measured
+            plan->packed_ns[use] == 0 || request->packing == ESPI_MODE_ALWAYS || !espi_engine().measured ||
+                    (use == ESPI_PACK_MESSAGE && in_parts) /* their ways are tried: packed/message_ways.h */
                 ? 0
-                : espi_pack_limit(plan->pack, plan->count, use == ESPI_PACK_MESSAGE && in_parts,
-                                  (double)plan->packed_ns[use], engine);
+                : espi_pack_limit(plan->pack, plan->count, (double)plan->packed_ns[use], engine);
     }
     const bool near = times->limit_ns[ESPI_PACK_LOCAL] > 0 && espi_type_service.attributes &&
                       2 * (double)plan->packed_ns[ESPI_PACK_LOCAL] < plan->engine_ns[ESPI_WHOLE];
@@ -322,6 +331,17 @@ static void set_limits(struct espi_plan *plan, const struct espi_plan_request *r
             plan->local[unpacks] = (struct espi_local_choice){
                 near ? ESPI_LOCAL_TRIED : ESPI_LOCAL_PACKS,
                 {.ways = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY, .copy_stays = true}};
+}
+
+/* With ESPALIER_PACK=always whatever there is a program for is packed. */
+static void set_open(struct espi_plan *plan, const struct espi_plan_request *request)
+{
+    for (int near = 0; near < 2; near++)
+        plan->open[near] =
+            plan->pack == NULL || plan->size <= ESPI_ENGINE_PART / plan->count ? ESPI_WAYS_NONE
+            : request->packing == ESPI_MODE_ALWAYS
+                ? ESPI_WAYS_SURE
+                : espi_pack_open(plan->pack, plan->count, near, plan->engine_ns[ESPI_PARTS]);
 }
 
 static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,
@@ -337,6 +357,7 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
     }
     for (int use = 0; use < ESPI_PACKABLES; use++)
         atomic_store_explicit(&plan->packed_ns[use], s->packed_ns[use], memory_order_relaxed);
+    set_open(plan, request);
     set_limits(plan, request);
     atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
     atomic_store_explicit(&plan->left, 0, memory_order_relaxed);
@@ -374,6 +395,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     e->plan.entry = e;
     e->plan.size = e->layout.tree->size;
     e->plan.extent = e->layout.extent;
+    e->plan.begins = e->layout.tree->true_lb;
     e->plan.record = espi_stats_type(e->key);
     e->plan.pack = request->pack = compile(e, request);
     espi_select_variant(request, e->plan.record, &s);

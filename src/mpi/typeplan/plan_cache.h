@@ -33,6 +33,8 @@ struct espi_plan {
     uint64_t excess_ns[ESPI_PURPOSES]; /* and what the best conceivable form would save on top of it */
     _Atomic uint64_t packed_ns[ESPI_PACKABLES]; /* what the program saves on top of the gain; 0: it is not faster */
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
+    enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
+    int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
     struct espi_packed_times times;  /* of the pack program in the program's calls */
     struct espi_local_choice {
         enum { ESPI_LOCAL_PACKS, ESPI_LOCAL_TRIED, ESPI_LOCAL_LEFT } state;
@@ -118,6 +120,9 @@ static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t c
    one side save is not known. */
 void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                       enum espi_packable use);
+
+/* The same where it was measured what a message saves. */
+void espi_plan_credit_measured(struct espi_plan *plan, double ns);
 
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);

@@ -17,6 +17,7 @@
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/call_args.h"
 #include "mpi/typeplan/local_turns.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
 
@@ -164,7 +165,7 @@ static void pack_collective(struct espi_substitution *d, int side)
     struct espi_plan *plan = d->plans[side];
     int filled;
     const int64_t items = espi_collective_items(d->row, typed, facts, d->args, &filled);
-    int64_t bytes;
+    int64_t bytes = 0;
     struct espi_packed_blocks *packed = NULL;
     if (items >= 0 && !__builtin_mul_overflow(items, plan->size, &bytes))
         packed = espi_collective_new(typed, facts, bytes);
@@ -177,8 +178,9 @@ static void pack_collective(struct espi_substitution *d, int side)
                                        .type = (MPI_Datatype)d->args[(int)typed->type],
                                        .owner = i == 0 ? plan : NULL};
     if (!packed || !espi_substitute_request(d) ||
-        !espi_collective_begin(packed, d->row, typed, facts, d->args, d->changed, espi_plan_is_new(plan),
-                               espi_settings.check)) {
+        !espi_collective_begin(packed, d->row, typed, facts, d->args, d->changed,
+                               espi_message_plan_way(ESPI_WAY_BLOCKS, bytes / facts->blocks),
+                               espi_plan_is_new(plan), espi_settings.check)) {
         if (packed)
             espi_packed_blocks_drop(packed);
         espi_count(d->thread_state->stats, ESPI_COUNT_left_no_buffer, 1);
@@ -214,10 +216,12 @@ static void pack_sides(struct espi_substitution *d)
             espi_count(d->thread_state->stats, ESPI_COUNT_left_not_better, 1);
             continue;
         }
+        const enum espi_message_way way =
+            espi_message_plan_way(ESPI_WAY_SEND, count_at(d->row, d->args, typed->count) * plan->size);
         bool packed = d->row->kind & ESPI_LOCAL
                           ? d->done
                           : espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack, &plan->times,
-                                              espi_settings.check);
+                                              way, espi_settings.check);
         if (packed) {
             espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);
             if (!(d->row->kind & ESPI_PERSISTENT)) /* at each start */

@@ -6,6 +6,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/packed/packed_blocks.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
 
 int64_t espi_count_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
@@ -67,13 +68,14 @@ static int64_t bytes_of(const struct espi_substitution *d, const struct espi_buf
 static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_args *typed, int side, int n,
                         const struct espi_way *ways)
 {
-    int64_t bytes = 0, packed_bytes = 0, one, size;
+    int64_t bytes = 0, packed_bytes = 0, longest = 0, one, size;
     int programs = 0;
     bool is_new = false;
     for (int i = 0; i < n; i++) {
         one = bytes_of(d, typed, i, &ways[i], &size);
         if (one < 0 || __builtin_add_overflow(bytes, one, &bytes))
             return false;
+        longest = one > longest ? one : longest;
         packed_bytes += ways[i].packed ? one : 0;
         programs += ways[i].packed != NULL;
         is_new = (ways[i].packed && espi_plan_is_new(ways[i].packed)) || is_new;
@@ -89,8 +91,8 @@ static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_ar
                                        .owner = ways[i].packed};
     }
     if (!packed || !espi_substitute_request(d) ||
-        !espi_collective_begin(packed, d->row, typed, &d->collective[side], d->args, d->changed, is_new,
-                               espi_settings.check)) {
+        !espi_collective_begin(packed, d->row, typed, &d->collective[side], d->args, d->changed,
+                               espi_message_plan_way(ESPI_WAY_BLOCKS, longest), is_new, espi_settings.check)) {
         if (packed)
             espi_packed_blocks_drop(packed);
         return false;

@@ -34,6 +34,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/element_view.h"
 #include "mpi/datatype/own_types.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
@@ -184,7 +185,8 @@ espi_status espi_types_start(const struct espi_settings *settings)
         return ESPI_ERR_MPI;
     espi_unseen_reset();
     espi_own_types_open(espi_type_service.attributes);
-    espi_stream_types_open(espi_type_service.one_node);
+    espi_stream_types_open();
+    espi_ways_start(espi_type_service.attributes);
     espi_admission_start(settings->budget_ms);
     espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
     espi_classes_reset();
@@ -380,8 +382,27 @@ static void let_go(struct espi_plan *plan)
         espi_plan_release(plan);
 }
 
+/* Whether the program is to do it. Messages of several parts go the way found for ones like it, near or not. */
+static bool is_to_be_packed(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                            enum espi_packable exactly, int64_t each)
+{
+    const enum espi_packable use = espi_packs_as(exactly);
+    const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
+               packs = espi_plan_packs(plan, use, each),
+               fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
+
+    if (use == ESPI_PACK_LOCAL || !fits)
+        return packs && use == ESPI_PACK_LOCAL;
+    if (use == ESPI_PACK_MESSAGE && purpose == ESPI_PARTS && !always) {
+        const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, count * plan->size};
+        return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
+    }
+    return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count)) &&
+           (purpose == ESPI_WHOLE || near || always);
+}
+
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                                      enum espi_packable use, int64_t each)
+                                      enum espi_packable exactly, int64_t each)
 {
     struct espi_stats_thread *stats = espi_thread_state(thread)->stats;
     struct espi_type_slot *s;
@@ -389,9 +410,8 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     struct espi_way own = {type, NULL};
     MPI_Datatype better;
     uint64_t uses;
-    const enum espi_packable exactly = use;
+    const enum espi_packable use = espi_packs_as(exactly);
 
-    use = espi_packs_as(use);
     if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF) {
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);
         return own;
@@ -423,11 +443,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
-    const bool packs =
-        espi_plan_packs(plan, use, each) && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count)) &&
-        (use == ESPI_PACK_LOCAL ||
-         (count <= INT32_MAX / (plan->size > 0 ? plan->size : 1) &&
-          (purpose == ESPI_WHOLE || espi_type_service.one_node || espi_type_service.packing == ESPI_MODE_ALWAYS)));
+    const bool packs = is_to_be_packed(plan, count, purpose, exactly, each);
     if (better == MPI_DATATYPE_NULL)
         espi_class_note(s, plan, use, packs);
     if (better == MPI_DATATYPE_NULL && !packs) {

@@ -77,11 +77,12 @@ static bool is_of_no_use(const struct espi_type_class *class, const struct espi_
 static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan)
 {
     struct espi_type_class *class = espi_slot_class(s);
-    const bool message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
+    const bool open = plan->open[0] != ESPI_WAYS_NONE || plan->open[1] != ESPI_WAYS_NONE,
+               message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
                local = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0);
     const bool of_no_use = espi_types_mode() == ESPI_MODE_AUTO && is_of_no_use(class, plan);
     const bool staged = class->staged && espi_plan_packs(plan, ESPI_PACK_STAGED, plan->count);
-    const bool better = !of_no_use && (message || local || staged ||
+    const bool better = !of_no_use && (message || open || local || staged ||
                                        atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
                                        atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL);
     const int usual = plan->size > ESPI_ENGINE_PART / plan->count ? ESPI_PARTS : ESPI_WHOLE;

@@ -1,0 +1,419 @@
+#include "mpi/packed/message_ways.h"
+
+#include <string.h>
+
+#include "mpi/packed/stream_type.h"
+#include "stats/stats.h"
+
+/* Calls of a run, one more each time, so that what comes again and again does not always meet the same way; those of
+   them that are not counted. Times of each way and call; fewer are enough of calls that come seldom. A way is given
+   up when its least time is so much above the second least of another; the way that is gone stays unless another is
+   faster by one part in so many. Uses until the next trial: at first, how they grow, at most. */
+enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = 12, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
+       AGAIN_MOST = 1 << 15, BATCH_MOST = 4096 };
+#define GIVEN_UP 1.5
+enum { SIZES = 32 };
+/* Up to so long cells are faster than dense bytes within a node, but where processors are very far apart. */
+enum { SHORT = 16384 };
+
+struct times {
+    float ns[TIMES]; /* of 2^20 bytes */
+    int n;
+};
+
+struct run {
+    enum espi_message_way way;
+    int left, gone; /* calls: to come, and that were made; 0, 0: there is none */
+    int length;     /* of the last one that began */
+};
+
+struct espi_way_group {
+    enum { FRESH, TRYING, DECIDED } state;
+    enum espi_message_way way;      /* that is gone, but for turns */
+    enum espi_message_way packed;   /* the better one of cells and dense bytes, for what is packed anyhow */
+    unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go */
+    struct times times[ESPI_WAY_CALLS][ESPI_WAYS];
+    struct run run[ESPI_WAY_CALLS];
+    unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
+    unsigned uses, again;           /* since it was decided; when to try again */
+    float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* medians of the last trial; 0: none */
+};
+
+static struct espi_way_group groups[2][SIZES];
+static bool trying;
+
+/* A batch. */
+unsigned espi_way_batch;
+static struct {
+    struct espi_way_group *group;
+    enum espi_message_way way;
+    bool counts;
+    unsigned requests, joined;
+    uint64_t ns;
+    int64_t bytes;
+} batch;
+static unsigned batches; /* so far */
+
+void espi_ways_start(bool tried)
+{
+    memset(groups, 0, sizeof groups);
+    trying = tried;
+    espi_way_batch = 0;
+}
+
+static int size_of(int64_t bytes)
+{
+    return 63 - __builtin_clzll((uint64_t)bytes | 1);
+}
+
+static struct espi_way_group *group_of(const struct espi_way_question *q)
+{
+    const int size = size_of(q->bytes);
+
+    return &groups[q->near][size < SIZES ? size : SIZES - 1];
+}
+
+/* What there is to choose from. */
+static unsigned ways_of(const struct espi_way_question *q)
+{
+    const unsigned cells = espi_stream_may_go_in_cells(q->bytes) ? 1u << ESPI_WAY_CELLS : 0;
+
+    return (q->open == ESPI_WAYS_EVEN ? 1u << ESPI_WAY_TYPED : 0) | cells | 1u << ESPI_WAY_DENSE;
+}
+
+/* Before anything is known: typed ones lose nothing, and dense ones never much; short ones are best in cells. */
+static enum espi_message_way first_way(const struct espi_way_question *q, unsigned ways)
+{
+    if (q->open == ESPI_WAYS_EVEN && !(q->packs && q->near))
+        return ESPI_WAY_TYPED;
+    return q->near && q->bytes <= SHORT && ways & 1u << ESPI_WAY_CELLS ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+}
+
+/* Where it is packed anyhow. */
+static enum espi_message_way packed_way(const struct espi_way_group *g, const struct espi_way_question *q)
+{
+    if (!espi_stream_may_go_in_cells(q->bytes))
+        return ESPI_WAY_DENSE;
+    return g->packed != ESPI_WAY_TYPED ? g->packed : q->near && q->bytes <= SHORT ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+}
+
+enum espi_message_way espi_way_of(const struct espi_way_question *q)
+{
+    const struct espi_way_group *g = group_of(q);
+    const unsigned ways = ways_of(q);
+
+    if (g->state == FRESH)
+        return first_way(q, ways);
+    return ways & 1u << g->way ? g->way : packed_way(g, q);
+}
+
+enum espi_message_way espi_way_packed(const struct espi_way_question *q)
+{
+    return packed_way(group_of(q), q);
+}
+
+/* ---- a trial ---- */
+
+static void begin(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways)
+{
+    if (g->state == FRESH)
+        g->way = first_way(q, ways);
+    g->state = TRYING;
+    g->open = g->met | ways;
+    memset(g->times, 0, sizeof g->times);
+    memset(g->run, 0, sizeof g->run);
+    memset(g->turns, 0, sizeof g->turns);
+}
+
+static float middle(const struct times *t)
+{
+    float sorted[TIMES];
+
+    for (int i = 0; i < t->n; i++) {
+        int k = i;
+        for (; k > 0 && sorted[k - 1] > t->ns[i]; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = t->ns[i];
+    }
+    return sorted[t->n / 2];
+}
+
+/* The least, or the second least. */
+static float least(const struct times *t, bool second)
+{
+    float first = t->ns[0], next = t->n > 1 ? t->ns[1] : first;
+
+    for (int i = 1; i < t->n; i++) {
+        if (t->ns[i] < first) {
+            next = first;
+            first = t->ns[i];
+        } else if (i == 1 || t->ns[i] < next) {
+            next = t->ns[i];
+        }
+    }
+    return second && next > first ? next : first;
+}
+
+/* Ways that are far slower than another in these calls are tried no more. */
+static void give_up(struct espi_way_group *g, enum espi_way_call call)
+{
+    float best = 0;
+
+    for (int way = 0; way < ESPI_WAYS; way++) {
+        const struct times *t = &g->times[call][way];
+        if (g->open & 1u << way && t->n >= 2 && (best == 0 || least(t, true) < best))
+            best = least(t, true);
+    }
+    for (int way = 0; way < ESPI_WAYS && best > 0; way++) {
+        const struct times *t = &g->times[call][way];
+        if (g->open & 1u << way && t->n >= 2 && least(t, false) > GIVEN_UP * best)
+            g->open &= ~(1u << way);
+    }
+}
+
+static bool has_times(const struct espi_way_group *g, int call, int wanted)
+{
+    for (int way = 0; way < ESPI_WAYS; way++)
+        if (g->open & 1u << way && g->times[call][way].n < wanted)
+            return false;
+    return true;
+}
+
+/* All times are there: those of the calls that come most often, and enough of the others, but these need not come. */
+static bool is_over(const struct espi_way_group *g)
+{
+    const unsigned enough = 4 * TIMES * (unsigned)__builtin_popcount(g->open);
+    unsigned all = 0;
+    int most = 0;
+    bool rest = true;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        all += g->turns[call];
+        most = g->turns[call] > g->turns[most] ? call : most;
+        rest = rest && (g->turns[call] == 0 || has_times(g, call, ENOUGH));
+    }
+    return has_times(g, most, TIMES) && (rest || all >= enough);
+}
+
+static void decide(struct espi_way_group *g)
+{
+    const enum espi_message_way before = g->way;
+    const bool again = g->again > 0; /* it had been decided before */
+    double sum[ESPI_WAYS] = {0};
+    unsigned best = before;
+    bool any = false;
+
+    memset(g->found, 0, sizeof g->found);
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const bool counts = g->turns[call] > 0 && has_times(g, call, ENOUGH);
+        for (int way = 0; way < ESPI_WAYS; way++) {
+            const struct times *t = &g->times[call][way];
+            if (t->n > 0)
+                g->found[call][way] = middle(t);
+            if (counts && g->open & 1u << way)
+                sum[way] += (double)g->turns[call] * g->found[call][way];
+        }
+        any = any || counts;
+    }
+    for (unsigned way = 0; way < ESPI_WAYS && any; way++) {
+        const double now = g->open & 1u << best ? sum[best] : 0;
+        if (g->open & 1u << way && (now == 0 || sum[way] < (best == before ? now - now / CLEAR : now)))
+            best = way;
+    }
+    g->way = (enum espi_message_way)best;
+    if (best != ESPI_WAY_TYPED)
+        g->packed = g->way;
+    else if (sum[ESPI_WAY_CELLS] > 0 && sum[ESPI_WAY_DENSE] > 0)
+        g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+    g->state = DECIDED;
+    g->again = g->again == 0 ? AGAIN : g->again < AGAIN_MOST / AGAIN_GROWS ? AGAIN_GROWS * g->again : AGAIN_MOST;
+    g->uses = 0;
+    espi_count_anywhere(ESPI_COUNT_ways_decided, 1);
+    if (again && g->way != before)
+        espi_count_anywhere(ESPI_COUNT_ways_reversed, 1);
+}
+
+static void take(struct espi_way_group *g, enum espi_way_call call, enum espi_message_way way, int64_t bytes,
+                 uint64_t ns)
+{
+    struct times *t = &g->times[call][way];
+
+    espi_count_anywhere(ESPI_COUNT_ways_timed, 1);
+    if (g->state != TRYING || !(g->open & 1u << way))
+        return;
+    if (t->n < TIMES)
+        t->ns[t->n++] = (float)((double)ns * 0x1p20 / (double)bytes);
+    if (t->n >= 2)
+        give_up(g, call);
+    if (is_over(g))
+        decide(g);
+}
+
+/* The next run of such calls: of the way that has the fewest times, and at first the one that is gone anyway. */
+static void begin_run(struct espi_way_group *g, struct run *run, enum espi_way_call call)
+{
+    int fewest = INT32_MAX;
+
+    run->way = g->way;
+    for (int i = 0; i < ESPI_WAYS; i++) {
+        const enum espi_message_way way = (enum espi_message_way)((g->way + i) % ESPI_WAYS);
+        const int n = g->times[call][way].n;
+        if (g->open & 1u << way && n < fewest) {
+            fewest = n;
+            run->way = way;
+        }
+    }
+    run->length = run->length == 0 ? RUN : run->length < RUN + LONGER ? run->length + 1 : RUN;
+    run->left = run->length;
+    run->gone = 0;
+}
+
+/* The way whose turn it is; `counts`: such a call is to be timed. */
+static enum espi_message_way next_way(struct espi_way_group *g, enum espi_way_call call, bool *counts)
+{
+    struct run *run = &g->run[call];
+
+    if (run->left == 0 || !(g->open & 1u << run->way))
+        begin_run(g, run, call);
+    run->left--;
+    g->turns[call]++;
+    *counts = run->gone++ >= WARM;
+    return run->way;
+}
+
+/* Whether messages of the group are being tried now. */
+static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways)
+{
+    if (!trying || (ways & (ways - 1)) == 0) /* there is nothing to choose */
+        return false;
+    if (g->state == FRESH || (g->state == DECIDED && ++g->uses >= g->again))
+        begin(g, q, ways);
+    else if (g->state == TRYING && ways & ~g->met)
+        g->open |= ways & ~g->met; /* the first message that may go so */
+    g->met |= ways;
+    return g->state == TRYING;
+}
+
+static void begin_batch(struct espi_way_group *g)
+{
+    batch.group = g;
+    batch.way = next_way(g, ESPI_WAY_BATCH, &batch.counts);
+    batch.requests = batch.joined = 0;
+    batch.ns = 0;
+    batch.bytes = 0;
+    batches = batches == UINT32_MAX ? 1 : batches + 1;
+    espi_way_batch = batches;
+}
+
+static void give_up_batches(struct espi_way_group *g)
+{
+    espi_way_batch = 0;
+    decide(g);
+}
+
+/* A message that can not go the way whose turn it is goes another one. What it takes says nothing of that way then,
+   but where it is received, which is up to the sender, too. */
+static void take_turn(struct espi_way_turn *turn, const struct espi_way_question *q, unsigned ways,
+                      enum espi_message_way way)
+{
+    turn->label = way;
+    turn->way = ways & 1u << way ? way : packed_way(turn->group, q);
+    if (turn->way != way && q->call != ESPI_WAY_RECEIVE && q->call != ESPI_WAY_BATCH)
+        turn->counts = false;
+}
+
+struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
+{
+    struct espi_way_group *g = group_of(q);
+    const unsigned ways = ways_of(q);
+    struct espi_way_turn turn = {.call = q->call, .bytes = q->bytes};
+
+    if (!is_tried(g, q, ways)) {
+        turn.way = espi_way_of(q);
+        return turn;
+    }
+    turn.group = g;
+    if (q->call != ESPI_WAY_BATCH) {
+        const enum espi_message_way way = next_way(g, q->call, &turn.counts);
+        take_turn(&turn, q, ways, way);
+    } else {
+        if (espi_way_batch == 0)
+            begin_batch(g);
+        if (batch.group != g || ++batch.joined > BATCH_MOST) {
+            if (batch.group == g) /* requests go on for good: there is no end to be timed */
+                give_up_batches(g);
+            turn.group = NULL;
+            turn.way = espi_way_of(q);
+            return turn;
+        }
+        turn.batch = espi_way_batch;
+        turn.counts = batch.counts;
+        take_turn(&turn, q, ways, batch.way);
+    }
+    turn.begun = espi_stats_now();
+    return turn;
+}
+
+void espi_way_turn_end(struct espi_way_turn *turn, bool good)
+{
+    if (turn->group == NULL)
+        return;
+    const uint64_t took = espi_stats_now() - turn->begun;
+
+    if (turn->batch == 0) {
+        if (good && turn->counts)
+            take(turn->group, turn->call, turn->label, turn->bytes, took);
+    } else if (!good) {
+        espi_way_batch_spoilt(turn->batch);
+    } else if (turn->batch == espi_way_batch) {
+        batch.bytes += turn->bytes;
+        espi_way_batch_took(took);
+    }
+    turn->group = NULL;
+}
+
+/* ---- batches ---- */
+
+void espi_way_batch_joined(unsigned number)
+{
+    batch.requests += number != 0 && number == espi_way_batch;
+}
+
+void espi_way_batch_left(unsigned number)
+{
+    if (number != 0 && number == espi_way_batch)
+        batch.requests--;
+}
+
+void espi_way_batch_spoilt(unsigned number)
+{
+    if (number != 0 && number == espi_way_batch)
+        espi_way_batch = 0;
+}
+
+void espi_way_batch_took(uint64_t ns)
+{
+    if (espi_way_batch == 0)
+        return;
+    batch.ns += ns;
+    if (batch.requests > 0)
+        return;
+    espi_way_batch = 0;
+    if (batch.bytes > 0 && batch.counts)
+        take(batch.group, ESPI_WAY_BATCH, batch.way, batch.bytes, batch.ns);
+}
+
+/* ---- what was found ---- */
+
+double espi_way_saves(const struct espi_way_question *q)
+{
+    const struct espi_way_group *g = group_of(q);
+    const float *found = g->found[q->call];
+    const enum espi_message_way way = espi_way_of(q);
+
+    if (q->open != ESPI_WAYS_EVEN || found[way] == 0 || found[ESPI_WAY_TYPED] == 0) /* of other layouts, perhaps */
+        return -1;
+    return found[way] < found[ESPI_WAY_TYPED]
+               ? (double)(found[ESPI_WAY_TYPED] - found[way]) * (double)q->bytes * 0x1p-20
+               : 0;
+}

@@ -1,0 +1,92 @@
+/*
+ * Which way messages of several parts go, found out by the program's own calls.
+ *
+ * A message may be left to the library (TYPED), or be packed and travel as an item of a type that the library takes
+ * for one with gaps (CELLS, stream_type.h), or as dense bytes (DENSE). Packed whole it loses that the library packs
+ * while parts of it are on their way; and which way dense bytes go, and data with gaps, is up to the library, the
+ * processors' distance, and the network. Models know only where the difference is large. So messages that are alike
+ * go each way in turn at first, in calls that are timed, and then the way that took least.
+ *
+ * Alike are messages to ranks of the same node, or of others, between the same powers of two in size. They have one
+ * choice for sending and receiving, and for all layouts: either alone would be chosen by what it leaves to the
+ * others. Each rank chooses by itself; ranks that do alike have the same messages in the same order, so that mostly
+ * both sides of a message are in the same turn, and see the same times.
+ *
+ * A turn is a run of some calls, of which the first are not counted: what one way leaves in the caches is not what
+ * the next one finds there in the long run. (Cells that were used a moment ago take half as long as others.) Of
+ * nonblocking calls all that are under way at a time are one, a batch: what counts is the time in MPI's calls from
+ * the first that makes a request to the last that completes one.
+ *
+ * A way that takes half as long again as another from the start is not gone any more. When all were gone some times,
+ * their medians are compared. After that they are tried once more now and then, as processors come nearer and go
+ * farther, and other messages with the network.
+ *
+ * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and no function but the first two is called.
+ */
+#ifndef ESPI_MPI_PACKED_MESSAGE_WAYS_H
+#define ESPI_MPI_PACKED_MESSAGE_WAYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum espi_message_way { ESPI_WAY_TYPED, ESPI_WAY_CELLS, ESPI_WAY_DENSE, ESPI_WAYS };
+
+/* What is open to a message: EVEN: all of them; SURE: packing is far faster than the library; NONE: it is the
+   library's. */
+enum espi_ways_open { ESPI_WAYS_EVEN, ESPI_WAYS_SURE, ESPI_WAYS_NONE = -1 };
+
+enum espi_way_call { ESPI_WAY_SEND, ESPI_WAY_RECEIVE, ESPI_WAY_BOTH, ESPI_WAY_BLOCKS, ESPI_WAY_BATCH,
+                     ESPI_WAY_CALLS };
+
+struct espi_way_question {
+    enum espi_ways_open open;
+    enum espi_way_call call;
+    bool near;     /* the other rank is on this rank's node; of several, all are */
+    bool packs;    /* what the models say, as long as nothing is known better */
+    int64_t bytes; /* of the message, more than one part; of blocks, of one of them */
+};
+
+/* At the start: nothing is known. `tried`: calls do not overlap. */
+void espi_ways_start(bool tried);
+/* The way that messages like this one go, whatever is being tried. */
+enum espi_message_way espi_way_of(const struct espi_way_question *question);
+
+/* The same where a message is packed anyhow: cells, or dense bytes. */
+enum espi_message_way espi_way_packed(const struct espi_way_question *question);
+
+struct espi_way_group;
+/* A message under way. */
+struct espi_way_turn {
+    struct espi_way_group *group; /* NULL: it is not timed */
+    enum espi_message_way way, label; /* label: the way whose turn it is, which this message may not be able to go */
+    enum espi_way_call call;
+    bool counts;
+    unsigned batch; /* number of the batch that it belongs to; 0: none */
+    int64_t bytes;
+    uint64_t begun;
+};
+
+/* Chooses the way of a message, and begins to time it. */
+struct espi_way_turn espi_way_turn(const struct espi_way_question *question);
+/* MPI's call has returned (a batch goes on); `good`: without an error. */
+void espi_way_turn_end(struct espi_way_turn *turn, bool good);
+
+/* ---- batches ---- */
+
+/* A request of the batch was made, or is over; numbers of other batches are passed over. */
+void espi_way_batch_joined(unsigned batch);
+void espi_way_batch_left(unsigned batch);
+/* It will not come to its end as others do. */
+void espi_way_batch_spoilt(unsigned batch);
+/* The number of the batch that is going on; 0: none. Calls that complete requests are to be timed then. */
+extern unsigned espi_way_batch;
+/* Such a call took so long; ends the batch when no request of it is left. */
+void espi_way_batch_took(uint64_t ns);
+
+/* ---- what was found ---- */
+
+/* Nanoseconds that a message like this saves in such a call against being left to the library; negative: that was not
+   found out. */
+double espi_way_saves(const struct espi_way_question *question);
+
+#endif

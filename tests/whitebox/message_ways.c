@@ -1,0 +1,445 @@
+/*
+ * Which way long messages go (src/mpi/packed/message_ways.h), by programs that are played: what a message takes is
+ * the script's, by way and call. No MPI is called and no time is read.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/packed/message_ways.h"
+#include "mpi/packed/stream_type.h"
+#include "random_types.h"
+#include "stats/stats.h"
+#include "suite.h"
+#include "type_service.h"
+
+/* A trial is over after so many calls of one kind, whatever comes. */
+enum { KB = 1024, LONG = 100 * KB, WARM = 2, TIMES = 12, TRIAL = 80, AGAIN = 512, AGAIN_MOST = 1 << 15 };
+#define TYPED ESPI_WAY_TYPED
+#define CELLS ESPI_WAY_CELLS
+#define DENSE ESPI_WAY_DENSE
+
+uint64_t __wrap_espi_stats_now(void);
+bool __wrap_espi_stream_may_go_in_cells(int64_t bytes);
+
+static uint64_t now;
+static bool have_cells;
+
+uint64_t __wrap_espi_stats_now(void)
+{
+    return now;
+}
+
+bool __wrap_espi_stream_may_go_in_cells(int64_t bytes)
+{
+    return have_cells && bytes > 8255;
+}
+
+static void begin(bool tried)
+{
+    now = 1000;
+    have_cells = true;
+    espi_ways_start(tried);
+}
+
+/* What messages take: by call and way. */
+typedef uint64_t script[ESPI_WAY_CALLS][ESPI_WAYS];
+
+static struct espi_way_question question(enum espi_ways_open open, enum espi_way_call call, bool near)
+{
+    return (struct espi_way_question){.open = open, .call = call, .near = near, .bytes = LONG};
+}
+
+/* One blocking call; the way that it went. */
+static enum espi_message_way call_once(const struct espi_way_question *q, const script takes)
+{
+    struct espi_way_turn turn = espi_way_turn(q);
+
+    now += takes[q->call][turn.way];
+    espi_way_turn_end(&turn, true);
+    return turn.way;
+}
+
+static int gone[ESPI_WAYS]; /* in the last `run` */
+
+static void run(const struct espi_way_question *q, const script takes, int calls)
+{
+    memset(gone, 0, sizeof gone);
+    for (int i = 0; i < calls; i++)
+        gone[call_once(q, takes)]++;
+}
+
+/* The fastest of three, whichever that is, in the middle of noise. */
+START_TEST(fastest)
+{
+    for (int best = 0; best < ESPI_WAYS; best++)
+        for (int near = 0; near < 2; near++) {
+            struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BOTH, near);
+            begin(true);
+            for (int i = 0; i < TRIAL; i++) {
+                script takes = {{0}};
+                for (int way = 0; way < ESPI_WAYS; way++)
+                    takes[ESPI_WAY_BOTH][way] = 10000 + 1000 * (way != best) + random_below(300) + 30000 * (i % 7 ==
+   0);
+                call_once(&q, takes);
+            }
+            ck_assert_int_eq(espi_way_of(&q), best);
+            run(&q, (script){{0}}, AGAIN / 2);
+            ck_assert_int_eq(gone[best], AGAIN / 2);
+        }
+}
+END_TEST
+
+/* A way that is far slower is gone twice, after the calls that are not counted. */
+START_TEST(given_up)
+{
+    const script takes = {[ESPI_WAY_SEND] = {10000, 11000, 40000}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, false);
+
+    begin(true);
+    run(&q, takes, TRIAL);
+    ck_assert_int_eq(gone[DENSE], WARM + 2);
+    ck_assert_int_ge(gone[CELLS], TIMES);
+    ck_assert_int_eq(espi_way_of(&q), TYPED);
+}
+END_TEST
+
+/* The calls after a change are not counted: cells that were used a moment ago take half as long. */
+START_TEST(warm)
+{
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    enum espi_message_way before = DENSE;
+    int others = 0;
+
+    begin(true);
+    for (int i = 0; i < TRIAL; i++) {
+        const script cold = {[ESPI_WAY_SEND] = {9000, 16000, 10000}}, hot = {[ESPI_WAY_SEND] = {9000, 8000, 10000}};
+        before = call_once(&q, before == CELLS && others++ % 64 != 63 ? hot : cold);
+    }
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+}
+END_TEST
+
+/* What sending leaves to receiving counts; and what comes seldom counts as seldom. */
+START_TEST(both_sides)
+{
+    const script takes = {[ESPI_WAY_SEND] = {12000, 9000, 10800}, [ESPI_WAY_RECEIVE] = {10000, 14000, 10200}};
+    struct espi_way_question send = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, false),
+                             receive = question(ESPI_WAYS_EVEN, ESPI_WAY_RECEIVE, false);
+
+    begin(true);
+    for (int i = 0; i < TRIAL; i++) {
+        call_once(&send, takes);
+        call_once(&receive, takes);
+    }
+    ck_assert_int_eq(espi_way_of(&send), DENSE);
+    ck_assert_int_eq(espi_way_of(&receive), DENSE);
+    begin(true); /* hardly anything is received */
+    for (int i = 0; i < 4 * TRIAL; i++) {
+        call_once(&send, takes);
+        if (i % 10 == 0)
+            call_once(&receive, takes);
+    }
+    ck_assert_int_eq(espi_way_of(&send), CELLS);
+}
+END_TEST
+
+/* Where nothing is clearly faster all stays as it is. */
+START_TEST(stays)
+{
+    const script a_little = {[ESPI_WAY_SEND] = {10000, 9800, 9750}},
+                 clearly = {[ESPI_WAY_SEND] = {10000, 9800,
+   9600}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, false);
+
+    begin(true);
+    run(&q, a_little, TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), TYPED);
+    q.near = q.packs = true; /* the models say that packing is faster */
+    begin(true);
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    run(&q, (script){[ESPI_WAY_SEND] = {9800, 10000, 10000}}, TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    q.near = q.packs = false;
+    begin(true);
+    run(&q, clearly, TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+}
+END_TEST
+
+/* Processors go farther away: what is best changes, and is noticed; in the long run hardly any message is a turn. */
+START_TEST(again)
+{
+    const script near = {[ESPI_WAY_SEND] = {10000, 4000, 9000}}, far = {[ESPI_WAY_SEND] = {10000, 12000, 9000}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided), reversed = counted(ESPI_COUNT_ways_reversed),
+                   timed = counted(ESPI_COUNT_ways_timed);
+    int others;
+
+    begin(true);
+    run(&q, near, TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+    ck_assert_uint_ge(counted(ESPI_COUNT_ways_timed), timed + TIMES);
+    ck_assert_uint_le(counted(ESPI_COUNT_ways_timed), timed + TRIAL);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_reversed), reversed);
+    run(&q, far, AGAIN + TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_reversed), reversed + 1);
+    run(&q, far, 20 * AGAIN_MOST);
+    others = gone[TYPED] + gone[CELLS];
+    ck_assert_int_gt(others, 0);
+    ck_assert_int_lt(others, 20 * AGAIN_MOST / 500);
+    run(&q, near, AGAIN_MOST + TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_reversed), reversed + 2);
+}
+END_TEST
+
+/* Messages of other sizes and other places have choices of their own; all layouts have one. */
+START_TEST(groups)
+{
+    const script fast_cells = {[ESPI_WAY_SEND] = {10000, 4000, 9000}},
+                 fast_dense = {[ESPI_WAY_SEND] = {10000, 9000, 4000}},
+                 fast_typed = {[ESPI_WAY_SEND] = {4000, 9000, 8000}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), other = q;
+
+    begin(true);
+    run(&q, fast_cells, TRIAL);
+    other.near = false;
+    run(&other, fast_dense, TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+    ck_assert_int_eq(espi_way_of(&other), DENSE);
+    other = q;
+    other.bytes = 2 * LONG;
+    ck_assert_int_eq(espi_way_of(&other), TYPED);
+    other = q;
+    other.open = ESPI_WAYS_SURE;
+    ck_assert_int_eq(espi_way_of(&other), CELLS);
+    other.bytes = INT64_C(1) << 40; /* has one, too */
+    run(&other, fast_cells, TRIAL);
+    ck_assert_int_eq(espi_way_of(&other), CELLS);
+    begin(true);
+    run(&q, fast_typed, TRIAL);
+    other = q;
+    other.open = ESPI_WAYS_SURE; /* is packed all the same: the better way of packed ones is known */
+    ck_assert_int_eq(espi_way_of(&q), TYPED);
+    ck_assert(espi_way_of(&other) != TYPED && espi_way_packed(&other) == espi_way_of(&other));
+}
+END_TEST
+
+/* Where there is nothing to choose nothing is timed: no types for cells; calls overlap. */
+START_TEST(no_choice)
+{
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    struct espi_way_turn turn;
+
+    begin(true);
+    q.bytes = 16 * KB;
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+    q.bytes++;
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    begin(true);
+    have_cells = false;
+    turn = espi_way_turn(&q);
+    ck_assert(turn.group == NULL && turn.way == DENSE);
+    q.bytes = 12 * KB;
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    begin(false);
+    q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    turn = espi_way_turn(&q);
+    ck_assert(turn.group == NULL && turn.way == TYPED);
+    espi_way_turn_end(&turn, true);
+}
+END_TEST
+
+/* Messages that can not go the way whose turn it is go another one, and what sending takes then is not counted; what
+   receiving takes is up to the sender, too. */
+START_TEST(other_way)
+{
+    const script takes = {[ESPI_WAY_SEND] = {2000, 3000, 2900}, [ESPI_WAY_RECEIVE] = {9000, 3000, 6000}};
+    struct espi_way_question even = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
+                             sure = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true);
+
+    begin(true);
+    for (int i = 0; i < 2 * TRIAL; i++) {
+        struct espi_way_turn turn;
+        call_once(&even, takes);
+        turn = espi_way_turn(&sure);
+        ck_assert_int_ne(turn.way, TYPED);
+        now += takes[ESPI_WAY_RECEIVE][turn.group != NULL ? turn.label : turn.way];
+        espi_way_turn_end(&turn, true);
+    }
+    ck_assert_int_eq(espi_way_of(&even), CELLS);
+    begin(true);
+    for (int i = 0; i < 2 * TRIAL; i++) {
+        call_once(&even, takes);
+        sure.call = ESPI_WAY_SEND;
+        call_once(&sure, (script){[ESPI_WAY_SEND] = {0, 3000, 2900}});
+    }
+    ck_assert_int_eq(espi_way_of(&even), TYPED);
+}
+END_TEST
+
+/* Types for cells may be taken away: then a choice of them is none, and comes back with them. */
+START_TEST(without_cells)
+{
+    const script takes = {[ESPI_WAY_SEND] = {10000, 4000, 9000}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+
+    begin(true);
+    run(&q, takes, TRIAL);
+    have_cells = false;
+    q.packs = true;
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    have_cells = true;
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+    begin(true);
+    run(&q, takes, 4); /* in the middle of a trial */
+    have_cells = false;
+    run(&q, takes, TRIAL);
+    ck_assert_int_eq(gone[CELLS], 0);
+}
+END_TEST
+
+/* Calls that fail say nothing. */
+START_TEST(failed)
+{
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    const uint64_t timed = counted(ESPI_COUNT_ways_timed);
+
+    begin(true);
+    for (int i = 0; i < 2 * TRIAL; i++) {
+        struct espi_way_turn turn = espi_way_turn(&q);
+        ck_assert(turn.group != NULL);
+        espi_way_turn_end(&turn, false);
+    }
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_timed), timed);
+}
+END_TEST
+
+/* ---- batches ---- */
+
+/* An exchange of `n` messages each way by nonblocking calls, of which each post and the completion take as long as
+   the script says; `between`: what the program does meanwhile, which is not timed. */
+static enum espi_message_way exchange(int n, const script takes, uint64_t between)
+{
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BATCH, true);
+    enum espi_message_way way = ESPI_WAY_TYPED;
+    unsigned batch = 0;
+
+    for (int i = 0; i < 2 * n; i++) {
+        struct espi_way_turn turn = espi_way_turn(&q);
+        ck_assert(i == 0 || (turn.way == way && turn.batch == batch));
+        way = turn.way;
+        batch = turn.batch;
+        espi_way_batch_joined(turn.batch);
+        now += takes[ESPI_WAY_BATCH][way];
+        espi_way_turn_end(&turn, true);
+    }
+    now += between;
+    if (batch != 0)
+        ck_assert_uint_eq(espi_way_batch, batch);
+    for (int i = 0; i < 2 * n; i++) { /* MPI_Wait, one after the other */
+        now += takes[ESPI_WAY_BATCH][way];
+        espi_way_batch_left(batch);
+        espi_way_batch_took(takes[ESPI_WAY_BATCH][way]);
+    }
+    ck_assert_uint_eq(espi_way_batch, 0);
+    return way;
+}
+
+START_TEST(batches)
+{
+    const script takes = {[ESPI_WAY_BATCH] = {10000, 9000, 8000}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BATCH, true);
+
+    begin(true);
+    for (int i = 0; i < TRIAL; i++)
+        exchange(3, takes, 5000 + 100000 * (uint64_t)(i % 2));
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    ck_assert(espi_way_saves(&q) > 3990 && espi_way_saves(&q) < 4010); /* posted and completed, of each message */
+    ck_assert_int_eq(exchange(3, takes, 0), DENSE);
+}
+END_TEST
+
+/* A blocking call in the middle is a turn of its own, and messages of another group are none of the batch. */
+START_TEST(among_others)
+{
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BATCH, true), other = q;
+
+    begin(true);
+    struct espi_way_turn turn = espi_way_turn(&q);
+    espi_way_batch_joined(turn.batch);
+    espi_way_turn_end(&turn, true);
+    other.bytes = 4 * LONG;
+    struct espi_way_turn second = espi_way_turn(&other);
+    ck_assert(second.group == NULL && second.batch == 0 && second.way == TYPED);
+    espi_way_batch_joined(second.batch);
+    espi_way_turn_end(&second, true);
+    other.call = ESPI_WAY_SEND;
+    second = espi_way_turn(&other);
+    ck_assert(second.group != NULL && second.batch == 0);
+    espi_way_turn_end(&second, true);
+    ck_assert_uint_eq(espi_way_batch, turn.batch);
+    espi_way_batch_left(turn.batch + 1); /* of an older one, say */
+    espi_way_batch_took(100);
+    ck_assert_uint_eq(espi_way_batch, turn.batch);
+    espi_way_batch_left(turn.batch);
+    espi_way_batch_took(100);
+    ck_assert_uint_eq(espi_way_batch, 0);
+}
+END_TEST
+
+/* A batch that something has gone wrong with says nothing; one that never ends is given up, and so are they all. */
+START_TEST(spoilt)
+{
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BATCH, true);
+    struct espi_way_turn turn;
+    int timed = 0;
+
+    begin(true);
+    turn = espi_way_turn(&q);
+    espi_way_batch_joined(turn.batch);
+    espi_way_turn_end(&turn, false);
+    ck_assert_uint_eq(espi_way_batch, 0);
+    espi_way_batch_left(turn.batch);
+    for (int i = 0; i < 10000; i++) {
+        turn = espi_way_turn(&q);
+        timed += turn.group != NULL;
+        espi_way_batch_joined(turn.batch);
+        espi_way_turn_end(&turn, true);
+    }
+    ck_assert_int_gt(timed, 4000);
+    ck_assert_int_lt(timed, 10000);
+    ck_assert_int_eq(espi_way_of(&q), TYPED);
+}
+END_TEST
+
+/* What a message saves, by the times that were taken. */
+START_TEST(saves)
+{
+    const script takes = {[ESPI_WAY_SEND] = {10000, 4000, 9000}, [ESPI_WAY_RECEIVE] = {6000, 7000, 7000}};
+    struct espi_way_question send = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_EVEN, ESPI_WAY_RECEIVE, true),
+                             sure = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    begin(true);
+    ck_assert(espi_way_saves(&send) < 0);
+    for (int i = 0; i < TRIAL; i++) {
+        call_once(&send, takes);
+        call_once(&receive, takes);
+    }
+    ck_assert(espi_way_saves(&send) > 5990 && espi_way_saves(&send) < 6010);
+    ck_assert(espi_way_saves(&receive) == 0);
+    send.bytes /= 2; /* the choice of another group */
+    ck_assert(espi_way_saves(&send) < 0);
+    ck_assert(espi_way_saves(&sure) < 0); /* the library's way is not known */
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "message_ways", fastest, given_up, warm, both_sides, stays, again, groups, no_choice,
+                     other_way, without_cells, failed, batches, among_others, spoilt, saves);
+}
