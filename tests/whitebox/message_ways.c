@@ -302,19 +302,32 @@ START_TEST(without_cells)
 }
 END_TEST
 
-/* Calls that fail say nothing. */
-START_TEST(failed)
+/* A way that gets no times, as there is no memory for buffers, say, does not keep the trial from its end; nor does
+   one that messages went at first, and none can go any more. */
+START_TEST(no_times)
 {
-    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
-    const uint64_t timed = counted(ESPI_COUNT_ways_timed);
+    const script takes = {[ESPI_WAY_SEND] = {10000, 9000, 8000}};
+    struct espi_way_question even = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
+                             sure = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided), timed = counted(ESPI_COUNT_ways_timed);
+    int failed_ones = 0;
 
     begin(true);
-    for (int i = 0; i < 2 * TRIAL; i++) {
-        struct espi_way_turn turn = espi_way_turn(&q);
-        ck_assert(turn.group != NULL);
-        espi_way_turn_end(&turn, false);
+    for (int i = 0; i < 400; i++) {
+        struct espi_way_turn turn = espi_way_turn(&even);
+        failed_ones += turn.group != NULL && turn.way != TYPED;
+        now += takes[ESPI_WAY_SEND][turn.way];
+        espi_way_turn_end(&turn, turn.way == TYPED);
     }
-    ck_assert_uint_eq(counted(ESPI_COUNT_ways_timed), timed);
+    ck_assert_int_lt(failed_ones, 200); /* calls that fail say nothing */
+    ck_assert_uint_le(counted(ESPI_COUNT_ways_timed), timed + 400 - (uint64_t)failed_ones);
+    ck_assert_int_eq(espi_way_of(&even), TYPED);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 1);
+    begin(true);
+    call_once(&even, takes);
+    run(&sure, takes, 200);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 2);
+    ck_assert_int_eq(espi_way_of(&sure), DENSE);
 }
 END_TEST
 
@@ -416,6 +429,39 @@ START_TEST(spoilt)
 }
 END_TEST
 
+/* A message that stays under way for good keeps no others from their trial. */
+START_TEST(stays_under_way)
+{
+    const script takes = {[ESPI_WAY_BATCH] = {10000, 9000, 8000}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BATCH, true), once = q;
+    struct espi_way_turn turn;
+
+    begin(true);
+    once.bytes = 4 * LONG;
+    turn = espi_way_turn(&once);
+    espi_way_batch_joined(turn.batch);
+    espi_way_turn_end(&turn, true);
+    ck_assert_uint_eq(espi_way_batch, turn.batch);
+    for (int i = 0; i < 4097; i++) {
+        struct espi_way_turn other = espi_way_turn(&q);
+        espi_way_batch_joined(other.batch);
+        espi_way_turn_end(&other, true);
+        espi_way_batch_left(other.batch);
+        espi_way_batch_took(1);
+    }
+    for (int i = 0; i < TRIAL; i++)
+        exchange(3, takes, 0);
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    begin(true); /* nor does one keep the calls timed that ask for others again and again */
+    turn = espi_way_turn(&once);
+    espi_way_batch_joined(turn.batch);
+    espi_way_turn_end(&turn, true);
+    for (int i = 0; i < 100000; i++)
+        espi_way_batch_took(1);
+    ck_assert_uint_eq(espi_way_batch, 0);
+}
+END_TEST
+
 /* What a message saves, by the times that were taken. */
 START_TEST(saves)
 {
@@ -441,5 +487,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_ways", fastest, given_up, warm, both_sides, stays, again, groups, no_choice,
-                     other_way, without_cells, failed, batches, among_others, spoilt, saves);
+                     other_way, without_cells, no_times, batches, among_others, spoilt, stays_under_way, saves);
 }

@@ -8,9 +8,11 @@
 /* Calls of a run, one more each time, so that what comes again and again does not always meet the same way; those of
    them that are not counted. Times of each way and call; fewer are enough of calls that come seldom. A way is given
    up when its least time is so much above the second least of another; the way that is gone stays unless another is
-   faster by one part in so many. Uses until the next trial: at first, how they grow, at most. */
+   faster by one part in so many. Uses until the next trial: at first, how they grow, at most. Then what ends
+   a batch that does not end by itself: messages, and calls that complete some; and runs that a way has to get its
+   times in, which it does not get where there are no buffers, say, or no such messages any more. */
 enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = 12, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
-       AGAIN_MOST = 1 << 15, BATCH_MOST = 4096 };
+       AGAIN_MOST = 1 << 15, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16, RUNS_MOST = 8 };
 #define GIVEN_UP 1.5
 enum { SIZES = 32 };
 /* Up to so long cells are faster than dense bytes within a node, but where processors are very far apart. */
@@ -35,6 +37,7 @@ struct espi_way_group {
     struct times times[ESPI_WAY_CALLS][ESPI_WAYS];
     struct run run[ESPI_WAY_CALLS];
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
+    unsigned char runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial */
     unsigned uses, again;           /* since it was decided; when to try again */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* medians of the last trial; 0: none */
 };
@@ -48,7 +51,7 @@ static struct {
     struct espi_way_group *group;
     enum espi_message_way way;
     bool counts;
-    unsigned requests, joined;
+    unsigned requests, joined, strangers, calls; /* strangers: messages of other groups meanwhile */
     uint64_t ns;
     int64_t bytes;
 } batch;
@@ -123,6 +126,7 @@ static void begin(struct espi_way_group *g, const struct espi_way_question *q, u
     memset(g->times, 0, sizeof g->times);
     memset(g->run, 0, sizeof g->run);
     memset(g->turns, 0, sizeof g->turns);
+    memset(g->runs, 0, sizeof g->runs);
 }
 
 static float middle(const struct times *t)
@@ -249,20 +253,32 @@ static void take(struct espi_way_group *g, enum espi_way_call call, enum espi_me
         decide(g);
 }
 
-/* The next run of such calls: of the way that has the fewest times, and at first the one that is gone anyway. */
-static void begin_run(struct espi_way_group *g, struct run *run, enum espi_way_call call)
+/* The way that has the fewest times in such calls, and at first the one that is gone anyway. */
+static enum espi_message_way least_known(const struct espi_way_group *g, enum espi_way_call call)
 {
+    enum espi_message_way least = g->way;
     int fewest = INT32_MAX;
 
-    run->way = g->way;
     for (int i = 0; i < ESPI_WAYS; i++) {
         const enum espi_message_way way = (enum espi_message_way)((g->way + i) % ESPI_WAYS);
         const int n = g->times[call][way].n;
         if (g->open & 1u << way && n < fewest) {
             fewest = n;
-            run->way = way;
+            least = way;
         }
     }
+    return least;
+}
+
+static void begin_run(struct espi_way_group *g, struct run *run, enum espi_way_call call)
+{
+    run->way = least_known(g, call);
+    while (g->times[call][run->way].n < TIMES && g->runs[call][run->way] >= RUNS_MOST &&
+           (g->open & (g->open - 1)) != 0) { /* one is left */
+        g->open &= ~(1u << run->way);
+        run->way = least_known(g, call);
+    }
+    g->runs[call][run->way] += g->runs[call][run->way] < RUNS_MOST;
     run->length = run->length == 0 ? RUN : run->length < RUN + LONGER ? run->length + 1 : RUN;
     run->left = run->length;
     run->gone = 0;
@@ -298,7 +314,7 @@ static void begin_batch(struct espi_way_group *g)
 {
     batch.group = g;
     batch.way = next_way(g, ESPI_WAY_BATCH, &batch.counts);
-    batch.requests = batch.joined = 0;
+    batch.requests = batch.joined = batch.strangers = batch.calls = 0;
     batch.ns = 0;
     batch.bytes = 0;
     batches = batches == UINT32_MAX ? 1 : batches + 1;
@@ -342,6 +358,8 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
         if (batch.group != g || ++batch.joined > BATCH_MOST) {
             if (batch.group == g) /* requests go on for good: there is no end to be timed */
                 give_up_batches(g);
+            else if (++batch.strangers > BATCH_MOST)
+                espi_way_batch = 0;
             turn.group = NULL;
             turn.way = espi_way_of(q);
             return turn;
@@ -396,8 +414,11 @@ void espi_way_batch_took(uint64_t ns)
     if (espi_way_batch == 0)
         return;
     batch.ns += ns;
-    if (batch.requests > 0)
+    if (batch.requests > 0) {
+        if (++batch.calls > BATCH_CALLS)
+            espi_way_batch = 0;
         return;
+    }
     espi_way_batch = 0;
     if (batch.bytes > 0 && batch.counts)
         take(batch.group, ESPI_WAY_BATCH, batch.way, batch.bytes, batch.ns);

@@ -192,6 +192,16 @@ static void pack_collective(struct espi_substitution *d, int side)
     espi_count(d->thread_state->stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
+/* False: no memory. */
+static bool begin_message(struct espi_substitution *d, int side, struct espi_plan *plan)
+{
+    const int64_t count = count_at(d->row, d->args, d->row->typed[side].count);
+    const enum espi_message_way way = espi_message_plan_way(ESPI_WAY_SEND, count * plan->size);
+
+    return espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack, &plan->times, way,
+                             espi_settings.check);
+}
+
 /* Lets pack programs see to the sides that are theirs. */
 static void pack_sides(struct espi_substitution *d)
 {
@@ -216,12 +226,7 @@ static void pack_sides(struct espi_substitution *d)
             espi_count(d->thread_state->stats, ESPI_COUNT_left_not_better, 1);
             continue;
         }
-        const enum espi_message_way way =
-            espi_message_plan_way(ESPI_WAY_SEND, count_at(d->row, d->args, typed->count) * plan->size);
-        bool packed = d->row->kind & ESPI_LOCAL
-                          ? d->done
-                          : espi_packed_begin(&d->packed, side, d->row, d->args, d->changed, plan->pack, &plan->times,
-                                              way, espi_settings.check);
+        bool packed = d->row->kind & ESPI_LOCAL ? d->done : begin_message(d, side, plan);
         if (packed) {
             espi_count(d->thread_state->stats, ESPI_COUNT_calls_packed, 1);
             if (!(d->row->kind & ESPI_PERSISTENT)) /* at each start */
