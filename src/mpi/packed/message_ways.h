@@ -21,7 +21,7 @@
  * their medians are compared. After that they are tried once more now and then, as processors come nearer and go
  * farther, and other messages with the network.
  *
- * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and no function but the first two is called.
+ * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
  */
 #ifndef ESPI_MPI_PACKED_MESSAGE_WAYS_H
 #define ESPI_MPI_PACKED_MESSAGE_WAYS_H
