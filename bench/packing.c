@@ -4,12 +4,16 @@
  * in one process; only packing and unpacking are timed, nothing is sent. Best run with real-time priority and pinned:
  *
  *   chrt -f 1 taskset -c 1 scripts/bench/bench --native --ranks 1 packing [--millis MS] [--row NAME]
- *                                                       [--level 0|1|2] [--cold MB] [--range KB]
+ *                                                       [--level 0|1|2] [--cold MB] [--range KB] [--listed 1]
  *
  * --row: rows whose names begin so. --level: the instructions that may be used at most (plain, AVX2, AVX-512).
  * --cold: so much other memory is written before each single use. Prints a line per row and size: medians in
  * microseconds, and ratios of the program to the loops (below 1 the program is faster), of the ranges of 16 kB (or
  * --range) to the program, and of the predicted time to the one measured; at the end geometric means.
+ *
+ * --listed: what the second tier of plans gains. Each layout is given as a list of its blocks, as a program says it
+ * that knows of no loops. In the place of the loops there is the program of that list; the other one is compiled from
+ * its least-cost tree. Rows that have no list of equal blocks, or more than a million of them, are left out.
  */
 #include "bench/layouts.h"
 
@@ -19,16 +23,18 @@
 #include <string.h>
 
 #include "pack/program.h"
+#include "reconstruct/reconstruct.h"
 
 enum { FLOOR, HAND_PACK, PACK, PACK_PARTS, HAND_UNPACK, UNPACK, UNPACK_PARTS, WAYS };
 enum { SAMPLES = 3000, ROUNDS_LEAST = 15 };
 
 static int64_t range_bytes = 16384;
+static bool listed;
 
 struct task {
     struct layout layout;
     struct espi_arena arena;
-    const struct espi_pack *pack[LAYOUT_PIECES];
+    const struct espi_pack *pack[LAYOUT_PIECES], *of_list[LAYOUT_PIECES];
     size_t at[LAYOUT_PIECES], bytes; /* of the pieces in the stream */
     char *data, *other, *stream, *stream2;
     enum espi_vectors level;
@@ -183,6 +189,70 @@ static const struct espi_node *tree_of(struct espi_arena *arena, const struct la
     return node(espi_node_struc(arena, piece->parts, at, sub, &t), &t);
 }
 
+/* ---- the same as lists of blocks ---- */
+
+static void list_loops(const struct layout_part *part, int d, int64_t at, int64_t *list, int64_t *n)
+{
+    if (d == LAYOUT_LOOPS) {
+        list[(*n)++] = at;
+        return;
+    }
+    for (int i = 0; i < part->loop[d].count; i++)
+        list_loops(part, d + 1, at + i * (int64_t)part->loop[d].stride, list, n);
+}
+
+static int64_t blocks_of(const struct layout_part *part)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < LAYOUT_LOOPS; d++)
+        n *= part->loop[d].count;
+    return part->list != NULL ? part->entries : n;
+}
+
+/* NULL: its blocks are not equal, or too many. */
+static const struct espi_node *list_of(struct espi_arena *arena, const struct layout_piece *piece)
+{
+    enum { MOST = 1000000 };
+    const size_t block = piece->part[0].block;
+    const char *name = block % 8 == 0 ? "MPI_DOUBLE" : block % 4 == 0 ? "MPI_FLOAT" : "MPI_BYTE";
+    const int64_t size = block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : 1;
+    const struct espi_node *t = NULL, *b = NULL;
+    int64_t *list, n = 0;
+
+    for (int p = 0; p < piece->parts; p++) {
+        n += blocks_of(&piece->part[p]);
+        if (piece->part[p].block != block || n > MOST)
+            return NULL;
+    }
+    list = espi_arena_calloc(arena, (size_t)n, sizeof *list);
+    n = 0;
+    for (int p = 0; p < piece->parts; p++) {
+        const struct layout_part *part = &piece->part[p];
+        if (part->list == NULL)
+            list_loops(part, 0, (int64_t)part->at, list, &n);
+        else
+            for (int i = 0; i < part->entries; i++)
+                list[n++] = (int64_t)part->at + part->list[i] * (int64_t)part->unit;
+    }
+    b = node(espi_node_leaf(arena, espi_base_find(name, strlen(name)), &b), &b);
+    t = node(espi_node_vec(arena, (int64_t)block / size, size, b, &t), &t);
+    return node(espi_node_idx(arena, n, list, t, &b), &b);
+}
+
+/* The least-cost tree, as the second tier finds it. */
+static const struct espi_node *least_cost(struct espi_arena *arena, const struct espi_node *tree)
+{
+    struct espi_reconstruct_options options;
+    struct espi_reconstruction found = {.tree = NULL};
+
+    espi_reconstruct_defaults(&options);
+    options.set = ESPI_SET_MPI;
+    options.exact_limit = 400;
+    options.budget_ns = 20000000;
+    return node(espi_normalize(arena, tree, &options, &found), &found.tree);
+}
+
 /* ---- one use in each way ---- */
 
 static void use(struct task *t, int way)
@@ -196,14 +266,18 @@ static void use(struct task *t, int way)
         switch (way) {
         case FLOOR: memcpy(stream, t->other + t->at[p], (size_t)bytes); break;
         case HAND_PACK:
-            if (has_runs(&t->layout))
+            if (listed)
+                espi_pack_run_at(t->level, t->of_list[p], data, 1, stream);
+            else if (has_runs(&t->layout))
                 pack_runs(&t->layout, data, stream);
             else
                 layout_pack(piece, data, stream);
             break;
         case PACK: espi_pack_run_at(t->level, pack, data, 1, stream); break;
         case HAND_UNPACK:
-            if (has_runs(&t->layout))
+            if (listed)
+                espi_unpack_run_at(t->level, t->of_list[p], source, data, 1);
+            else if (has_runs(&t->layout))
                 unpack_runs(&t->layout, source, data);
             else
                 layout_unpack(piece, source, data);
@@ -256,7 +330,8 @@ static char *memory(size_t bytes)
     return p;
 }
 
-static void open_task(struct task *t, const struct layout_row *row, int size, enum espi_vectors level)
+/* False: it is not for --listed. */
+static bool open_task(struct task *t, const struct layout_row *row, int size, enum espi_vectors level)
 {
     struct layout *l = &t->layout;
 
@@ -268,8 +343,16 @@ static void open_task(struct task *t, const struct layout_row *row, int size, en
     l->ranks = row->use == LAYOUT_NEIGHBORS ? 1 : 2; /* faces do not depend on it, but their communicator does */
     row->describe(l);
     for (int p = 0; p < l->pieces; p++) {
-        const struct espi_node *tree = has_runs(l) ? tree_of_runs(&t->arena, l)
+        const struct espi_node *tree = has_runs(l) ? listed ? NULL : tree_of_runs(&t->arena, l)
+                                       : listed    ? list_of(&t->arena, &l->piece[LAYOUT_FROM][p])
                                                    : tree_of(&t->arena, &l->piece[LAYOUT_FROM][p]);
+        if (tree == NULL)
+            return false;
+        if (listed) {
+            if (espi_pack_compile(&t->arena, tree, 0, &t->of_list[p]) != ESPI_OK)
+                bench_die("packing: %s does not compile", row->name);
+            tree = least_cost(&t->arena, tree);
+        }
         if (espi_pack_compile(&t->arena, tree, 0, &t->pack[p]) != ESPI_OK)
             bench_die("packing: %s does not compile", row->name);
         t->at[p] = t->bytes;
@@ -279,6 +362,7 @@ static void open_task(struct task *t, const struct layout_row *row, int size, en
     t->other = memory(t->bytes);
     t->stream = memory(t->bytes);
     t->stream2 = memory(t->bytes);
+    return true;
 }
 
 static void close_task(struct task *t)
@@ -307,7 +391,10 @@ static void bench(const struct layout_row *row, int size, enum espi_vectors leve
 
     if (cold > 0 && flush == NULL)
         flush = memory(cold);
-    open_task(&t, row, size, level);
+    if (!open_task(&t, row, size, level)) {
+        close_task(&t);
+        return;
+    }
     check(&t);
     for (int p = 0; p < t.layout.pieces; p++) {
         const struct espi_pack_cost cost = espi_pack_cost(t.pack[p], 1);
@@ -368,6 +455,8 @@ int main(int argc, char **argv)
             cold = (size_t)atoi(argv[i + 1]) << 20;
         else if (strcmp(argv[i], "--range") == 0)
             range_bytes = atoi(argv[i + 1]) * INT64_C(1024);
+        else if (strcmp(argv[i], "--listed") == 0)
+            listed = atoi(argv[i + 1]) != 0;
     }
     printf("row\tsize\tbytes\tmemcpy_us\thand_pack_us\tpack_us\tpack_range_us\thand_unpack_us\tunpack_us"
            "\tunpack_range_us\tpack/hand\tunpack/hand\tpack_range/pack\tunpack_range/unpack\tpredicted/pack\n");

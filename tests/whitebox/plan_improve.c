@@ -5,6 +5,7 @@
 #include <check.h>
 #include <mpi.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "clock.h"
 #include "mpi/core/thread_state.h"
@@ -200,6 +201,82 @@ START_TEST(packing_alone)
 }
 END_TEST
 
+/* A list that is a matrix column by column, or an irregular one, of n x n doubles. */
+static MPI_Datatype listed(int n, bool columns)
+{
+    static int at[64 * 64];
+    MPI_Datatype type;
+
+    for (int i = 0; i < n * n; i++)
+        at[i] = columns ? i % n * 128 + i / n : i * 3 + i * i % 7 / 4;
+    real.Type_create_indexed_block(n * n, 1, at, MPI_DOUBLE, &type);
+    real.Type_commit(&type);
+    return type;
+}
+
+/* What the program packs, and unpacks where there was nothing. */
+static void packs(const struct espi_pack *pack, const double *from, double *stream, double *to, size_t doubles)
+{
+    espi_pack_run(pack, from, 1, stream);
+    memset(to, 0, doubles * sizeof *to);
+    espi_unpack_run(pack, stream, to, 1);
+}
+
+/* The second tier compiles the program again from its tree where that is faster: the same bytes, and the first
+   program stays for whom uses it. Nothing is measured of the new one yet; and it stays when the plan is made for
+   another count, or by the first tier. */
+START_TEST(program_again)
+{
+    enum { N = 64, SPAN = 3 * N * N };
+    static double from[SPAN], stream[2][SPAN], to[2][SPAN];
+
+    for (int i = 0; i < SPAN; i++)
+        from[i] = i + 1;
+    for (int columns = 0; columns < 2; columns++) {
+        MPI_Datatype type = listed(N, columns);
+        struct espi_decoded layout;
+        struct espi_plan_request request = ask(type, &layout, 1, 1);
+        request.packing = ESPI_MODE_AUTO;
+        request.one_node = true;
+        const uint64_t before = counted(ESPI_COUNT_programs_exact);
+        struct espi_plan *plan = espi_plan_make(&request);
+        const struct espi_pack *first = plan->pack;
+        const uint64_t improved = counted(ESPI_COUNT_types_improved);
+        ck_assert(first != NULL && !plan->exact);
+        packs(first, from, stream[0], to[0], SPAN);
+        for (int i = 0; i < 100; i++)
+            espi_packed_move(&plan->times, false, plan->pack, from, 1, stream[0]);
+        ck_assert_int_gt(atomic_load(&plan->times.window[0].rest), 0);
+        atomic_store(&plan->times.reversed, 1);
+
+        for (int i = 0; i < 3; i++) {
+            request = ask(type, &layout, i == 1 ? 3 : 1, i == 2 ? 1 : 2);
+            request.packing = ESPI_MODE_AUTO;
+            request.one_node = true;
+            espi_plan_improve(plan, &request);
+            ck_assert_int_eq(plan->exact, columns);
+            ck_assert_int_eq(plan->pack != first, columns);
+            ck_assert_int_eq(atomic_load(&plan->times.reversed), !columns);
+            ck_assert_int_eq(atomic_load(&plan->times.window[0].rest) == 0, columns);
+            ck_assert_int_eq(counted(ESPI_COUNT_programs_exact) - before, columns);
+        }
+        ck_assert_int_eq(counted(ESPI_COUNT_types_improved), improved); /* it is one layout */
+        ck_assert(!columns ||
+                  espi_pack_cost(plan->pack, 1).warm_ns < 0.8 * espi_pack_cost(first, 1).warm_ns);
+        packs(plan->pack, from, stream[1], to[1], SPAN);
+        ck_assert_int_eq(espi_pack_size(plan->pack), N * N * (int)sizeof(double));
+        ck_assert_mem_eq(stream[0], stream[1], N * N * sizeof(double));
+        ck_assert_mem_eq(to[0], to[1], sizeof to[0]);
+        packs(first, from, stream[0], to[0], SPAN);
+        ck_assert_mem_eq(stream[0], stream[1], N * N * sizeof(double));
+        espi_plan_release(plan);
+        espi_plans_stop();
+        ck_assert_int_eq(alive_types(), 0);
+        real.Type_free(&type);
+    }
+}
+END_TEST
+
 /* In the service: uses that no program serves get a better type after some, whether there are others or not. */
 START_TEST(forms_when_used)
 {
@@ -302,7 +379,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown, packing_alone, forms_when_used,
-                                  of_no_use, staged};
+                                  program_again, of_no_use, staged};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

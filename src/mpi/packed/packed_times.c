@@ -36,6 +36,17 @@ static void take(struct espi_packed_times *t, bool unpacks, uint64_t ns)
         judge(t, unpacks, least);
 }
 
+void espi_packed_times_again(struct espi_packed_times *t)
+{
+    for (int unpacks = 0; unpacks < 2; unpacks++) {
+        struct espi_packed_window *w = &t->window[unpacks];
+        atomic_store_explicit(&w->full, false, memory_order_relaxed);
+        atomic_store_explicit(&w->taken, 0, memory_order_relaxed);
+        atomic_store_explicit(&w->rest, 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&t->reversed, 0, memory_order_relaxed);
+}
+
 void espi_packed_sample(struct espi_packed_times *t, bool unpacks, const struct espi_pack *pack, void *data,
                         int64_t count, void *stream)
 {

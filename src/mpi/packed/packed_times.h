@@ -30,6 +30,9 @@ struct espi_packed_times {
     } window[2]; /* packing, unpacking */
 };
 
+/* The program is another one from now on: what was measured says nothing of it. */
+void espi_packed_times_again(struct espi_packed_times *times);
+
 /* Carries out a call that is to be timed. */
 void espi_packed_sample(struct espi_packed_times *times, bool unpacks, const struct espi_pack *pack, void *data,
                         int64_t count, void *stream);

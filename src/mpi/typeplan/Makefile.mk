@@ -8,4 +8,5 @@ espi_mpi_types += %D%/admission.h %D%/plan_cache.c %D%/plan_cache.h %D%/select.c
 espi_mpi_types += %D%/variants.h %D%/engine_cost.c %D%/engine_cost.h %D%/engine_calibrate.c
 espi_mpi_types += %D%/engine_calibrate.h %D%/verify.c %D%/verify.h %D%/tiers.c %D%/tiers.h
 espi_mpi_types += %D%/type_look.c %D%/type_look.h %D%/pack_gain.c %D%/pack_gain.h %D%/unseen.c
+espi_mpi_types += %D%/exact_program.c %D%/exact_program.h
 espi_mpi_types += %D%/undecoded.c %D%/undecoded.h %D%/unseen.h %D%/message_plan.c %D%/message_plan.h

@@ -350,6 +350,7 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
 {
     plan->tier = request->tier;
     plan->count = request->count;
+    plan->exact = request->exact;
     plan->forms_pending = s->forms_pending;
     for (int p = 0; p < ESPI_PURPOSES; p++) {
         plan->gain_ns[p] = s->gain_ns[p];
@@ -398,8 +399,10 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     e->plan.extent = e->layout.extent;
     e->plan.begins = e->layout.tree->true_lb;
     e->plan.record = espi_stats_type(e->key);
-    e->plan.pack = request->pack = compile(e, request);
+    request->pack = compile(e, request);
+    request->programs = &e->arena;
     espi_select_variant(request, e->plan.record, &s);
+    atomic_init(&e->plan.pack, request->pack);
     for (int p = 0; p < ESPI_PURPOSES; p++)
         atomic_init(&e->plan.better[p], s.better[p]);
     take_figures(&e->plan, request, &s);
@@ -416,15 +419,28 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     return old == e ? NULL : &e->plan;
 }
 
+/* As the statistics count it: the library has a better type, or a program is better. */
+static bool is_improved(const struct espi_plan *plan)
+{
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        if (atomic_load(&plan->better[p]) != MPI_DATATYPE_NULL)
+            return true;
+    for (int use = 0; use < ESPI_PACKABLES; use++)
+        if (atomic_load(&plan->packed_ns[use]) > 0)
+            return true;
+    return false;
+}
+
 void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request)
 {
     struct espi_plan_entry *e = plan->entry;
     struct espi_selection s;
 
     request->again = true;
-    request->was_better = atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
-                          atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL;
+    request->was_better = is_improved(plan);
     request->pack = plan->pack;
+    request->exact = plan->exact;
+    request->programs = plan->tier == 2 ? NULL : &e->arena; /* once, when the tree is there */
     request->reversed = atomic_load(&plan->times.reversed);
     if (e->n_replaced + ESPI_PURPOSES > (int)(sizeof e->replaced / sizeof *e->replaced)) {
         plan->tier = request->tier; /* it has been improved often enough */
@@ -432,6 +448,10 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
         return;
     }
     espi_select_variant(request, plan->record, &s);
+    if (request->pack != plan->pack) {
+        espi_packed_times_again(&plan->times);
+        atomic_store_explicit(&plan->pack, request->pack, memory_order_release);
+    }
     for (int p = 0; p < ESPI_PURPOSES; p++) {
         MPI_Datatype now = atomic_load(&plan->better[p]);
         if (now != MPI_DATATYPE_NULL)

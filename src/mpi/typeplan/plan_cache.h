@@ -24,7 +24,9 @@ struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
     int64_t size, extent; /* bytes of data of one item, and its extent */
-    const struct espi_pack *pack; /* NULL: there is none */
+    /* NULL: there is none. Replaced where the plan is improved, by one for the same stream; it lives as the plan. */
+    _Atomic(const struct espi_pack *) pack;
+    bool exact; /* it was compiled from the least-cost tree (exact_program.h) */
     bool forms_pending; /* better types were not looked for, as the program is far better than the type as it is */
     /* Changed where the plan is improved, under the lock of type_cache.c: */
     int tier;      /* 1: the rules that take linear time; 2: the least-cost tree */
@@ -75,7 +77,9 @@ struct espi_plan_request {
     const struct espi_decoded *layout;
     enum espi_mode mode;             /* auto: what the model says is faster; always: what costs fewer words */
     enum espi_mode packing;          /* off: without a pack program */
-    const struct espi_pack *pack;    /* set by this file: to compare with; NULL: none */
+    const struct espi_pack *pack;    /* set by this file: to compare with; NULL: none. Replaced by a better one, */
+    bool exact;                      /* which then was compiled from the least-cost tree */
+    struct espi_arena *programs;     /* set by this file: where that lives; NULL: it is not looked for */
     bool one_node;                   /* all ranks are on one node */
     bool staged;                     /* there are uses that the library would pack into a buffer of its own */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */

@@ -17,6 +17,7 @@
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/engine_calibrate.h"
+#include "mpi/typeplan/exact_program.h"
 #include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/tree_size.h"
 #include "mpi/typeplan/verify.h"
@@ -67,7 +68,7 @@ struct form {
 };
 
 struct selecting {
-    const struct espi_plan_request *request;
+    struct espi_plan_request *request;
     struct espi_engine engine;
     struct espi_arena arena;
     struct espi_reconstruction found;
@@ -305,7 +306,7 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     }
     g->facts.why = "by the models of the library's engine and of pack programs";
     if (g->facts.emission == NULL)
-        g->facts.emission = "a pack program";
+        g->facts.emission = r->exact ? "a pack program of the least-cost tree" : "a pack program";
 }
 
 /* By words, and whether the pack program is faster than what was selected. */
@@ -456,13 +457,15 @@ static void select_form(struct selecting *g, const struct espi_reconstruct_optio
     }
     g->facts.cost_after = g->found.cost;
     g->facts.exact = g->found.exact;
+    if (r->tier == 2)
+        espi_exact_program(g->request, g->found.tree);
     if (model)
         select_by_model(g);
     else
         select_by_words_or_pack(g);
 }
 
-void espi_select_variant(const struct espi_plan_request *request, struct espi_stats_type *record,
+void espi_select_variant(struct espi_plan_request *request, struct espi_stats_type *record,
                          struct espi_selection *s)
 {
     struct selecting g = {.request = request, .s = s, .reason = ESPI_COUNT_plan_unsupported};

@@ -16,8 +16,8 @@ struct espi_selection {
 };
 
 /* Fills `s` whatever happens, describes the layout in `record` and counts the reason when nothing better was
-   found. */
-void espi_select_variant(const struct espi_plan_request *request, struct espi_stats_type *record,
+   found. The second tier may find a better program, too: request->pack. */
+void espi_select_variant(struct espi_plan_request *request, struct espi_stats_type *record,
                          struct espi_selection *s);
 
 #endif
