@@ -8,13 +8,17 @@
 /* Calls of a run, one more each time, so that what comes again and again does not always meet the same way; those of
    them that are not counted. Times of each way and call; fewer are enough of calls that come seldom. A way is given
    up when its least time is so much above the second least of another; the way that is gone stays unless another is
-   faster by one part in so many. Uses until the next trial: at first, how they grow, at most. Then what ends
+   faster by one part in so many. Uses until the next trial: at first, how they grow, at most; more of them where the
+   last trial cost more than a part of their time. Then what ends
    a batch that does not end by itself: messages, and calls that complete some; and runs that a way has to get its
    times in, which it does not get where there are no buffers, say, or no such messages any more. */
 enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = 12, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
-       AGAIN_MOST = 1 << 15, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16, RUNS_MOST = 8 };
+       AGAIN_MOST = 1 << 15, PART = 64, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16, RUNS_MOST = 8 };
 #define GIVEN_UP 1.5
 enum { SIZES = 32 };
+/* Cells of shared memory are slow when their pages are touched for the first time: those of a queue of UCX are 64 of
+   8 kB, in each direction. So many bytes go through them before a trial of messages within the node. */
+enum { COLD = 2 << 20 };
 /* Up to so long cells are faster than dense bytes within a node, but where processors are very far apart. */
 enum { SHORT = 16384 };
 
@@ -37,13 +41,15 @@ struct espi_way_group {
     struct times times[ESPI_WAY_CALLS][ESPI_WAYS];
     struct run run[ESPI_WAY_CALLS];
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
-    unsigned char runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial */
+    unsigned char runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
+    unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
     unsigned uses, again;           /* since it was decided; when to try again */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* medians of the last trial; 0: none */
 };
 
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
+static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
 unsigned espi_way_batch;
@@ -61,6 +67,7 @@ void espi_ways_start(bool tried)
 {
     memset(groups, 0, sizeof groups);
     trying = tried;
+    cold = tried ? COLD : 0;
     espi_way_batch = 0;
 }
 
@@ -127,6 +134,7 @@ static void begin(struct espi_way_group *g, const struct espi_way_question *q, u
     memset(g->run, 0, sizeof g->run);
     memset(g->turns, 0, sizeof g->turns);
     memset(g->runs, 0, sizeof g->runs);
+    memset(g->made, 0, sizeof g->made);
 }
 
 static float middle(const struct times *t)
@@ -199,6 +207,30 @@ static bool is_over(const struct espi_way_group *g)
     return has_times(g, most, TIMES) && (rest || all >= enough);
 }
 
+/* What the trial took more than if all its messages had gone the way that was found best, in messages of that way. */
+static double cost_of_trial(const struct espi_way_group *g)
+{
+    double cost = 0;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const float best = g->found[call][g->way];
+        for (int way = 0; way < ESPI_WAYS && best > 0; way++)
+            if (g->found[call][way] > best)
+                cost += g->made[call][way] * (double)(g->found[call][way] / best - 1);
+    }
+    return cost;
+}
+
+static unsigned next_trial(const struct espi_way_group *g)
+{
+    const unsigned grown = g->again == 0                        ? AGAIN
+                           : g->again < AGAIN_MOST / AGAIN_GROWS ? AGAIN_GROWS * g->again
+                                                                 : AGAIN_MOST;
+    const double cost = PART * cost_of_trial(g);
+
+    return cost <= grown ? grown : cost < 1e9 ? (unsigned)cost : (unsigned)1e9;
+}
+
 static void decide(struct espi_way_group *g)
 {
     const enum espi_message_way before = g->way;
@@ -230,7 +262,7 @@ static void decide(struct espi_way_group *g)
     else if (sum[ESPI_WAY_CELLS] > 0 && sum[ESPI_WAY_DENSE] > 0)
         g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
     g->state = DECIDED;
-    g->again = g->again == 0 ? AGAIN : g->again < AGAIN_MOST / AGAIN_GROWS ? AGAIN_GROWS * g->again : AGAIN_MOST;
+    g->again = next_trial(g);
     g->uses = 0;
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);
     if (again && g->way != before)
@@ -333,9 +365,22 @@ static void take_turn(struct espi_way_turn *turn, const struct espi_way_question
                       enum espi_message_way way)
 {
     turn->label = way;
+    turn->group->made[q->call][way]++;
     turn->way = ways & 1u << way ? way : packed_way(turn->group, q);
     if (turn->way != way && q->call != ESPI_WAY_RECEIVE && q->call != ESPI_WAY_BATCH)
         turn->counts = false;
+}
+
+/* Whether it goes through cells, as others have before there is a trial: as the library would do it, where that is
+   open to it. */
+static bool warms_cells(const struct espi_way_group *g, const struct espi_way_question *q, unsigned ways,
+                        enum espi_message_way *way)
+{
+    if (cold <= 0 || !q->near || g->state != FRESH || (ways & (ways - 1)) == 0)
+        return false;
+    cold -= q->bytes;
+    *way = ways & 1u << ESPI_WAY_TYPED ? ESPI_WAY_TYPED : ESPI_WAY_CELLS;
+    return true;
 }
 
 struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
@@ -344,6 +389,8 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
     const unsigned ways = ways_of(q);
     struct espi_way_turn turn = {.call = q->call, .bytes = q->bytes};
 
+    if (warms_cells(g, q, ways, &turn.way))
+        return turn;
     if (!is_tried(g, q, ways)) {
         turn.way = espi_way_of(q);
         return turn;

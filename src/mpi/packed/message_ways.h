@@ -13,7 +13,8 @@
  * both sides of a message are in the same turn, and see the same times.
  *
  * A turn is a run of some calls, of which the first are not counted: what one way leaves in the caches is not what
- * the next one finds there in the long run. (Cells that were used a moment ago take half as long as others.) Of
+ * the next one finds there in the long run. (Cells that were used a moment ago take half as long as others; and the
+ * first 2 MB within a node go through cells without a trial, as their pages are touched for the first time then.) Of
  * nonblocking calls all that are under way at a time are one, a batch: what counts is the time in MPI's calls from
  * the first that makes a request to the last that completes one.
  *

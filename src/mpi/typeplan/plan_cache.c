@@ -218,7 +218,7 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
     else if (packs && as >= ESPI_PACKABLES)
         saved += 1000 * saved_in_collective(plan, count);
     espi_bump(&plan->record->saved_ps[where], saved);
-    atomic_store_explicit(&plan->saved_ns, saved / 1000, memory_order_relaxed);
+    atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
 }
 
 /* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. */
@@ -227,7 +227,7 @@ void espi_plan_credit_measured(struct espi_plan *plan, double ns)
     const uint64_t saved = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0;
 
     espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], saved);
-    atomic_store_explicit(&plan->saved_ns, saved / 1000, memory_order_relaxed);
+    atomic_store_explicit(&plan->saved_ns, 1 + saved / 1000, memory_order_relaxed);
 }
 
 static void count_types(struct espi_plan_entry *e, long types, long long_types)

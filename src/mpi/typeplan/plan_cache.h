@@ -46,7 +46,7 @@ struct espi_plan {
     /* Whether the program pays in a collective call, of the last one (type_look.c): items in a block from bit
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
-    _Atomic uint64_t saved_ns; /* what the last use saved */
+    _Atomic uint64_t saved_ns; /* what the last use saved, by which something is known of that, and 1; else 0 */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;

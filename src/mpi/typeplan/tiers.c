@@ -7,6 +7,8 @@
 /* So many types decide against as many of which it was the other way round before. */
 enum { OFTEN_MOST = 4 };
 enum { SECOND = 2 };
+/* Of a class whose uses save nothing now, one type in so many is looked at. */
+enum { SAMPLED = 16 };
 #define NEVER UINT64_MAX
 
 /* One more type that says yes or no. */
@@ -106,6 +108,8 @@ static uint64_t next_of_better(const struct espi_type_class *class, uint64_t mad
 {
     uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
     const uint64_t price = price_of_look(class);
+    if (class->gain_ns == 0) /* but it may be faster one day: processors move */
+        return class->ended % SAMPLED == 0 ? 1 : most(price, 1);
     const bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * price;
 
     return often || is_to_be_proved(class) ? 1 : uses_until(price, made * class->gain_ns, class->gain_ns);
@@ -122,7 +126,7 @@ void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
 
 void espi_tiers_saved(struct espi_type_class *class, uint64_t ns)
 {
-    if (class->state == ESPI_CLASS_BETTER && ns > 0)
+    if (class->state == ESPI_CLASS_BETTER)
         class->gain_ns = ns;
 }
 

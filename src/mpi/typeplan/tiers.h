@@ -37,7 +37,7 @@ int espi_tiers_due(struct espi_type_class *class, int mode, bool known);
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made);
 
 /* What a use of a type of the class is found to save, which depends on the calls; before, it is what messages or
-   local calls would. */
+   local calls would. 0: nothing, as where messages go as they are because that was found to be faster. */
 void espi_tiers_saved(struct espi_type_class *class, uint64_t ns);
 
 /* A type of the class was looked at. `took`: nanoseconds, or what a look will take where the next type is recognized;
