@@ -13,6 +13,7 @@
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/call_args.h"
 #include "mpi/typeplan/message.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
@@ -146,6 +147,38 @@ START_TEST(blocks)
 }
 END_TEST
 
+/* A message of several parts whose ways were timed: packing saves what was measured, on top of the better type, and
+   that its gain where it is used; as the program's type it is known to save nothing. */
+START_TEST(timed_ways)
+{
+    static const struct {
+        bool packed, better;
+        uint64_t gain;
+        double measured; /* negative: it was not */
+        uint64_t saves; /* and 1; 0: nothing is known */
+    } is[] = {{true, false, 0, 300, 301},  {true, true, 500, 300, 1301}, {true, true, 500, 0, 1001},
+              {false, true, 500, 0, 1001}, {false, true, 500, -1, 1001}, {false, false, 0, 0, 1},
+              {false, false, 0, -1, 0}};
+
+    for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
+        begin(1000);
+        const struct espi_message_plan found = {plan, espi_slot_of(type), 20000, true};
+        const uint64_t before = plan->record->saved_ps[ESPI_SAVED_ALONE] + plan->record->saved_ps[ESPI_SAVED_SENDING];
+        plan->gain_ns[ESPI_PARTS] = is[i].gain;
+        plan->saved_ns = 0;
+        if (is[i].packed)
+            espi_message_plan_packed(thread_state->stats, &found, 2, ESPI_PACK_MESSAGE, is[i].measured);
+        else
+            espi_message_plan_typed(thread_state->stats, &found, 2, is[i].better ? MPI_INT : MPI_DATATYPE_NULL,
+                                    ESPI_PACK_MESSAGE, is[i].measured);
+        ck_assert_uint_eq(plan->saved_ns, is[i].saves);
+        ck_assert_uint_eq((plan->record->saved_ps[ESPI_SAVED_ALONE] + plan->record->saved_ps[ESPI_SAVED_SENDING] -
+                           before) / 1000, is[i].saves > 0 ? is[i].saves - 1 : 0);
+        end();
+    }
+}
+END_TEST
+
 /* What the library does with the types of one-sided calls is not modelled, so nothing is said to be saved. */
 START_TEST(one_sided)
 {
@@ -222,5 +255,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, one_sided, nobody, one_buffer);
+    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, timed_ways, one_sided, nobody, one_buffer);
 }

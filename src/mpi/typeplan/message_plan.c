@@ -51,7 +51,7 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
                      use);
     } else {
         count_use(stats, found->slot, count);
-        espi_plan_credit_measured(found->plan, saved);
+        espi_plan_credit_measured(found->plan, count, saved);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
     }
@@ -64,10 +64,10 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
 {
     count_use(stats, found->slot, count);
     espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
-    if (saved >= 0)
-        espi_plan_credit_measured(found->plan, saved);
-    else if (type != MPI_DATATYPE_NULL)
+    if (type != MPI_DATATYPE_NULL)
         espi_plan_credit(found->plan, count, ESPI_PARTS, false, use);
+    else if (saved >= 0)
+        espi_plan_credit_measured(found->plan, count, saved);
     if (type == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return;

@@ -222,9 +222,10 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
 }
 
 /* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. */
-void espi_plan_credit_measured(struct espi_plan *plan, double ns)
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, double ns)
 {
-    const uint64_t saved = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0;
+    const double all = ns + (double)plan->gain_ns[ESPI_PARTS] * (double)count / (double)plan->count;
+    const uint64_t saved = all > 0 && all < 1e15 ? (uint64_t)(1000 * all) : 0;
 
     espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], saved);
     atomic_store_explicit(&plan->saved_ns, 1 + saved / 1000, memory_order_relaxed);

@@ -125,8 +125,9 @@ static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t c
 void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                       enum espi_packable use);
 
-/* The same where it was measured what a message saves. */
-void espi_plan_credit_measured(struct espi_plan *plan, double ns);
+/* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
+   way: for which there may be a better type, whose gain comes to it. */
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, double ns);
 
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);
