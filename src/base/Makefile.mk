@@ -4,6 +4,7 @@ libespi_pure_la_SOURCES += %D%/log.c %D%/log.h %D%/write_all.c %D%/write_all.h
 libespi_pure_la_SOURCES += %D%/file.c %D%/file.h
 libespi_pure_la_SOURCES += %D%/settings.c %D%/settings.h %D%/settings.def
 libespi_pure_la_SOURCES += %D%/buffer_pool.c %D%/buffer_pool.h
+libespi_pure_la_SOURCES += %D%/overlap.c %D%/overlap.h
 libespi_pure_la_SOURCES += %D%/arena.c %D%/arena.h %D%/status.c %D%/status.h
 libespi_pure_la_SOURCES += %D%/number.c %D%/number.h
 libespi_pure_la_SOURCES += %D%/cpu.c %D%/cpu.h

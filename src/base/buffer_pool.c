@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/overlap.h"
+
 #define KEPT 8
 #define LARGEST ((size_t)64 << 20) /* a larger one is not kept */
 
@@ -15,18 +17,53 @@ struct buffer {
 /* Each slot is taken and filled by one exchange, so there is no lock and no order. */
 static _Atomic(struct buffer *) slots[KEPT];
 
+/* Not much too large either. */
+static bool suits(const struct buffer *buffer, size_t size)
+{
+    return buffer->size >= size && buffer->size / 16 <= size + 4096;
+}
+
+/* What is in the slot, if it suits. Where calls overlap, another one may have taken it. */
+static struct buffer *take(int slot, size_t size)
+{
+    struct buffer *found = atomic_load_explicit(&slots[slot], memory_order_relaxed);
+
+    if (found == NULL)
+        return NULL;
+    if (espi_calls_overlap) {
+        found = atomic_exchange_explicit(&slots[slot], NULL, memory_order_acquire);
+        if (found != NULL && !suits(found, size)) {
+            espi_pool_put(found->content);
+            found = NULL;
+        }
+        return found;
+    }
+    if (!suits(found, size))
+        return NULL;
+    atomic_store_explicit(&slots[slot], NULL, memory_order_relaxed);
+    return found;
+}
+
+/* Puts it there if the slot is empty. */
+static bool fill(int slot, struct buffer *back)
+{
+    struct buffer *empty = NULL;
+
+    if (atomic_load_explicit(&slots[slot], memory_order_relaxed) != NULL)
+        return false;
+    if (espi_calls_overlap)
+        return atomic_compare_exchange_strong_explicit(&slots[slot], &empty, back, memory_order_release,
+                                                       memory_order_relaxed);
+    atomic_store_explicit(&slots[slot], back, memory_order_relaxed);
+    return true;
+}
+
 void *espi_pool_get(size_t size)
 {
     struct buffer *found;
-    for (int i = 0; i < KEPT; i++) {
-        if (!atomic_load_explicit(&slots[i], memory_order_relaxed))
-            continue;
-        found = atomic_exchange_explicit(&slots[i], NULL, memory_order_acquire);
-        if (found && found->size >= size && found->size / 16 <= size + 4096)
+    for (int i = 0; i < KEPT; i++)
+        if ((found = take(i, size)) != NULL)
             return found->content;
-        if (found)
-            espi_pool_put(found->content);
-    }
     if (size > SIZE_MAX / 2)
         return NULL;
     size_t room = size < 4096 ? 4096 : size + size / 8;
@@ -43,13 +80,11 @@ void espi_pool_put(void *buffer)
         return;
     struct buffer *back = (struct buffer *)((char *)buffer - offsetof(struct buffer, content));
     /* Empty slots first; else it takes the place of another, so that the kept sizes follow what is needed now. */
-    for (int i = 0; i < KEPT && back && back->size <= LARGEST; i++) {
-        struct buffer *empty = NULL;
-        if (atomic_compare_exchange_strong_explicit(&slots[i], &empty, back, memory_order_release,
-                                                    memory_order_relaxed))
-            back = NULL;
-    }
-    if (back && back->size <= LARGEST)
+    if (back->size <= LARGEST)
+        for (int i = 0; i < KEPT; i++)
+            if (fill(i, back))
+                return;
+    if (back->size <= LARGEST)
         back = atomic_exchange_explicit(&slots[back->size / 4096 % KEPT], back, memory_order_acq_rel);
     free(back);
 }

@@ -79,8 +79,8 @@ START_TEST(kept)
         uint64_t saves; /* 0: it is not packed */
     } is[] = {{ESPI_PACK_MESSAGE, 200, 1, 200},       {ESPI_PACK_RECEIVED, 200, 1, 200},
               {ESPI_PACK_KEPT_SENT, 200, 1, 0},       {ESPI_PACK_KEPT_RECEIVED, 200, 1, 0},
-              {ESPI_PACK_KEPT_SENT, 350, 1, 0},       {ESPI_PACK_KEPT_SENT, 351, 1, 1},
-              {ESPI_PACK_KEPT_RECEIVED, 1000, 1, 650}, {ESPI_PACK_KEPT_SENT, 200, 3, 250},
+              {ESPI_PACK_KEPT_SENT, 300, 1, 0},       {ESPI_PACK_KEPT_SENT, 301, 1, 1},
+              {ESPI_PACK_KEPT_RECEIVED, 1000, 1, 700}, {ESPI_PACK_KEPT_SENT, 200, 3, 300},
               {ESPI_PACK_MESSAGE, 200, 3, 600}};
     uint64_t saved;
 

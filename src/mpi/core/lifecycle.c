@@ -9,6 +9,7 @@
 
 #include "base/buffer_pool.h"
 #include "base/log.h"
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
@@ -57,6 +58,7 @@ static void set_plain(bool running)
         return;
     }
     bool serial = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+    espi_calls_overlap = !serial || atomic_load(&had_session);
     unsigned flags = serial ? ESPI_PLAIN : ESPI_PLAIN_THREADS;
 
     if (!espi_world.trees)
@@ -214,6 +216,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
     (void)thread;
     (void)fn;
     atomic_store(&had_session, true);
+    espi_calls_overlap = true;
     espi_word result = ESPI_CALL(next, 3, args);
     if ((int)result != MPI_SUCCESS)
         return result;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer_pool.h"
+#include "base/overlap.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
@@ -201,16 +202,16 @@ void *espi_packed_buffer(int64_t bytes)
     const int64_t most = espi_settings.pack_mb << 20;
     void *stream;
 
-    if (atomic_fetch_add(&in_use, bytes) + bytes <= most && (stream = espi_pool_get((size_t)bytes)) != NULL)
+    if (espi_add_64(&in_use, bytes) + bytes <= most && (stream = espi_pool_get((size_t)bytes)) != NULL)
         return stream;
-    atomic_fetch_sub(&in_use, bytes);
+    espi_add_64(&in_use, -bytes);
     return NULL;
 }
 
 void espi_packed_buffer_back(void *stream, int64_t bytes)
 {
     espi_pool_put(stream);
-    atomic_fetch_sub(&in_use, bytes);
+    espi_add_64(&in_use, -bytes);
 }
 
 void espi_packed_sent(struct espi_packed_side *side)

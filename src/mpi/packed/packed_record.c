@@ -1,7 +1,10 @@
 #include "mpi/packed/packed_record.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/handle_table.h"
 
@@ -12,11 +15,23 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists, an
 static struct espi_packed_request *table[BUCKETS];
 static struct espi_packed_request *kept, **kept_end = &kept; /* of requests that the program freed, in a queue */
 static atomic_int any_kept;
+/* Memory of records, for the next ones. Where calls overlap, mostly of another thread: so none is kept. */
+enum { SPARE_MOST = 256 };
+static struct espi_packed_request *spare;
+static int spares;
+#define AFTER_LOCK (offsetof(struct espi_packed_request, lock) + sizeof(pthread_mutex_t))
 
 struct espi_packed_request *espi_packed_request_new(void)
 {
-    struct espi_packed_request *r = calloc(1, sizeof *r);
+    struct espi_packed_request *r = espi_calls_overlap ? NULL : spare;
 
+    if (r != NULL) {
+        spare = r->next;
+        spares--;
+        memset((char *)r + AFTER_LOCK, 0, sizeof *r - AFTER_LOCK);
+        return r;
+    }
+    r = calloc(1, sizeof *r);
     if (r != NULL && pthread_mutex_init(&r->lock, NULL) != 0) {
         free(r);
         return NULL;
@@ -24,11 +39,23 @@ struct espi_packed_request *espi_packed_request_new(void)
     return r;
 }
 
+static void free_record(struct espi_packed_request *r)
+{
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
 void espi_packed_request_drop(struct espi_packed_request *r)
 {
-    if (r != NULL)
-        pthread_mutex_destroy(&r->lock);
-    free(r);
+    if (r == NULL)
+        return;
+    if (espi_calls_overlap || spares == SPARE_MOST) {
+        free_record(r);
+        return;
+    }
+    r->next = spare;
+    spare = r;
+    spares++;
 }
 
 /* ---- the table ---- */
@@ -82,10 +109,10 @@ void espi_packed_message_close(struct espi_packed_message *m, void (*release)(vo
 
 static void let_contents_go(struct espi_packed_request *r)
 {
-    pthread_mutex_lock(&r->lock);
+    espi_lock(&r->lock);
     const bool ended = r->ended;
     r->ended = true;
-    pthread_mutex_unlock(&r->lock);
+    espi_unlock(&r->lock);
     if (ended)
         return;
     if (espi_packed_record_is_collective(r)) {
@@ -95,7 +122,7 @@ static void let_contents_go(struct espi_packed_request *r)
     } else {
         espi_packed_message_close(&r->message, r->release);
     }
-    atomic_fetch_sub(&espi_packed_requests, 1);
+    espi_add(&espi_packed_requests, -1);
 }
 
 void espi_packed_record_enter(struct espi_packed_request *r)
@@ -104,9 +131,9 @@ void espi_packed_record_enter(struct espi_packed_request *r)
 
     espi_way_batch_joined(r->message.batch);
     /* First, so that the requests are not completed by the stub alone. */
-    if (atomic_fetch_add(&espi_packed_requests, 1) == 0)
+    if (espi_add(&espi_packed_requests, 1) == 0)
         espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     before = *link_of(r->handle);
     if (before != NULL) {
         take_out(before);
@@ -114,7 +141,7 @@ void espi_packed_record_enter(struct espi_packed_request *r)
             before = NULL;
     }
     put_in(r);
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     if (before != NULL) { /* ended where the core did not see it */
         let_contents_go(before);
         espi_packed_request_drop(before);
@@ -128,7 +155,7 @@ static struct espi_packed_request *find(MPI_Request handle, const bool claims[2]
 
     if (handle == MPI_REQUEST_NULL)
         return NULL;
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     r = *link_of(handle);
     if (r != NULL) {
         r->holds++;
@@ -138,7 +165,7 @@ static struct espi_packed_request *find(MPI_Request handle, const bool claims[2]
             r->claimed = true;
         }
     }
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     return r;
 }
 
@@ -154,14 +181,14 @@ struct espi_packed_request *espi_packed_record_claim(MPI_Request handle, bool pe
 
 static void hold_no_more(struct espi_packed_request *r, bool ends)
 {
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     if (ends)
         take_out(r);
     else if (r->claimed)
         put_in(r);
     r->claimed = false;
     const bool last = --r->holds == 0 && !r->listed;
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     if (last)
         espi_packed_request_drop(r);
 }
@@ -209,27 +236,27 @@ void espi_packed_record_finish(struct espi_packed_request *r, unsigned cycle, co
 
     if (receives && !espi_packed_record_is_collective(r) && !is_of_message(status))
         return;
-    pthread_mutex_lock(&r->lock); /* whoever comes second returns when the data are there */
+    espi_lock(&r->lock); /* whoever comes second returns when the data are there */
     if (!r->ended && r->cycle == cycle && receives && !r->unpacked) {
         unpack(r, status);
         r->unpacked = true;
     }
-    pthread_mutex_unlock(&r->lock);
+    espi_unlock(&r->lock);
 }
 
 void espi_packed_record_inactive(struct espi_packed_request *r, unsigned cycle)
 {
-    pthread_mutex_lock(&r->lock);
+    espi_lock(&r->lock);
     if (r->cycle == cycle)
         r->active = false;
-    pthread_mutex_unlock(&r->lock);
+    espi_unlock(&r->lock);
 }
 
 bool espi_packed_record_is_active(struct espi_packed_request *r)
 {
-    pthread_mutex_lock(&r->lock);
+    espi_lock(&r->lock);
     const bool active = r->active;
-    pthread_mutex_unlock(&r->lock);
+    espi_unlock(&r->lock);
     return active;
 }
 
@@ -246,23 +273,23 @@ static void append(struct espi_packed_request *r)
 void espi_packed_record_keep(struct espi_packed_request *r)
 {
     espi_way_batch_spoilt(r->message.batch);
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     r->claimed = false;
     append(r);
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     atomic_fetch_add(&any_kept, 1);
 }
 
 static struct espi_packed_request *first_kept(void)
 {
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     struct espi_packed_request *r = kept;
     if (r != NULL) {
         kept = r->next;
         if (kept == NULL)
             kept_end = &kept;
     }
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     return r;
 }
 
@@ -295,9 +322,9 @@ void espi_packed_record_sweep(void)
             espi_packed_record_end(r);
             continue;
         }
-        pthread_mutex_lock(&lock);
+        espi_lock(&lock);
         append(r);
-        pthread_mutex_unlock(&lock);
+        espi_unlock(&lock);
     }
 }
 
@@ -315,4 +342,9 @@ void espi_packed_requests_stop(void)
         atomic_fetch_sub(&espi_packed_requests, 1);
         espi_packed_record_back(r);
     }
+    while ((r = spare) != NULL) {
+        spare = r->next;
+        free_record(r);
+    }
+    spares = 0;
 }

@@ -41,13 +41,13 @@ struct espi_packed_message {
 void espi_packed_message_close(struct espi_packed_message *message, void (*release)(void *owner));
 
 struct espi_packed_request {
+    pthread_mutex_t lock; /* of what is said to be guarded by it; held while data are packed and unpacked */
     MPI_Request handle;
     bool persistent;
     struct espi_packed_message message;
     struct espi_packed_blocks *blocks[2]; /* of a collective call, in the place of a message */
     void (*release)(void *owner);
-    /* Guarded by `lock`, under which data are packed and unpacked: */
-    pthread_mutex_t lock;
+    /* Guarded by `lock`: */
     atomic_uint cycle; /* of a persistent request: starts. Read without the lock, too */
     bool active;       /* started, and not known to be complete */
     bool unpacked;     /* in this cycle */

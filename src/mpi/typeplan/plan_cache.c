@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/overlap.h"
 
 #include "mpi/datatype/construction.h"
 #include "mpi/datatype/own_types.h"
@@ -39,7 +40,7 @@ struct espi_plan_entry {
     uint64_t key;
     struct espi_arena arena;   /* of the tree */
     struct espi_decoded layout;
-    atomic_long users;
+    _Atomic int64_t users;
     uint64_t found;            /* clock of finds, for the eviction */
     size_t types, long_types;  /* MPI types that the substitutes are made of (own_types.h) */
     MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
@@ -157,7 +158,7 @@ bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type
 
 void espi_plan_hold(struct espi_plan *plan)
 {
-    atomic_fetch_add(&plan->entry->users, 1);
+    espi_add_64(&plan->entry->users, 1);
 }
 
 /* A plan leaves the cache under the lock, if nobody refers to it. */
@@ -175,7 +176,7 @@ struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place)
 
 void espi_plan_release(struct espi_plan *plan)
 {
-    atomic_fetch_sub(&plan->entry->users, 1);
+    espi_add_64(&plan->entry->users, -1);
 }
 
 static enum espi_stats_saved where_saved(enum espi_packable use)

@@ -113,7 +113,7 @@ static inline bool espi_plan_is_new(struct espi_plan *plan)
 /* What a message of `count` items saves where its request has to be kept, on top of a better type. */
 static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t count)
 {
-    enum { KEPT_NS = 350 };
+    enum { KEPT_NS = 300 };
     const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
                    saved = count == plan->count ? one : one / (uint64_t)plan->count * (uint64_t)count;
 

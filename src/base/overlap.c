@@ -1,0 +1,3 @@
+#include "base/overlap.h"
+
+bool espi_calls_overlap = true;
