@@ -124,6 +124,12 @@ noinst_PROGRAMS += %D%/layouts
 %C%_layouts_LDADD = $(MPI_LIBS) -lm
 EXTRA_DIST += %D%/results/layouts.tsv
 
+# Redistributions of arrays against loops by hand through shared memory.
+noinst_PROGRAMS += %D%/redistribute
+%C%_redistribute_SOURCES = %D%/redistribute.c %D%/bench.c
+%C%_redistribute_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_redistribute_LDADD = $(MPI_LIBS)
+
 # Pack programs against loops by hand, on the layouts above and others.
 noinst_PROGRAMS += %D%/packing
 %C%_packing_SOURCES = %D%/packing.c %D%/layouts_rows.c %D%/layouts_lists.c %D%/layouts_joint.c %D%/layouts_copy.c \
