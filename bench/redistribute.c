@@ -2,8 +2,8 @@
  * Redistributions of an n x n x n array of double between pencils (rows pencil_01 and pencil_12 of bench/layouts), by
  * MPI_Alltoallw over subarrays, natively and as a preload library sees it, against what is possible within a node:
  * loops written by hand that pack into memory which all ranks share, a chunk at a time, while the other side unpacks
- * what is there. Each byte is copied twice through chunks that stay in the caches, and nothing else is done. The ways take
- * turns.
+ * what is there. Each byte is copied twice, through chunks that stay in the caches, and nothing else is done. The
+ * ways take turns.
  *
  *   redistribute AXIS N [--millis MS]     AXIS: 01 or 12; the number of ranks divides N. Ranks of one node
  *
