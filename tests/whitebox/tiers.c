@@ -240,19 +240,29 @@ START_TEST(found_to_save)
     struct espi_type_class c = counted(1000, 8000, 3);
 
     open_budget();
-    espi_tiers_saved(&c, 50); /* nothing better is known of it */
+    espi_tiers_saved(&c, 51); /* nothing better is known of it */
     ck_assert_uint_eq(c.gain_ns, 0);
     c.state = ESPI_CLASS_BETTER;
     c.gain_ns = 100;
     c.look_ns = 1000;
     c.recognized = ESPI_TIERS_PROVED;
     ck_assert_uint_eq(next(&c, 0, false), 10);
-    espi_tiers_saved(&c, 50);
+    espi_tiers_saved(&c, 51);
     ck_assert_uint_eq(next(&c, 0, false), 20);
-    espi_tiers_saved(&c, 0); /* what was better is not any more: few are looked at, and those used very often */
-    for (c.ended = 0; c.ended < 32; c.ended++)
-        ck_assert_uint_eq(next(&c, 0, false), c.ended % 16 == 0 ? 1 : 1000);
-    espi_tiers_saved(&c, 50);
+    espi_tiers_saved(&c, 0); /* that is not known of the last one */
+    ck_assert_uint_eq(next(&c, 0, false), 20);
+    espi_tiers_saved(&c, 1); /* what was better is not any more: few are looked at, and those used very often */
+    ck_assert_uint_eq(c.gain_ns, 50);
+    for (int i = 0; i < 32; i++) {
+        c.ended = (uint64_t)i / 2;
+        c.alive = (uint32_t)(i + 1) / 2;
+        ck_assert_uint_eq(next(&c, 0, false), i % 16 == 0 ? 1 : 1000);
+    }
+    c.recognized = 0; /* what a look takes is to be known all the same */
+    ck_assert_uint_eq(next(&c, 0, false), 1);
+    c.recognized = ESPI_TIERS_PROVED;
+    c.ended = 0;
+    espi_tiers_saved(&c, 51);
     ck_assert_uint_eq(next(&c, 0, false), 20);
 }
 END_TEST

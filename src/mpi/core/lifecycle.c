@@ -215,8 +215,10 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
 {
     (void)thread;
     (void)fn;
+    pthread_mutex_lock(&lock);
     atomic_store(&had_session, true);
     espi_calls_overlap = true;
+    pthread_mutex_unlock(&lock);
     espi_word result = ESPI_CALL(next, 3, args);
     if ((int)result != MPI_SUCCESS)
         return result;

@@ -8,12 +8,13 @@
 /* Calls of a run, one more each time, so that what comes again and again does not always meet the same way; those of
    them that are not counted. Times of each way and call; fewer are enough of calls that come seldom. A way is given
    up when its least time is so much above the second least of another; the way that is gone stays unless another is
-   faster by one part in so many. Uses until the next trial: at first, how they grow, at most; more of them where the
-   last trial cost more than a part of their time. Then what ends
-   a batch that does not end by itself: messages, and calls that complete some; and runs that a way has to get its
-   times in, which it does not get where there are no buffers, say, or no such messages any more. */
+   faster by one part in so many. Uses until the next trial: at first, how they grow, at most; and where the last
+   trial cost more than a part of their time, which is a guess, at most. Then what ends a batch that does not end by
+   itself: messages, and calls that complete some; and runs that a way has to get its times in, which it does not get
+   where there are no buffers, say, or no such messages any more. */
 enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = 12, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
-       AGAIN_MOST = 1 << 15, PART = 64, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16, RUNS_MOST = 8 };
+       AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16,
+       RUNS_MOST = 8 };
 #define GIVEN_UP 1.5
 enum { SIZES = 32 };
 /* Cells of shared memory are slow when their pages are touched for the first time: those of a queue of UCX are 64 of
@@ -207,16 +208,19 @@ static bool is_over(const struct espi_way_group *g)
     return has_times(g, most, TIMES) && (rest || all >= enough);
 }
 
-/* What the trial took more than if all its messages had gone the way that was found best, in messages of that way. */
+/* About what the trial took more than if all its messages had gone the way that was found best, in messages that go
+   that way. */
 static double cost_of_trial(const struct espi_way_group *g)
 {
     double cost = 0;
 
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
-        const float best = g->found[call][g->way];
-        for (int way = 0; way < ESPI_WAYS && best > 0; way++)
-            if (g->found[call][way] > best)
-                cost += g->made[call][way] * (double)(g->found[call][way] / best - 1);
+        const struct times *best = &g->times[call][g->way];
+        for (int way = 0; way < ESPI_WAYS && best->n > 0; way++) {
+            const struct times *t = &g->times[call][way]; /* the least: calls may have been disturbed */
+            if (t->n > 0 && least(t, false) > least(best, false))
+                cost += g->made[call][way] * (double)(least(t, false) / least(best, false) - 1);
+        }
     }
     return cost;
 }
@@ -228,7 +232,7 @@ static unsigned next_trial(const struct espi_way_group *g)
                                                                  : AGAIN_MOST;
     const double cost = PART * cost_of_trial(g);
 
-    return cost <= grown ? grown : cost < 1e9 ? (unsigned)cost : (unsigned)1e9;
+    return cost <= grown ? grown : cost < DEAR_MOST ? (unsigned)cost : DEAR_MOST;
 }
 
 static void decide(struct espi_way_group *g)

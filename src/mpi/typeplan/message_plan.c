@@ -51,7 +51,7 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
                      use);
     } else {
         count_use(stats, found->slot, count);
-        espi_plan_credit_measured(found->plan, count, saved);
+        espi_plan_credit_measured(found->plan, count, use, saved);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
     }
@@ -67,7 +67,7 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     if (type != MPI_DATATYPE_NULL)
         espi_plan_credit(found->plan, count, ESPI_PARTS, false, use);
     else if (saved >= 0)
-        espi_plan_credit_measured(found->plan, count, saved);
+        espi_plan_credit_measured(found->plan, count, use, saved);
     if (type == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return;

@@ -222,13 +222,16 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
     atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
 }
 
-/* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, double ns)
+/* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. Blocks of
+   collective calls mostly have types of their own, and go as the program's. */
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns)
 {
-    const double all = ns + (double)plan->gain_ns[ESPI_PARTS] * (double)count / (double)plan->count;
-    const uint64_t saved = all > 0 && all < 1e15 ? (uint64_t)(1000 * all) : 0;
+    const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * plan->gain_ns[ESPI_PARTS] / (uint64_t)plan->count *
+                                                           (uint64_t)count,
+                   way = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0, saved = way + type;
 
-    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], saved);
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
+    espi_bump(&plan->record->saved_ps[where_saved(use)], type);
     atomic_store_explicit(&plan->saved_ns, 1 + saved / 1000, memory_order_relaxed);
 }
 
@@ -353,6 +356,8 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
     plan->tier = request->tier;
     plan->count = request->count;
     plan->exact = request->exact;
+    plan->tried = plan->tried || request->tier == 2;
+    plan->improved = plan->improved || s->improved;
     plan->forms_pending = s->forms_pending;
     for (int p = 0; p < ESPI_PURPOSES; p++) {
         plan->gain_ns[p] = s->gain_ns[p];
@@ -421,28 +426,16 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     return old == e ? NULL : &e->plan;
 }
 
-/* As the statistics count it: the library has a better type, or a program is better. */
-static bool is_improved(const struct espi_plan *plan)
-{
-    for (int p = 0; p < ESPI_PURPOSES; p++)
-        if (atomic_load(&plan->better[p]) != MPI_DATATYPE_NULL)
-            return true;
-    for (int use = 0; use < ESPI_PACKABLES; use++)
-        if (atomic_load(&plan->packed_ns[use]) > 0)
-            return true;
-    return false;
-}
-
 void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request)
 {
     struct espi_plan_entry *e = plan->entry;
     struct espi_selection s;
 
     request->again = true;
-    request->was_better = is_improved(plan);
+    request->was_better = plan->improved;
     request->pack = plan->pack;
     request->exact = plan->exact;
-    request->programs = plan->tier == 2 ? NULL : &e->arena; /* once, when the tree is there */
+    request->programs = plan->tried ? NULL : &e->arena; /* once, when the tree is there */
     request->reversed = atomic_load(&plan->times.reversed);
     if (e->n_replaced + ESPI_PURPOSES > (int)(sizeof e->replaced / sizeof *e->replaced)) {
         plan->tier = request->tier; /* it has been improved often enough */
@@ -452,6 +445,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
     espi_select_variant(request, plan->record, &s);
     if (request->pack != plan->pack) {
         espi_packed_times_again(&plan->times);
+        plan->local[0].state = plan->local[1].state = ESPI_LOCAL_PACKS; /* so far */
         atomic_store_explicit(&plan->pack, request->pack, memory_order_release);
     }
     for (int p = 0; p < ESPI_PURPOSES; p++) {

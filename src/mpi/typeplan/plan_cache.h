@@ -26,7 +26,8 @@ struct espi_plan {
     int64_t size, extent; /* bytes of data of one item, and its extent */
     /* NULL: there is none. Replaced where the plan is improved, by one for the same stream; it lives as the plan. */
     _Atomic(const struct espi_pack *) pack;
-    bool exact; /* it was compiled from the least-cost tree (exact_program.h) */
+    bool exact, tried; /* it was compiled from the least-cost tree (exact_program.h); whether that was tried */
+    bool improved;     /* it was counted as improved */
     bool forms_pending; /* better types were not looked for, as the program is far better than the type as it is */
     /* Changed where the plan is improved, under the lock of type_cache.c: */
     int tier;      /* 1: the rules that take linear time; 2: the least-cost tree */
@@ -127,7 +128,7 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
 
 /* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
    way: for which there may be a better type, whose gain comes to it. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, double ns);
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns);
 
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);

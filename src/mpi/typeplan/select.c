@@ -419,7 +419,7 @@ static void describe(struct selecting *g, struct espi_stats_type *record, uint64
     struct espi_type_facts *f = &g->facts;
     char before[TEXT], after[TEXT];
 
-    f->improved = g->packed || g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ||
+    f->improved = g->s->improved = g->packed || g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ||
                   g->s->better[ESPI_PARTS] != MPI_DATATYPE_NULL;
     espi_print(g->request->layout->tree, SHORTEN, before, sizeof before);
     f->before = before;

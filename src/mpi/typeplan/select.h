@@ -12,6 +12,7 @@ struct espi_selection {
     uint64_t excess_ns[ESPI_PURPOSES]; /* what the best conceivable form would save on top of it */
     uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of it */
     bool forms_pending;               /* see struct espi_plan */
+    bool improved;                    /* a better type was kept, or the program is better */
     double engine_ns[ESPI_PURPOSES];    /* what the engine takes for what was kept; where there is a program */
 };
 

@@ -7,7 +7,7 @@
 /* So many types decide against as many of which it was the other way round before. */
 enum { OFTEN_MOST = 4 };
 enum { SECOND = 2 };
-/* Of a class whose uses save nothing now, one type in so many is looked at. */
+/* Of a class whose uses save nothing now, one type in so many is looked at, and those that are used very often. */
 enum { SAMPLED = 16 };
 #define NEVER UINT64_MAX
 
@@ -108,8 +108,8 @@ static uint64_t next_of_better(const struct espi_type_class *class, uint64_t mad
 {
     uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
     const uint64_t price = price_of_look(class);
-    if (class->gain_ns == 0) /* but it may be faster one day: processors move */
-        return class->ended % SAMPLED == 0 ? 1 : most(price, 1);
+    if (class->idle && !is_to_be_proved(class)) /* but one day it may save something: processors move */
+        return (class->ended + class->alive) % SAMPLED == 0 ? 1 : most(price, 1);
     const bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * price;
 
     return often || is_to_be_proved(class) ? 1 : uses_until(price, made * class->gain_ns, class->gain_ns);
@@ -124,10 +124,13 @@ void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
         decide(&class->often, made * class->gain_ns >= price_of_look(class));
 }
 
-void espi_tiers_saved(struct espi_type_class *class, uint64_t ns)
+void espi_tiers_saved(struct espi_type_class *class, uint64_t ns_and_1)
 {
-    if (class->state == ESPI_CLASS_BETTER)
-        class->gain_ns = ns;
+    if (class->state != ESPI_CLASS_BETTER || ns_and_1 == 0)
+        return;
+    class->idle = ns_and_1 == 1;
+    if (!class->idle)
+        class->gain_ns = ns_and_1 - 1;
 }
 
 void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t anew)

@@ -37,8 +37,9 @@ int espi_tiers_due(struct espi_type_class *class, int mode, bool known);
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made);
 
 /* What a use of a type of the class is found to save, which depends on the calls; before, it is what messages or
-   local calls would. 0: nothing, as where messages go as they are because that was found to be faster. */
-void espi_tiers_saved(struct espi_type_class *class, uint64_t ns);
+   local calls would. In nanoseconds, and one more: 0: nothing is known; 1: it saves nothing, as where messages go as
+   they are because that was found to be faster. */
+void espi_tiers_saved(struct espi_type_class *class, uint64_t ns_and_1);
 
 /* A type of the class was looked at. `took`: nanoseconds, or what a look will take where the next type is recognized;
    `anew`: what it took where this one was not; else 0. The first look of a class says nothing of the next one. */

@@ -105,8 +105,8 @@ static void end(struct espi_type_slot *s)
 
     if (espi_slot_class(s) != NULL) {
         espi_types_lock_classes();
-        if (plan != NULL && atomic_load_explicit(&plan->saved_ns, memory_order_relaxed) > 0)
-            espi_tiers_saved(espi_slot_class(s), atomic_load_explicit(&plan->saved_ns, memory_order_relaxed) - 1);
+        if (plan != NULL)
+            espi_tiers_saved(espi_slot_class(s), atomic_load_explicit(&plan->saved_ns, memory_order_relaxed));
         espi_types_record(s, espi_types_tell(s));
         espi_tiers_ended(espi_slot_class(s), s->made);
         espi_class_leave(espi_slot_class(s));

@@ -61,6 +61,7 @@ struct espi_type_class {
     bool packs;                 /* a pack program has done a use of its types that was not staged */
     int8_t passed;              /* uses in calls that no pack program does, before the first that one does, less those
                                    that the library stages and one does */
+    bool idle;                  /* BETTER: uses of the last one that says so saved nothing */
     uint8_t tier;               /* of the plan */
     int8_t often;               /* BETTER: > 0 where most of the last types were used so often that a look paid */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */

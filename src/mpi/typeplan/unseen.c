@@ -14,7 +14,7 @@ void espi_types_pay(void)
 
 void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool allowed)
 {
-    if (class != NULL && class->state == ESPI_CLASS_BETTER && look <= UINT32_MAX &&
+    if (class != NULL && class->state == ESPI_CLASS_BETTER && !class->idle && look <= UINT32_MAX &&
         look * class->ended <= class->uses)
         espi_types_pay();
     unsigned so_far = atomic_load_explicit(&watched, memory_order_relaxed) + 1;
