@@ -46,22 +46,36 @@ static int rank_of(const struct channel *c, int cycle)
     return c->sender + 10 * cycle;
 }
 
-/* The side as it is before the message of this cycle, and what is wanted after it. */
+/* What is wanted of the blocks that are received: what is sent, or its complement. */
+static void expect_all(const struct family *f, struct channel *c, int cycle, bool complement)
+{
+    unsigned char *bytes = malloc(f->bytes + 1);
+    for (int b = 0; b < c->sent; b++) {
+        wire(f, c->from_type, BLOCKS, rank_of(c, cycle), b, bytes);
+        for (size_t i = 0; i < f->bytes && complement; i++)
+            bytes[i] = (unsigned char)~bytes[i];
+        expect(&c->side, f, c->to_type, block_at(f, c->to_type, b), bytes);
+    }
+    free(bytes);
+}
+
+/* The side as it is before the message of this cycle, and what is wanted after it. Where nothing but the memory tells
+   that the message is there, none of its bytes is what it will be: or the memory would be used while it is written. */
 static void refill(const struct family *f, struct channel *c, int cycle)
 {
     struct side s;
-    unsigned char *bytes = malloc(f->bytes + 1);
     if (c->sender == me)
         side_send(&s, f, c->from_type, BLOCKS, rank_of(c, cycle));
     else
         side_recv(&s, f, c->to_type, BLOCKS, rank_of(c, cycle));
     memcpy(c->side.mem, s.mem, s.size);
     memcpy(c->side.want, s.want, s.size);
-    for (int b = 0; b < c->sent && c->sender != me; b++) {
-        wire(f, c->from_type, BLOCKS, rank_of(c, cycle), b, bytes);
-        expect(&c->side, f, c->to_type, block_at(f, c->to_type, b), bytes);
+    if (c->sender != me && c->frees_receive) {
+        expect_all(f, c, cycle, true);
+        memcpy(c->side.mem, c->side.want, s.size);
     }
-    free(bytes);
+    if (c->sender != me)
+        expect_all(f, c, cycle, false);
     side_free(&s);
 }
 
