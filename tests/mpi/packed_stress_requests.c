@@ -59,8 +59,8 @@ static void expect_all(const struct family *f, struct channel *c, int cycle, boo
     free(bytes);
 }
 
-/* The side as it is before the message of this cycle, and what is wanted after it. Where nothing but the memory tells
-   that the message is there, none of its bytes is what it will be: or the memory would be used while it is written. */
+/* The side as it is before the message of this cycle, and what is wanted after it. Where nothing but the memory
+   tells that the message is there, none of its bytes is what it will be: or it would be used while it is written. */
 static void refill(const struct family *f, struct channel *c, int cycle)
 {
     struct side s;
