@@ -121,7 +121,7 @@ START_TEST(again)
     ck_assert_uint_le(counted(ESPI_COUNT_ways_timed), timed + TRIAL);
     ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 1);
     ck_assert_uint_eq(counted(ESPI_COUNT_ways_reversed), reversed);
-    run(&q, far, 3 * AGAIN + TRIAL);
+    run(&q, far, 4 * AGAIN + TRIAL);
     ck_assert_int_eq(espi_way_of(&q), DENSE);
     ck_assert_uint_eq(counted(ESPI_COUNT_ways_reversed), reversed + 1);
     run(&q, far, 20 * AGAIN_MOST);
@@ -182,6 +182,31 @@ START_TEST(dear_trials)
     lost = gone[CELLS] + gone[DENSE];
     ck_assert_int_gt(lost, 0);
     ck_assert_int_lt(lost * 0.49, 1.1 * MANY / PART);
+}
+END_TEST
+
+/* Ranks whose trials end at different messages, as their times differ, begin the next one with the same. */
+START_TEST(in_step)
+{
+    const script takes[2] = {{[ESPI_WAY_SEND] = {10000, 9000, 9500}}, {[ESPI_WAY_SEND] = {10000, 9000, 13600}}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    int ended[2], began[2];
+
+    for (int rank = 0; rank < 2; rank++) {
+        const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+        int n = 1;
+        begin(true);
+        for (; call_once(&q, takes[rank]) != CELLS || counted(ESPI_COUNT_ways_decided) == decided; n++)
+            ;
+        ended[rank] = n;
+        while (call_once(&q, takes[rank]) == CELLS)
+            n++;
+        began[rank] = n;
+    }
+    ck_assert_int_ne(ended[0], ended[1]);
+    ck_assert_int_eq(began[0], began[1]);
+    ck_assert_int_ge(began[0], AGAIN); /* the first run goes the way that is gone anyhow */
+    ck_assert_int_le(began[0], AGAIN + 12);
 }
 END_TEST
 
@@ -345,5 +370,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_ways", fastest, given_up, warm, both_sides, stays, again, cold_cells,
-                     dear_trials, groups, no_choice, other_way, without_cells, no_times, saves);
+                     in_step, dear_trials, groups, no_choice, other_way, without_cells, no_times, saves);
 }

@@ -8,7 +8,7 @@
 /* Calls of a run, one more each time, so that what comes again and again does not always meet the same way; those of
    them that are not counted. Times of each way and call; fewer are enough of calls that come seldom. A way is given
    up when its least time is so much above the second least of another; the way that is gone stays unless another is
-   faster by one part in so many. Uses until the next trial: at first, how they grow, at most; and where the last
+   faster by one part in so many. Messages until the next trial: at first, how they grow, at most; and where the last
    trial cost more than a part of their time, which is a guess, at most. Then what ends a batch that does not end by
    itself: messages, and calls that complete some; and runs that a way has to get its times in, which it does not get
    where there are no buffers, say, or no such messages any more. */
@@ -44,7 +44,7 @@ struct espi_way_group {
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
     unsigned char runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
     unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
-    unsigned uses, again;           /* since it was decided; when to try again */
+    uint64_t seen, next;            /* messages so far; with which to try again, 0: it was never decided */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* medians of the last trial; 0: none */
 };
 
@@ -225,20 +225,24 @@ static double cost_of_trial(const struct espi_way_group *g)
     return cost;
 }
 
-static unsigned next_trial(const struct espi_way_group *g)
+/* The message with which the next trial begins: at numbers that are the same on all ranks, whenever the last one
+   ended there. For what a way takes is not seen where the other side does not go it at the same time. */
+static uint64_t next_trial(const struct espi_way_group *g)
 {
-    const unsigned grown = g->again == 0                        ? AGAIN
-                           : g->again < AGAIN_MOST / AGAIN_GROWS ? AGAIN_GROWS * g->again
-                                                                 : AGAIN_MOST;
     const double cost = PART * cost_of_trial(g);
+    const uint64_t wait = cost < AGAIN / 2 ? AGAIN / 2 : cost < DEAR_MOST ? (uint64_t)cost : DEAR_MOST,
+                   least = g->seen + wait;
+    uint64_t next = AGAIN;
 
-    return cost <= grown ? grown : cost < DEAR_MOST ? (unsigned)cost : DEAR_MOST;
+    while (next < least && next < AGAIN_MOST)
+        next *= AGAIN_GROWS;
+    return next < least ? (least + AGAIN_MOST - 1) / AGAIN_MOST * AGAIN_MOST : next;
 }
 
 static void decide(struct espi_way_group *g)
 {
     const enum espi_message_way before = g->way;
-    const bool again = g->again > 0; /* it had been decided before */
+    const bool again = g->next > 0; /* it had been decided before */
     double sum[ESPI_WAYS] = {0};
     unsigned best = before;
     bool any = false;
@@ -266,8 +270,7 @@ static void decide(struct espi_way_group *g)
     else if (sum[ESPI_WAY_CELLS] > 0 && sum[ESPI_WAY_DENSE] > 0)
         g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
     g->state = DECIDED;
-    g->again = next_trial(g);
-    g->uses = 0;
+    g->next = next_trial(g);
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);
     if (again && g->way != before)
         espi_count_anywhere(ESPI_COUNT_ways_reversed, 1);
@@ -338,7 +341,8 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
 {
     if (!trying || (ways & (ways - 1)) == 0) /* there is nothing to choose */
         return false;
-    if (g->state == FRESH || (g->state == DECIDED && ++g->uses >= g->again))
+    g->seen++;
+    if (g->state == FRESH || (g->state == DECIDED && g->seen >= g->next))
         begin(g, q, ways);
     else if (g->state == TRYING && ways & ~g->met)
         g->open |= ways & ~g->met; /* the first message that may go so */

@@ -241,7 +241,7 @@ static void let_go(struct espi_packed_blocks **side)
     *side = NULL;
 }
 
-/* `saved`: what the call is measured to save, which is said of one side with long blocks; negative: it was not. */
+/* `saved`: the side's part of what the call is measured to save; negative: it was not. */
 static void count_uses(const struct espi_collective *call, const struct side *s, int which, double saved)
 {
     struct espi_stats_thread *stats = call->thread_state->stats;
@@ -318,9 +318,10 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
         espi_way_turn_end(&call->turn, false);
         return ESPI_COURSE_GENERAL;
     }
-    const int longer = side[1].longest > side[0].longest;
+    const double all = (side[0].longest > 0 ? (double)side[0].bytes : 0) +
+                       (side[1].longest > 0 ? (double)side[1].bytes : 0);
     for (int i = 0; i < 2; i++)
-        count_uses(call, &side[i], i, side[i].longest == 0 || saved < 0 ? -1 : i == longer ? saved : 0);
+        count_uses(call, &side[i], i, side[i].longest == 0 || saved < 0 ? -1 : saved * (double)side[i].bytes / all);
     return side[0].packed || side[1].packed || side[0].typed || side[1].typed ? ESPI_COURSE_PACKED
                                                                               : ESPI_COURSE_AS_IT_IS;
 }

@@ -165,17 +165,19 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
 
 static void count_uses(struct espi_message *m, const struct espi_way_question *q, bool chosen)
 {
-    const double saved = chosen ? espi_way_saves(q) : -1;
-    bool said = false; /* what both sides save was measured at once, and is said of the longer one */
+    const double saved = chosen ? espi_way_saves(q) : -1; /* by both sides, measured at once */
+    int64_t all = 0;
 
+    for (int i = 0; i < 2; i++)
+        all += m->side[i].found.plan != NULL && m->side[i].found.parts ? m->side[i].found.bytes : 0;
     for (int i = 0; i < 2; i++) {
         const struct espi_message_side *side = &m->side[i];
         const enum espi_packable use = espi_packed_message_use(m->row, &m->row->typed[i]);
         if (side->found.plan == NULL)
             continue;
-        const bool says = side->found.parts && side->found.bytes == q->bytes && !said;
-        const double here = !side->found.parts || saved < 0 ? -1 : says ? saved : 0;
-        said = said || says;
+        const double here = !side->found.parts || saved < 0
+                                ? -1
+                                : saved * (double)side->found.bytes / (double)all;
         espi_plan_hold(side->found.plan);
         if (side->packed)
             espi_message_plan_packed(m->thread_state->stats, &side->found, side->count, use, here);
