@@ -20,6 +20,15 @@
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
+double __wrap_espi_way_saves(const struct espi_way_question *question);
+
+static double saves = -1; /* a call with long blocks is measured to save so much */
+
+double __wrap_espi_way_saves(const struct espi_way_question *question)
+{
+    (void)question;
+    return saves;
+}
 
 static int granted = -1; /* allocations until they fail; negative: they do not */
 
@@ -303,7 +312,37 @@ START_TEST(error)
 }
 END_TEST
 
+/* What a call with long blocks is measured to save is shared by its sides: neither one's types are taken for such as
+   save nothing, unless the call does. */
+START_TEST(shared_saving)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    plan->count = LONG; /* it was made for such */
+    espi_word alltoall[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
+    ck_assert_int_ge((int64_t)sizeof wide[0], (int64_t)PEERS * LONG * extent);
+    for (int measured = -1; measured <= 1000; measured += 1 + 999 * (measured == 0)) {
+        struct call call;
+        const uint64_t before = plan->record->saved_ps[ESPI_SAVED_ALONE];
+        saves = measured;
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+        if (measured >= 0)
+            ck_assert_uint_eq(plan->saved_ns, (uint64_t)measured / 2 + 1);
+        if (measured >= 0)
+            ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - before, 1000 * (uint64_t)measured);
+        memset((void *)call.changed[3], 7, (size_t)(PEERS * LONG) * SIZE); /* what has arrived */
+        ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    }
+    saves = -1;
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "collective", packed, as_it_is, general, no_memory, error);
+    return TYPES_RUN(argc, argv, "collective", shared_saving, packed, as_it_is, general, no_memory, error);
 }
