@@ -158,6 +158,7 @@ START_TEST(timed_ways)
         uint64_t saves; /* and 1; 0: nothing is known */
     } is[] = {{true, false, 0, 300, 301},  {true, true, 500, 300, 1301}, {true, true, 500, 0, 1001},
               {false, true, 500, 0, 1001}, {false, true, 500, -1, 1001}, {false, false, 0, 0, 1},
+              {true, false, 0, 0, 0},
               {false, false, 0, -1, 0}};
 
     for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {

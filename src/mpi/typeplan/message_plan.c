@@ -66,8 +66,10 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
     if (type != MPI_DATATYPE_NULL)
         espi_plan_credit(found->plan, count, ESPI_PARTS, false, use);
-    else if (saved >= 0)
+    else if (saved > 0)
         espi_plan_credit_measured(found->plan, count, use, saved);
+    else if (saved == 0) /* of a packed one that would not say it: sending may save what receiving costs */
+        atomic_store_explicit(&found->plan->saved_ns, 1, memory_order_relaxed);
     if (type == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return;

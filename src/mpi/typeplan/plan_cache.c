@@ -232,7 +232,7 @@ void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_
 
     espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
     espi_bump(&plan->record->saved_ps[where_saved(use)], type);
-    atomic_store_explicit(&plan->saved_ns, 1 + saved / 1000, memory_order_relaxed);
+    atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
 }
 
 static void count_types(struct espi_plan_entry *e, long types, long long_types)
