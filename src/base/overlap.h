@@ -1,6 +1,6 @@
 /*
  * Whether calls of MPI may overlap in this process. Where they do not, as in most programs, what guards data against
- * other threads is left out: a step that is locked costs as much as thirty others.
+ * other threads is left out, and memory that is used again needs no guard.
  *
  * They may until it is known that they do not: with MPI_COMM_WORLD alone and a level below MPI_THREAD_MULTIPLE. That
  * ends before a session begins, whatever its level. It changes in calls that nothing overlaps, and not while
