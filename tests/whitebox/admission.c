@@ -8,7 +8,6 @@
 
 #include "clock.h"
 #include "mpi/core/thread_state.h"
-#include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/type_cache.h"
 #include "suite.h"
@@ -115,32 +114,6 @@ START_TEST(clock)
     begun = espi_admission_clock();
     test_clock_passes(1000, 7);
     ck_assert_uint_eq(espi_admission_clock() - begun, 7);
-}
-END_TEST
-
-/* Pairs of types for copies within a process: one side is known as dense if it is. */
-START_TEST(sides)
-{
-    static const struct {
-        MPI_Aint true_extent, extent;
-        bool dense;
-    } of[] = {{16, 16, true}, {24, 24, false}, {24, 16, false}, {16, 24, false}, {32, 24, false}, {16, 0, false}};
-    struct espi_side_facts side[sizeof of / sizeof *of];
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        MPI_Aint at[2] = {0, of[i].true_extent - 8};
-        MPI_Datatype pair, type;
-
-        MPI_Type_create_hindexed_block(2, 1, at, MPI_DOUBLE, &pair);
-        MPI_Type_create_resized(pair, 0, of[i].extent, &type);
-        MPI_Type_commit(&type);
-        ck_assert(espi_pair_class_of(type, &side[i]));
-        ck_assert_msg(side[i].size == 16 && side[i].dense == of[i].dense, "type %zu", i);
-        for (size_t k = 0; k < i; k++)
-            ck_assert((side[i].key == side[k].key) == (of[i].extent == of[k].extent && of[i].extent == 24));
-        MPI_Type_free(&pair);
-        MPI_Type_free(&type);
-    }
 }
 END_TEST
 
@@ -279,6 +252,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, clock, sides, read_at, settled,
+    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, clock, read_at, settled,
                      looks_idle, nothing_granted);
 }

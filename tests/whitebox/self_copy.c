@@ -11,6 +11,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/type_cache.h"
 #include "suite.h"
 #include "type_service.h"
@@ -31,10 +32,10 @@ static MPI_Datatype strided(void)
 }
 
 /* Types of one class on both sides, used so often; which use was the first to be copied, 0: none. */
-static int life(int uses)
+static int life(int uses, int items)
 {
     MPI_Datatype from = strided(), onto = strided();
-    const struct espi_selfcopy_side a = {from, ITEMS}, b = {onto, ITEMS};
+    const struct espi_selfcopy_side a = {from, items}, b = {onto, items};
     int first = 0;
 
     for (int use = 1; use <= uses; use++)
@@ -54,15 +55,48 @@ START_TEST(made_anew)
     espi_settings_defaults(&espi_settings);
     espi_settings.datatypes = ESPI_MODE_ALWAYS;
     start(ESPI_MODE_ALWAYS);
-    ck_assert_int_eq(life(1), 1);
-    ck_assert_int_eq(life(1), 1);
+    ck_assert_int_eq(life(1, ITEMS), 1);
+    ck_assert_int_eq(life(1, ITEMS), 1);
     espi_settings.datatypes = ESPI_MODE_AUTO;
-    int first = life(64);
+    int first = life(64, ITEMS);
     ck_assert_msg(first > 1 && first < 64, "%d", first);
     for (int i = 0; i < LIVES; i++)
-        ck_assert_int_eq(life(5), 1);
+        ck_assert_int_eq(life(5, ITEMS), 1);
     espi_selfcopy_stop();
     espi_types_stop();
+}
+END_TEST
+
+/* The first of so many pairs, each used once, that is copied; 0: none of them. */
+static int first_of(int pairs, int items)
+{
+    int first = 0;
+
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    for (int pair = 1; pair <= pairs; pair++)
+        if (life(1, items) != 0 && first == 0)
+            first = pair;
+    espi_selfcopy_stop();
+    espi_types_stop();
+    return first;
+}
+
+/* Made anew for each use: what they have used together earns a plan, by the rule of a single pair; and the next one
+   is copied, as the layout was seen before. */
+START_TEST(used_once)
+{
+    static const int items[] = {ITEMS, 500, 100};
+
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        const uint64_t bytes = 24 * sizeof(int) * (uint64_t)items[i];
+        int earned = 1;
+        while (!espi_admission_earned((uint64_t)earned, espi_admission_spent((uint64_t)earned, earned * bytes, false),
+                                      espi_admission_estimate(16, bytes)))
+            earned++;
+        const int first = first_of(earned + 50, items[i]);
+        ck_assert_msg(first == earned + 1, "%d items: %d for %d", items[i], first, earned);
+    }
 }
 END_TEST
 
@@ -112,6 +146,32 @@ START_TEST(trials)
     chosen(CALL | LOCAL | COPY, 0, 9000, 1000, 1100, ESPI_BY_LOCAL);
     chosen(CALL | LOCAL | COPY, 0, 9000, 1100, 1000, ESPI_BY_COPY);
     chosen(CALL | LOCAL | COPY, 0, 1000, 1000, 1100, ESPI_BY_CALL);
+}
+END_TEST
+
+/* How many turns in all it takes where each way always takes as long. */
+static int turns_of(unsigned ways, const uint64_t ns[ESPI_SELFCOPY_WAYS])
+{
+    struct espi_trial t = {.ways = ways};
+    int n = 0;
+
+    while (!t.decided) {
+        const enum espi_selfcopy_way way = espi_trial_turn(&t);
+        espi_trial_took(&t, way, ns[way]);
+        n++;
+    }
+    return n;
+}
+
+/* Long uses, of which one way is far ahead, are tried twice each; each limit from both sides. */
+START_TEST(long_uses)
+{
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30003, 0, 20000}), 4);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30000, 0, 20000}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){20000, 0, 30003}), 4);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){90000, 0, 19999}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 30003, 20000}), 6);
+    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 20001, 20000}), 3 * ESPI_TRIAL_TURNS);
 }
 END_TEST
 
@@ -243,5 +303,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "self_copy", trials, samples, in_turns, made_anew);
+    return TYPES_RUN(argc, argv, "self_copy", trials, long_uses, samples, in_turns, made_anew, used_once);
 }

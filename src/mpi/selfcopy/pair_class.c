@@ -3,9 +3,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "mpi/core/pmpi.h"
-
 enum { KINDS = 512, SEEN = 1024 };
 
 struct kind {
@@ -21,27 +18,6 @@ static struct {
 } kinds;
 static uint64_t seen[SEEN];
 static bool used; /* neither is untouched */
-
-bool espi_pair_class_of(MPI_Datatype type, struct espi_side_facts *facts)
-{
-    MPI_Count ints, addrs, counts, types, size, lb, extent, true_lb, true_extent = -1;
-    int combiner;
-    uint64_t h;
-
-    if (espi_pmpi.Type_get_envelope_c(type, &ints, &addrs, &counts, &types, &combiner) != MPI_SUCCESS ||
-        espi_pmpi.Type_size_c(type, &size) != MPI_SUCCESS ||
-        espi_pmpi.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS)
-        return false;
-    if (size == extent && espi_pmpi.Type_get_true_extent_c(type, &true_lb, &true_extent) != MPI_SUCCESS)
-        return false;
-    h = espi_mix(espi_mix(espi_mix(espi_mix(1, (uint64_t)ints), (uint64_t)addrs), (uint64_t)counts), (uint64_t)types);
-    h = espi_mix(espi_mix(espi_mix(espi_mix(h, (uint64_t)combiner), (uint64_t)size), (uint64_t)lb), (uint64_t)extent);
-    facts->key = espi_mix(h, (uint64_t)true_extent) | 1;
-    facts->size = size;
-    facts->dense = size == true_extent;
-    facts->numbers = (uint64_t)(ints + addrs + counts);
-    return true;
-}
 
 static struct kind *slot(uint64_t key)
 {

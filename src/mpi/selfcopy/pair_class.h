@@ -1,26 +1,15 @@
 /*
- * Kinds of pairs of types: what can be told apart by cheap questions to MPI, without reading a constructor's
- * arguments. A program that makes the same types again and again shows by its kind. The table is small and shared by
- * all threads; entries that meet in one slot replace each other, which only delays planning.
+ * Kinds of pairs of types: how both were made (type_class.h), and the counts. A program that makes the same types
+ * again and again shows by its kind. The table is small and shared by all threads; entries that meet in one slot
+ * replace each other, which only delays planning.
  */
 #ifndef ESPI_MPI_SELFCOPY_PAIR_CLASS_H
 #define ESPI_MPI_SELFCOPY_PAIR_CLASS_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { ESPI_KIND_TRIES_NS = 100000 };
-
-struct espi_side_facts {
-    uint64_t key;
-    int64_t size;     /* bytes of data */
-    bool dense;       /* they have no gaps, nor are there any between items (or some of them overlap) */
-    uint64_t numbers; /* counts and displacements of the outermost constructor */
-};
-
-/* False when MPI does not answer. */
-bool espi_pair_class_of(MPI_Datatype type, struct espi_side_facts *facts);
 
 /* Adds new types and uses to a kind; gives its totals. */
 void espi_pair_class_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,

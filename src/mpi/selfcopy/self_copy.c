@@ -23,12 +23,12 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/type_cache.h"
 #include "stats/stats.h"
+#include "type_hint.h"
 
 enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
 /* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but
-   for one in SAMPLE new pairs, by which programs that make the same pairs anew all the time are noticed, and for
-   pairs of classes of which a pair was copied before. */
-enum { FIRST_LOOK = 8, SAMPLE = 16 };
+   for pairs of a kind whose uses have earned it together, and of classes of which a pair was copied before. */
+enum { FIRST_LOOK = 8 };
 struct slot {
     struct espi_selfcopy_key key;
     uint64_t uses, look;               /* look: number of uses at which planning is considered again */
@@ -45,25 +45,30 @@ struct layouts {
     UT_hash_handle hh;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used, pairs_seen and plans */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
-static unsigned pairs_seen;
 static bool slots_used;
 static struct layouts *plans;
 static unsigned plans_made;
 static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
 
-/* Under the lock. `known`: a pair of these classes was copied before. */
-static struct slot *slot_of(const struct espi_selfcopy_key *key, bool known)
+/* What a pair is like, as far as is known without reading its types back. */
+struct facts {
+    uint64_t kind; /* how its types were made, and its counts (pair_class.h) */
+    uint64_t bytes, numbers;
+    bool same; /* as many bytes on either side */
+};
+
+/* Under the lock. */
+static struct slot *slot_of(const struct espi_selfcopy_key *key)
 {
     uint64_t h = espi_mix(espi_mix(0, key->from), key->onto);
     h = espi_mix(espi_mix(h, (uint64_t)key->from_count), (uint64_t)key->onto_count);
     struct slot *s = &slots[h % SLOTS];
     if (memcmp(&s->key, key, sizeof *key) != 0) {
         slots_used = true;
-        bool at_once = known || espi_settings.datatypes == ESPI_MODE_ALWAYS || pairs_seen++ % SAMPLE == 0;
-        *s = (struct slot){.key = *key, .look = at_once ? 1 : FIRST_LOOK};
+        *s = (struct slot){.key = *key, .look = FIRST_LOOK};
     }
     return s;
 }
@@ -184,51 +189,56 @@ done:
     return plan;
 }
 
-static bool kind_of(const struct espi_selfcopy_side *side, struct espi_side_facts *facts)
+/* How a type was made: the hint of its class, or what MPI tells cheaply; 0: it does not. */
+static uint64_t hint_of(MPI_Datatype type)
 {
-    if (!espi_type_is_predefined(side->type))
-        return espi_pair_class_of(side->type, facts);
-    MPI_Count size;
-    if (espi_pmpi.Type_size_c(side->type, &size) != MPI_SUCCESS)
+    const struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+
+    if (espi_type_is_predefined(type))
+        return espi_hint_of((uint64_t)(uint32_t)type << 8, 0);
+    if (slot != NULL && slot->how != 0)
+        return espi_slot_class(slot) != NULL ? espi_slot_class(slot)->hint : espi_slot_hint(slot);
+    return espi_class_hint_asked(type);
+}
+
+static bool ask(const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto, struct facts *facts)
+{
+    const uint64_t a = hint_of(from->type), b = hint_of(onto->type);
+    MPI_Count from_size, onto_size;
+
+    if (a == 0 || b == 0 || espi_pmpi.Type_size_c(from->type, &from_size) != MPI_SUCCESS ||
+        espi_pmpi.Type_size_c(onto->type, &onto_size) != MPI_SUCCESS)
         return false;
-    *facts = (struct espi_side_facts){(uint64_t)(uint32_t)side->type, size, true, 0};
+    facts->kind = espi_mix(espi_mix(espi_mix(espi_mix(1, a), b), (uint64_t)from->count), (uint64_t)onto->count);
+    facts->numbers = espi_hint_numbers(a) + espi_hint_numbers(b);
+    facts->bytes = (uint64_t)from_size * (uint64_t)from->count;
+    facts->same = facts->bytes == (uint64_t)onto_size * (uint64_t)onto->count;
     return true;
 }
 
-/* The slow path of a use, the first, second, fourth, ... Under `planning`. */
-static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+/* The slow path of a use, the first, second, fourth, ... Under `planning`. `kind_earned`: the uses of its kind have
+   earned it together. */
+static void look_at_pair(struct slot *s, const struct facts *facts, bool kind_earned,
+                         const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
 {
-    struct espi_side_facts a, b;
-    uint64_t kind, bytes, estimate, all_uses, all_bytes;
-    bool decided = true, always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
+    const uint64_t estimate = espi_admission_estimate(facts->numbers, facts->bytes);
+    bool decided = true;
 
     if ((!espi_type_is_predefined(from->type) && !espi_types_tie(from->type)) ||
-        (!espi_type_is_predefined(onto->type) && !espi_types_tie(onto->type))) {
+        (!espi_type_is_predefined(onto->type) && !espi_types_tie(onto->type)) || !facts->same) {
         s->decided = true;
         return;
     }
-    if (!kind_of(from, &a) || !kind_of(onto, &b) ||
-        (uint64_t)a.size * (uint64_t)from->count != (uint64_t)b.size * (uint64_t)onto->count) {
-        s->decided = true;
-        return;
-    }
-    bytes = (uint64_t)a.size * (uint64_t)from->count;
-    kind = espi_mix(espi_mix(espi_mix(espi_mix(1, a.key), b.key), (uint64_t)from->count), (uint64_t)onto->count);
-    if (!always) {
-        espi_pair_class_use(kind, s->told == 0, s->uses - s->told, bytes * (s->uses - s->told), &all_uses,
-                            &all_bytes);
-        s->told = s->uses;
-        estimate = espi_admission_estimate(a.numbers + b.numbers, bytes);
-        if (!espi_admission_earned(s->uses, espi_admission_spent(s->uses, bytes * s->uses, false), estimate) &&
-            !(espi_admission_earned(all_uses, espi_admission_spent(all_uses, all_bytes, false), estimate) &&
-              (s->uses > 1 || espi_pair_class_hopeful(kind))))
+    if (espi_settings.datatypes != ESPI_MODE_ALWAYS) {
+        if (!kind_earned &&
+            !espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), estimate))
             return;
         if (!espi_admission_open(estimate)) {
             espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
             return;
         }
     }
-    s->plan = consider(from, onto, s->uses == 1, kind, &decided);
+    s->plan = consider(from, onto, s->uses == 1, facts->kind, &decided);
     s->decided = decided;
 }
 
@@ -274,6 +284,20 @@ static bool was_copied(MPI_Datatype type)
            (slot != NULL && espi_slot_class(slot) != NULL && espi_slot_class(slot)->copied);
 }
 
+/* Tells the kind of the uses of a pair that it was not told of. Whether all its uses have earned a plan together, and
+   it is worth looking at this pair. */
+static bool has_earned(const struct facts *facts, struct slot *s)
+{
+    const uint64_t uses = s->uses - s->told;
+    uint64_t all_uses, all_bytes;
+
+    espi_pair_class_use(facts->kind, s->told == 0, uses, facts->bytes * uses, &all_uses, &all_bytes);
+    s->told = s->uses;
+    return espi_admission_earned(all_uses, espi_admission_spent(all_uses, all_bytes, false),
+                                 espi_admission_estimate(facts->numbers, facts->bytes)) &&
+           (s->uses > 1 || espi_pair_class_hopeful(facts->kind));
+}
+
 static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
                                                                        unsigned now,
                                                                        const struct espi_selfcopy_key *key,
@@ -281,27 +305,31 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
                                                                        const struct espi_selfcopy_side *from,
                                                                        const struct espi_selfcopy_side *onto)
 {
-    const bool known = was_copied(from->type) && was_copied(onto->type);
+    const bool always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
+    struct facts facts;
     struct slot copy, *s;
-    bool due;
+    bool due, kind_earned;
 
+    if (!ask(from, onto, &facts))
+        return NULL;
     pthread_mutex_lock(&lock);
-    s = slot_of(key, known);
+    s = slot_of(key);
     s->uses += uses;
-    due = !s->decided && s->uses >= s->look;
+    kind_earned = !s->decided && !always && has_earned(&facts, s);
+    due = !s->decided && (s->uses >= s->look || always || kind_earned ||
+                          (s->uses == uses && was_copied(from->type) && was_copied(onto->type)));
     if (due)
         s->look = 2 * s->uses;
     copy = *s;
     pthread_mutex_unlock(&lock);
     if (due && pthread_mutex_trylock(&planning) == 0) {
-        look_at_pair(&copy, from, onto);
+        look_at_pair(&copy, &facts, kind_earned, from, onto);
         if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL)
             copy.plan = NULL;
         pthread_mutex_lock(&lock);
-        s = slot_of(key, known);
+        s = slot_of(key);
         s->plan = copy.plan;
         s->decided = copy.decided;
-        s->told = copy.told;
         pthread_mutex_unlock(&lock);
         pthread_mutex_unlock(&planning);
         espi_stats_slow_path();

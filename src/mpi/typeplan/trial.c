@@ -6,6 +6,9 @@ enum { HANDLING_NS = 60, CLEAR = 8, LOST_MOST = 8 };
 /* The same where the copy is what is done now, and the other way has to be faster. */
 enum { CLOSE = 16, CLOSE_NS = 20 };
 
+/* Long uses are dear to try: after these turns it is over where one way takes less than two thirds of any other. */
+enum { LONG_NS = 20000, LONG_TURNS = 2 };
+
 /* What the others are held against: the call, where it is tried, as that is what happens without us. */
 static enum espi_selfcopy_way first_way(const struct espi_trial *t)
 {
@@ -56,6 +59,26 @@ static bool sampled(struct espi_trial *t, uint64_t ns)
     return true;
 }
 
+/* Whether each way was gone as often as it has to be. */
+static bool is_over(const struct espi_trial *t)
+{
+    uint64_t least = UINT64_MAX, second = UINT64_MAX;
+    unsigned turns = ESPI_TRIAL_TURNS;
+
+    for (int w = 0; w < ESPI_SELFCOPY_WAYS; w++) {
+        if (!(t->ways & 1u << w))
+            continue;
+        turns = t->turns[w] < turns ? t->turns[w] : turns;
+        if (t->least[w] < least) {
+            second = least;
+            least = t->least[w];
+        } else if (t->least[w] < second) {
+            second = t->least[w];
+        }
+    }
+    return turns == ESPI_TRIAL_TURNS || (turns >= LONG_TURNS && least >= LONG_NS && second / 3 > least / 2);
+}
+
 bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t ns)
 {
     if (t->decided)
@@ -63,9 +86,8 @@ bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t 
     if (t->turns[way] == 0 || ns < t->least[way])
         t->least[way] = ns;
     t->turns[way]++;
-    for (int w = 0; w < ESPI_SELFCOPY_WAYS; w++)
-        if (t->ways & 1u << w && t->turns[w] < ESPI_TRIAL_TURNS)
-            return false;
+    if (!is_over(t))
+        return false;
     decide(t);
     return true;
 }

@@ -1,8 +1,9 @@
 /*
  * Which of the ways to move a block is the fastest on the program's own data: each of its first uses is made one of
- * the ways in turn and timed, until each was made some times; the least time of each counts, as whatever disturbs a
- * use makes it longer. From then on a use now and then is timed, and when the chosen way is found to be slower than
- * the others were, again and again, all are tried once more. (Pure; a trial is used by one thread at a time.)
+ * the ways in turn and timed, until each was made some times, and long ones at least twice; the least time of each
+ * counts, as whatever disturbs a use makes it longer. From then on a use now and then is timed, and when the chosen
+ * way is found to be slower than the others were, again and again, all are tried once more. (Pure; a trial is used by
+ * one thread at a time.)
  */
 #ifndef ESPI_MPI_TYPEPLAN_TRIAL_H
 #define ESPI_MPI_TYPEPLAN_TRIAL_H
@@ -13,7 +14,7 @@
 /* By MPI as the program's call says; by MPI's copy within the process; by a copy program. */
 enum espi_selfcopy_way { ESPI_BY_CALL, ESPI_BY_LOCAL, ESPI_BY_COPY, ESPI_SELFCOPY_WAYS };
 
-enum { ESPI_TRIAL_TURNS = 5 }; /* uses of each way, before one is chosen */
+enum { ESPI_TRIAL_TURNS = 5 }; /* uses of each way, before one is chosen; of long ones it may be fewer */
 
 struct espi_trial {
     unsigned ways;     /* bits 1 << way: those to try, ESPI_BY_COPY among them */
