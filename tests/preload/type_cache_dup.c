@@ -138,9 +138,9 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
 }
 
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
-                            int64_t bytes, MPI_Datatype type)
+                            int64_t bytes, MPI_Datatype type, double saved)
 {
-    (void)stats, (void)found, (void)count, (void)bytes, (void)type;
+    (void)stats, (void)found, (void)count, (void)bytes, (void)type, (void)saved;
 }
 
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,

@@ -260,11 +260,11 @@ static void count_uses(const struct espi_collective *call, const struct side *s,
             continue;
         }
         const int64_t bytes = s->types == 1 ? s->bytes : count * s->found[i].plan->size;
+        const double here = saved < 0 ? -1 : saved * (double)bytes / (double)s->bytes;
         if (s->packed)
-            espi_blocks_plan_packed(stats, &s->found[i], count, bytes,
-                                    saved < 0 ? -1 : saved * (double)bytes / (double)s->bytes);
+            espi_blocks_plan_packed(stats, &s->found[i], count, bytes, here);
         else
-            espi_blocks_plan_typed(stats, &s->found[i], count, bytes, s->better);
+            espi_blocks_plan_typed(stats, &s->found[i], count, bytes, s->better, here);
     }
 }
 

@@ -66,9 +66,12 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
     if (type != MPI_DATATYPE_NULL)
         espi_plan_credit(found->plan, count, ESPI_PARTS, false, use);
-    else if (saved > 0)
-        espi_plan_credit_measured(found->plan, count, use, saved);
-    else if (saved == 0) /* of a packed one that would not say it: sending may save what receiving costs */
+    /* What its class learns. */
+    if (saved < 0) /* nothing: it may yet be found that it is better packed, which saves more than a type */
+        atomic_store_explicit(&found->plan->saved_ns, 0, memory_order_relaxed);
+    else if (saved > 0) /* what the others save: this one goes as a type in its turn */
+        atomic_store_explicit(&found->plan->saved_ns, 1 + (uint64_t)saved, memory_order_relaxed);
+    else if (type == MPI_DATATYPE_NULL) /* of a packed one that is not said: sending may save what receiving costs */
         atomic_store_explicit(&found->plan->saved_ns, 1, memory_order_relaxed);
     if (type == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
@@ -124,11 +127,11 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
 }
 
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
-                            int64_t bytes, MPI_Datatype type)
+                            int64_t bytes, MPI_Datatype type, double saved)
 {
     const struct espi_message_plan typed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
-    espi_message_plan_typed(stats, &typed, count, type, found->use, -1);
+    espi_message_plan_typed(stats, &typed, count, type, found->use, saved);
 }
 
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,

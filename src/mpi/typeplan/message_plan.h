@@ -48,7 +48,7 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                              int64_t bytes, double saved);
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
-                            int64_t bytes, MPI_Datatype type);
+                            int64_t bytes, MPI_Datatype type, double saved);
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
                            int64_t count, uint64_t kind);
 
