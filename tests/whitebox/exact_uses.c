@@ -148,7 +148,7 @@ START_TEST(blocks)
 END_TEST
 
 /* A message of several parts whose ways were timed: packing saves what was measured, on top of the better type, and
-   that its gain where it is used; as the program's type it is known to save nothing. Where ways were not timed as yet,
+   that its gain where it is used; as the program's type it is known to save nothing. Where ways were not timed yet,
    what a type saves says nothing of what packing will; and one that goes as a type in its turn, while the others are
    packed, saves nothing itself. */
 START_TEST(timed_ways)
