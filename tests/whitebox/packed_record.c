@@ -211,6 +211,24 @@ START_TEST(freed)
 }
 END_TEST
 
+/* While a thread is about to tell the stub that there are requests, another one makes its own: calls that complete it
+   come to the core from then on, and not when the first thread has got so far. */
+START_TEST(two_at_once)
+{
+    begin();
+    MPI_Request receive[2] = {make(ESPI_FN_Irecv, got, 1), MPI_REQUEST_NULL};
+    espi_handle_table_plain(~0U, ESPI_PLAIN_REQUESTS);
+    receive[1] = make(ESPI_FN_Irecv, got, 1);
+    ck_assert(!(atomic_load(&espi_hot->plain) & ESPI_PLAIN_REQUESTS));
+    for (int i = 0; i < 2; i++) {
+        PMPI_Cancel(&receive[i]);
+        wait_for(&receive[i]);
+    }
+    all_is_back();
+    end();
+}
+END_TEST
+
 /* ---- calls that are left for good ---- */
 
 static jmp_buf back;
@@ -473,6 +491,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_record", cycles, freed, reused, asked_by_threads, late,
+    return TYPES_RUN(argc, argv, "packed_record", cycles, freed, two_at_once, reused, asked_by_threads, late,
                      left);
 }

@@ -48,6 +48,11 @@ static void type_was_committed(struct espi_thread *thread, uint32_t type)
         espi_types_committed(thread_state, (MPI_Datatype)type);
 }
 
+static bool has_requests(void)
+{
+    return atomic_load(&espi_reduce_requests) != 0 || atomic_load(&espi_packed_requests) != 0;
+}
+
 /* Which calls the stub may see to by itself. */
 static void set_plain(bool running)
 {
@@ -65,11 +70,13 @@ static void set_plain(bool running)
         flags |= serial ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
     if (serial && espi_types_on_credit())
         flags |= ESPI_PLAIN_TYPES;
-    if (atomic_load(&espi_reduce_requests) == 0 && atomic_load(&espi_packed_requests) == 0)
+    if (!has_requests())
         flags |= ESPI_PLAIN_REQUESTS;
     atomic_store_explicit(&espi_hot->reduce_most, reduce_most(), memory_order_relaxed);
     atomic_store_explicit(&espi_hot->committed, type_was_committed, memory_order_relaxed);
     espi_handle_table_plain(0, flags);
+    if (has_requests()) /* another thread has just made one */
+        espi_handle_table_take_requests();
 }
 
 void espi_stub_counts(uint64_t *counter, uint64_t *calls)

@@ -131,8 +131,8 @@ void espi_packed_record_enter(struct espi_packed_request *r)
 
     espi_way_batch_joined(r->message.batch);
     /* First, so that the requests are not completed by the stub alone. */
-    if (espi_add(&espi_packed_requests, 1) == 0)
-        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
+    espi_add(&espi_packed_requests, 1);
+    espi_handle_table_take_requests();
     espi_lock(&lock);
     before = *link_of(r->handle);
     if (before != NULL) {

@@ -30,7 +30,7 @@ atomic_int espi_reduce_requests;
 void espi_reduce_request_made(void)
 {
     atomic_fetch_add(&espi_reduce_requests, 1);
-    espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
+    espi_handle_table_take_requests();
 }
 
 static void enter(struct espi_later *later)

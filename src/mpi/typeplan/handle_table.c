@@ -1,5 +1,6 @@
 #include "mpi/typeplan/handle_table.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
@@ -9,6 +10,8 @@ struct espi_hot *espi_hot;
 bool espi_handle_table_lends;
 _Atomic uint64_t espi_handle_table_settled;
 static void (*tell_stub)(void);
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* whoever finds a flag as it is to be, has it so */
+atomic_bool espi_requests_are_ours;
 
 void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void))
 {
@@ -18,12 +21,13 @@ void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void))
 
 void espi_handle_table_plain(unsigned keep, unsigned more)
 {
-    unsigned before = atomic_load(&espi_hot->plain);
-
-    while (!atomic_compare_exchange_weak(&espi_hot->plain, &before, (before & keep) | more))
-        ;
-    if (tell_stub != NULL && ((before & keep) | more) != before)
+    pthread_mutex_lock(&changing);
+    const unsigned before = atomic_load(&espi_hot->plain), now = (before & keep) | more;
+    atomic_store(&espi_hot->plain, now);
+    if (tell_stub != NULL && now != before)
         tell_stub();
+    atomic_store(&espi_requests_are_ours, !(now & ESPI_PLAIN_REQUESTS));
+    pthread_mutex_unlock(&changing);
 }
 
 /* Makes chunk number `which` unless it is there; NULL when memory is short. */
