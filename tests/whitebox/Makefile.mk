@@ -45,7 +45,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_construction_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_comm_cache_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_packed_call_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
-%C%_collective_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves
+%C%_collective_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
 %C%_packed_complete_LDFLAGS = -Wl,--wrap=malloc
 %C%_reduce_requests_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=espi_staged_unpack
 endif

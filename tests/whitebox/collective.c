@@ -21,8 +21,16 @@
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
 double __wrap_espi_way_saves(const struct espi_way_question *question);
+struct espi_way_turn __wrap_espi_way_turn(const struct espi_way_question *question);
+struct espi_way_turn __real_espi_way_turn(const struct espi_way_question *question);
 
 static double saves = -1; /* a call with long blocks is measured to save so much */
+static bool goes_typed; /* the way of a call with long blocks is the library's */
+
+struct espi_way_turn __wrap_espi_way_turn(const struct espi_way_question *question)
+{
+    return goes_typed ? (struct espi_way_turn){.way = ESPI_WAY_TYPED} : __real_espi_way_turn(question);
+}
 
 double __wrap_espi_way_saves(const struct espi_way_question *question)
 {
@@ -342,7 +350,42 @@ START_TEST(shared_saving)
 }
 END_TEST
 
+/* Long blocks that go as the program's type are known to save nothing where that was found, and what packed ones save
+   where they only take their turn; nothing is said to be saved by them. */
+START_TEST(typed_blocks)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+    static const struct {
+        double measured;
+        uint64_t known;
+    } is[] = {{-1, 77}, {0, 1}, {1000, 501}};
+
+    begin();
+    goes_typed = true;
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    plan->count = LONG;
+    espi_word alltoall[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        struct call call;
+        const uint64_t before = plan->record->saved_ps[ESPI_SAVED_ALONE];
+        saves = is[i].measured;
+        plan->saved_ns = 77;
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+        ck_assert(call.changed[0] == alltoall[0] && call.changed[3] == alltoall[3]);
+        ck_assert_uint_eq(plan->saved_ns, is[i].known);
+        ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE], before);
+        ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    }
+    saves = -1;
+    goes_typed = false;
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "collective", shared_saving, packed, as_it_is, general, no_memory, error);
+    return TYPES_RUN(argc, argv, "collective", shared_saving, typed_blocks, packed, as_it_is, general, no_memory,
+                     error);
 }

@@ -92,11 +92,61 @@ START_TEST(used_once)
         const uint64_t bytes = 24 * sizeof(int) * (uint64_t)items[i];
         int earned = 1;
         while (!espi_admission_earned((uint64_t)earned, espi_admission_spent((uint64_t)earned, earned * bytes, false),
-                                      espi_admission_estimate(16, bytes)))
+                                      espi_admission_estimate(2, bytes)))
             earned++;
         const int first = first_of(earned + 50, items[i]);
         ck_assert_msg(first == earned + 1, "%d items: %d for %d", items[i], first, earned);
     }
+}
+END_TEST
+
+/* A pair that has earned a plan for which there is no budget asks again when its kind was used twice as often. */
+START_TEST(no_budget)
+{
+    enum { PAIRS = 600 };
+    const uint64_t before = counted(ESPI_COUNT_plan_budget);
+
+    espi_settings_defaults(&espi_settings);
+    espi_settings.budget_ms = 0;
+    start(ESPI_MODE_AUTO);
+    espi_admission_book(UINT64_C(1) << 62);
+    for (int pair = 0; pair < PAIRS; pair++)
+        ck_assert_int_eq(life(1, ITEMS), 0);
+    const int asked = (int)(counted(ESPI_COUNT_plan_budget) - before);
+    ck_assert_msg(asked >= 6 && asked <= 9, "%d", asked); /* 4, 8, ... 512 */
+    espi_selfcopy_stop();
+    espi_types_stop();
+}
+END_TEST
+
+/* 100 integers in blocks of one, of which the 50th lies elsewhere each time: as a hint sees but a few, and MPI says
+   the same of all, their pairs are of one kind. But no two have one layout, so that none is planned. */
+START_TEST(lists_that_differ)
+{
+    enum { LENGTH = 100, TIMES = 40, EACH = 300 };
+    const uint64_t planned = counted(ESPI_COUNT_pairs_planned), read_back = counted(ESPI_COUNT_time_decode);
+    int at[LENGTH];
+
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    for (int time = 0; time < TIMES; time++) {
+        MPI_Datatype type;
+        const espi_word args[5] = {LENGTH, 1, (espi_word)at, MPI_INT, (espi_word)&type};
+        for (int i = 0; i < LENGTH; i++)
+            at[i] = 5 * i + (i == 50 ? time % 4 : 0) + (i == 51 ? time / 4 % 4 : 0) + (i == 53 ? time / 16 : 0);
+        MPI_Type_create_indexed_block(LENGTH, 1, at, MPI_INT, &type);
+        note_made(ESPI_FN_Type_create_indexed_block, args);
+        MPI_Type_commit(&type);
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        const struct espi_selfcopy_side from = {type, EACH}, onto = {MPI_INT, LENGTH * EACH};
+        ck_assert(espi_selfcopy_plan(&own_thread, &from, &onto) == NULL);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+    }
+    ck_assert_uint_gt(counted(ESPI_COUNT_time_decode), read_back); /* together they have earned it */
+    ck_assert_uint_eq(counted(ESPI_COUNT_pairs_planned), planned);
+    espi_selfcopy_stop();
+    espi_types_stop();
 }
 END_TEST
 
@@ -163,12 +213,12 @@ static int turns_of(unsigned ways, const uint64_t ns[ESPI_SELFCOPY_WAYS])
     return n;
 }
 
-/* Long uses, of which one way is far ahead, are tried twice each; each limit from both sides. */
+/* Long uses are tried twice each where the copy is far ahead; each limit from both sides. */
 START_TEST(long_uses)
 {
     ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30003, 0, 20000}), 4);
     ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30000, 0, 20000}), 2 * ESPI_TRIAL_TURNS);
-    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){20000, 0, 30003}), 4);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){20000, 0, 90000}), 2 * ESPI_TRIAL_TURNS);
     ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){90000, 0, 19999}), 2 * ESPI_TRIAL_TURNS);
     ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 30003, 20000}), 6);
     ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 20001, 20000}), 3 * ESPI_TRIAL_TURNS);
@@ -303,5 +353,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "self_copy", trials, long_uses, samples, in_turns, made_anew, used_once);
+    return TYPES_RUN(argc, argv, "self_copy", trials, long_uses, samples, in_turns, made_anew, used_once, no_budget,
+                     lists_that_differ);
 }

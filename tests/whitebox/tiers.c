@@ -253,10 +253,10 @@ START_TEST(found_to_save)
     ck_assert_uint_eq(next(&c, 0, false), 20);
     espi_tiers_saved(&c, 1); /* what was better is not any more: few are looked at, and those used very often */
     ck_assert_uint_eq(c.gain_ns, 50);
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 96; i++) {
         c.ended = (uint64_t)i / 2;
         c.alive = (uint32_t)(i + 1) / 2;
-        ck_assert_uint_eq(next(&c, 0, false), i % 16 == 0 ? 1 : 1000);
+        ck_assert_uint_eq(next(&c, 0, false), i % 48 < 3 ? 1 : 1000);
     }
     c.recognized = 0; /* what a look takes is to be known all the same */
     ck_assert_uint_eq(next(&c, 0, false), 1);

@@ -13,6 +13,7 @@
  * program hangs without Espalier too. Whether a message is pending: MPI_Iprobe knows those that have arrived, which
  * on a communicator of one rank are all; on others self_sends.h knows where none was ever sent that way.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,19 +87,27 @@ static MPI_Datatype own_type(const espi_word *args, const struct espi_buffer_arg
     return (void *)args[(int)t->type] != NULL ? ((const MPI_Datatype *)args[(int)t->type])[rank] : MPI_DATATYPE_NULL;
 }
 
+static int64_t own_count(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *t,
+                         int rank)
+{
+    if (t->shape == ESPI_SHAPE_ONE)
+        return row->large ? (int64_t)args[(int)t->count] : (int64_t)(int)args[(int)t->count];
+    return (void *)args[(int)t->count] != NULL ? number_at(row, (const void *)args[(int)t->count], rank) : 0;
+}
+
 /* A rank gives itself a block of this type: each use is to be seen until it is decided what is done with it. Not so
    of few bytes, which take long to earn a decision: a look takes as long as they do. Gives what is known of it. */
-static struct espi_type_slot *mark(MPI_Datatype type)
+static struct espi_type_slot *mark(MPI_Datatype type, int64_t count)
 {
     enum { SMALL = 4096 };
     struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     struct espi_type_class *class = slot != NULL ? espi_slot_class(slot) : NULL;
     unsigned paired;
 
-    if (slot == NULL)
-        return NULL;
+    if (slot == NULL || count <= 0 || count > INT_MAX)
+        return slot;
     paired = atomic_load_explicit(&slot->paired, memory_order_relaxed);
-    if (class != NULL && class->size >= 0 && class->size < SMALL &&
+    if (class != NULL && class->size >= 0 && class->size < SMALL && class->size * count < SMALL &&
         !(paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE | ESPI_PAIRED_TRIED))) {
         class->own = false;
         espi_slot_pair(slot, type, paired & ~(unsigned)ESPI_PAIRED_SEEN);
@@ -116,9 +125,11 @@ static bool is_due(struct espi_thread_state *thread_state, const struct espi_api
 {
     if (espi_settings.datatypes != ESPI_MODE_AUTO)
         return true;
-    struct espi_type_slot *a = mark(own_type(args, &row->typed[0], thread_state->comm.rank));
-    struct espi_type_slot *b = mark(own_type(args, &row->typed[1], thread_state->comm.rank));
-    return thread_state->pairs.weight != 0 || espi_selfcopy_due(&thread_state->pairs, a, b, worth);
+    struct espi_type_slot *slot[2];
+    for (int i = 0; i < 2; i++)
+        slot[i] = mark(own_type(args, &row->typed[i], thread_state->comm.rank),
+                       own_count(row, args, &row->typed[i], thread_state->comm.rank));
+    return thread_state->pairs.weight != 0 || espi_selfcopy_due(&thread_state->pairs, slot[0], slot[1], worth);
 }
 
 /* ---- collectives ---- */

@@ -3,10 +3,12 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { KINDS = 512, SEEN = 1024 };
+enum { KINDS = 512, PLACES = 4, SEEN = 1024 };
 
 struct kind {
     uint64_t key, types, uses, bytes, paid, gained;
+    uint64_t retry; /* uses at which to ask for a budget again */
+    bool planned;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; never held over an MPI call */
@@ -19,55 +21,68 @@ static struct {
 static uint64_t seen[SEEN];
 static bool used; /* neither is untouched */
 
-static struct kind *slot(uint64_t key)
+/* Under the lock. */
+static struct kind *kind_of(uint64_t key)
 {
-    uint16_t *at = &kinds.at[(key >> 8) % KINDS];
-    struct kind *k;
+    const uint64_t base = (key >> 8) % KINDS;
+    struct kind *least = NULL;
+    uint16_t *empty = NULL;
 
     used = true;
-    if (*at == 0)
-        *at = ++kinds.count;
-    k = &kinds.list[*at - 1];
-    if (k->key != key) {
-        memset(k, 0, sizeof *k);
-        k->key = key;
+    for (uint64_t i = 0; i < PLACES; i++) {
+        uint16_t *at = &kinds.at[base ^ i];
+        if (*at == 0) {
+            empty = empty != NULL ? empty : at;
+            continue;
+        }
+        struct kind *k = &kinds.list[*at - 1];
+        if (k->key == key)
+            return k;
+        if (least == NULL || k->uses < least->uses)
+            least = k;
     }
-    return k;
+    if (empty != NULL) {
+        *empty = ++kinds.count;
+        least = &kinds.list[*empty - 1];
+    }
+    *least = (struct kind){.key = key};
+    return least;
 }
 
-void espi_pair_class_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,
-                    uint64_t *all_bytes)
+struct espi_pair_kind espi_pair_class_use(uint64_t key, bool is_new, uint64_t uses, uint64_t bytes)
 {
-    struct kind *k;
-
     pthread_mutex_lock(&lock);
-    k = slot(key);
-    k->types += types;
+    struct kind *k = kind_of(key);
+    k->types += is_new;
     k->uses += uses;
     k->bytes += bytes;
-    *all_uses = k->uses;
-    *all_bytes = k->bytes;
+    const struct espi_pair_kind now = {k->uses, k->bytes, k->planned, k->paid < ESPI_KIND_TRIES_NS + k->gained / 2,
+                                       k->uses < k->retry};
     pthread_mutex_unlock(&lock);
-}
-
-bool espi_pair_class_hopeful(uint64_t key)
-{
-    bool hopeful;
-
-    pthread_mutex_lock(&lock);
-    hopeful = slot(key)->paid < ESPI_KIND_TRIES_NS + slot(key)->gained / 2;
-    pthread_mutex_unlock(&lock);
-    return hopeful;
+    return now;
 }
 
 void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns)
 {
-    struct kind *k;
-
     pthread_mutex_lock(&lock);
-    k = slot(key);
+    struct kind *k = kind_of(key);
     k->paid += took_ns;
     k->gained += gain_ns * (k->types > 0 && k->uses > k->types ? k->uses / k->types : 1);
+    pthread_mutex_unlock(&lock);
+}
+
+void espi_pair_class_planned(uint64_t key)
+{
+    pthread_mutex_lock(&lock);
+    kind_of(key)->planned = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void espi_pair_class_denied(uint64_t key)
+{
+    pthread_mutex_lock(&lock);
+    struct kind *k = kind_of(key);
+    k->retry = 2 * k->uses;
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Kinds of pairs of types: how both were made (type_class.h), and the counts. A program that makes the same types
- * again and again shows by its kind. The table is small and shared by all threads; entries that meet in one slot
- * replace each other, which only delays planning.
+ * again and again shows by its kind. The table is small and shared by all threads: where a new kind finds no room
+ * near its place, it replaces the one there that was used least.
  */
 #ifndef ESPI_MPI_SELFCOPY_PAIR_CLASS_H
 #define ESPI_MPI_SELFCOPY_PAIR_CLASS_H
@@ -11,16 +11,22 @@
 
 enum { ESPI_KIND_TRIES_NS = 100000 };
 
-/* Adds new types and uses to a kind; gives its totals. */
-void espi_pair_class_use(uint64_t key, uint64_t types, uint64_t uses, uint64_t bytes, uint64_t *all_uses,
-                    uint64_t *all_bytes);
+struct espi_pair_kind {
+    uint64_t uses, bytes; /* of all its pairs */
+    bool planned;         /* there was a plan for one of them: another one mostly has the same layouts */
+    bool hopeful;         /* to read back new types of it has not cost ESPI_KIND_TRIES_NS that led to nothing */
+    bool waits;           /* the budget was used up, and it was not used twice as often since */
+};
 
-/* Whether another decode of a fresh type of this kind is worth trying: not after ESPI_KIND_TRIES_NS that led to
-   nothing. */
-bool espi_pair_class_hopeful(uint64_t key);
-/* Such a decode took so long; each use of the type will save `gain_ns` (0: no known layout, or it has no better
-   type). */
+/* Adds uses of a pair to its kind, which is new to it or not; what is known of the kind then. */
+struct espi_pair_kind espi_pair_class_use(uint64_t key, bool is_new, uint64_t uses, uint64_t bytes);
+/* New types of the kind were read back, which took so long; each use of the pair will save `gain_ns` (0: no known
+   layouts, or nothing better). */
 void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns);
+/* A pair of the kind has a plan. */
+void espi_pair_class_planned(uint64_t key);
+/* The budget is used up. */
+void espi_pair_class_denied(uint64_t key);
 
 /* Notes that a layout was seen; true when it had been noted before. */
 bool espi_layout_seen(uint64_t layout_key);

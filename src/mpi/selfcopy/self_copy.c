@@ -26,13 +26,14 @@
 #include "type_hint.h"
 
 enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
-/* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, but
-   for pairs of a kind whose uses have earned it together, and of classes of which a pair was copied before. */
-enum { FIRST_LOOK = 8 };
+/* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, or
+   the uses of its kind have earned it together. Hints of lists that are LISTED long do not see all of them, so that
+   lists which differ are of one kind if MPI says the same of them. */
+enum { FIRST_LOOK = 8, LISTED = 4 * ESPI_HINT_SAMPLED };
 struct slot {
     struct espi_selfcopy_key key;
     uint64_t uses, look;               /* look: number of uses at which planning is considered again */
-    uint64_t told;                     /* uses that the kind was told of */
+    uint64_t told;                     /* uses that its kind was told of */
     struct espi_selfcopy_plan *plan;
     bool decided;
 };
@@ -189,24 +190,26 @@ done:
     return plan;
 }
 
-/* How a type was made: the hint of its class, or what MPI tells cheaply; 0: it does not. */
+/* How a type was made, as a hint; 0: MPI does not say, or it is no type that could be copied. */
 static uint64_t hint_of(MPI_Datatype type)
 {
-    const struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+    const struct espi_type_slot *slot;
+    uint64_t how, hint;
 
-    if (espi_type_is_predefined(type))
-        return espi_hint_of((uint64_t)(uint32_t)type << 8, 0);
-    if (slot != NULL && slot->how != 0)
-        return espi_slot_class(slot) != NULL ? espi_slot_class(slot)->hint : espi_slot_hint(slot);
-    return espi_class_hint_asked(type);
+    if (espi_type_is_predefined(type)) /* by its bits */
+        return espi_base_of_handle(type) != ESPI_BASE_NONE ? espi_hint_of((uint64_t)(uint32_t)type << 8, 0) : 0;
+    slot = espi_slot_of(type);
+    how = slot != NULL ? slot->how : 0; /* another thread may look the class up just now */
+    hint = how % 2 != 0 || how == 0 ? how : ((const struct espi_type_class *)(uintptr_t)how)->hint;
+    return hint != 0 && espi_hint_numbers(hint) < LISTED ? hint : espi_class_hint_asked(type);
 }
 
 static bool ask(const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto, struct facts *facts)
 {
-    const uint64_t a = hint_of(from->type), b = hint_of(onto->type);
+    const uint64_t a = hint_of(from->type), b = a != 0 ? hint_of(onto->type) : 0;
     MPI_Count from_size, onto_size;
 
-    if (a == 0 || b == 0 || espi_pmpi.Type_size_c(from->type, &from_size) != MPI_SUCCESS ||
+    if (b == 0 || espi_pmpi.Type_size_c(from->type, &from_size) != MPI_SUCCESS ||
         espi_pmpi.Type_size_c(onto->type, &onto_size) != MPI_SUCCESS)
         return false;
     facts->kind = espi_mix(espi_mix(espi_mix(espi_mix(1, a), b), (uint64_t)from->count), (uint64_t)onto->count);
@@ -216,30 +219,66 @@ static bool ask(const struct espi_selfcopy_side *from, const struct espi_selfcop
     return true;
 }
 
-/* The slow path of a use, the first, second, fourth, ... Under `planning`. `kind_earned`: the uses of its kind have
-   earned it together. */
-static void look_at_pair(struct slot *s, const struct facts *facts, bool kind_earned,
-                         const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+static bool tie(MPI_Datatype type)
 {
-    const uint64_t estimate = espi_admission_estimate(facts->numbers, facts->bytes);
+    return espi_type_is_predefined(type) || espi_types_tie(type);
+}
+
+/* Under `planning`, when a plan was earned, at about this price; setting always asks for none. */
+static void plan_pair(struct slot *s, const struct facts *facts, uint64_t price,
+                      const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+{
     bool decided = true;
 
-    if ((!espi_type_is_predefined(from->type) && !espi_types_tie(from->type)) ||
-        (!espi_type_is_predefined(onto->type) && !espi_types_tie(onto->type)) || !facts->same) {
+    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !espi_admission_open(price)) {
+        espi_pair_class_denied(facts->kind);
+        espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
+        return;
+    }
+    if (facts->same && tie(from->type) && tie(onto->type))
+        s->plan = consider(from, onto, s->uses == 1, facts->kind, &decided);
+    s->decided = decided;
+    if (s->plan != NULL)
+        espi_pair_class_planned(facts->kind);
+}
+
+/* Whether the uses of a pair, or those of its kind together, have earned a plan, and what that will cost. `new_uses`
+   are told to the kind. */
+static bool has_earned(const struct slot *s, const struct facts *facts, uint64_t new_uses, uint64_t *price)
+{
+    const struct espi_pair_kind kind =
+        espi_pair_class_use(facts->kind, s->told == 0, new_uses, facts->bytes * new_uses);
+
+    *price = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
+                          : espi_admission_estimate(facts->numbers, facts->bytes);
+    if (kind.waits)
+        return false;
+    if (s->uses >= s->look &&
+        espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), *price))
+        return true;
+    return espi_admission_earned(kind.uses, espi_admission_spent(kind.uses, kind.bytes, false), *price) &&
+           (s->uses > 1 || kind.hopeful);
+}
+
+/* Whether to plan the pair, and that. `s` is a copy, of which `plan` and `decided` change. */
+static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+{
+    struct facts facts;
+    uint64_t price = 0;
+
+    if (!ask(from, onto, &facts)) {
         s->decided = true;
         return;
     }
-    if (espi_settings.datatypes != ESPI_MODE_ALWAYS) {
-        if (!kind_earned &&
-            !espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), estimate))
-            return;
-        if (!espi_admission_open(estimate)) {
-            espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
-            return;
-        }
-    }
-    s->plan = consider(from, onto, s->uses == 1, facts->kind, &decided);
-    s->decided = decided;
+    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !has_earned(s, &facts, s->uses - s->told, &price))
+        return;
+    if (pthread_mutex_trylock(&planning) != 0)
+        return;
+    plan_pair(s, &facts, price, from, onto);
+    pthread_mutex_unlock(&planning);
+    espi_stats_slow_path();
+    if (s->decided && s->plan != NULL && s->plan->copy == NULL)
+        s->plan = NULL;
 }
 
 /* No other type of this process ever had this number, or gets it. 0: a type that is not known. */
@@ -262,10 +301,8 @@ static void pair(MPI_Datatype type, unsigned what)
         espi_slot_pair(slot, type,
                        (atomic_load_explicit(&slot->paired, memory_order_relaxed) & ~(unsigned)ESPI_PAIRED_OPEN) |
                            what);
-    if (slot != NULL && espi_slot_class(slot) != NULL) {
+    if (slot != NULL && espi_slot_class(slot) != NULL)
         espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
-        espi_slot_class(slot)->copied = what != ESPI_PAIRED_LEFT;
-    }
 }
 
 void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from, MPI_Datatype onto)
@@ -276,28 +313,6 @@ void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from
     pair(onto, marks);
 }
 
-/* Whether blocks of a type of this class were copied; so they may be of a predefined type. */
-static bool was_copied(MPI_Datatype type)
-{
-    const struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
-    return espi_type_is_predefined(type) ||
-           (slot != NULL && espi_slot_class(slot) != NULL && espi_slot_class(slot)->copied);
-}
-
-/* Tells the kind of the uses of a pair that it was not told of. Whether all its uses have earned a plan together, and
-   it is worth looking at this pair. */
-static bool has_earned(const struct facts *facts, struct slot *s)
-{
-    const uint64_t uses = s->uses - s->told;
-    uint64_t all_uses, all_bytes;
-
-    espi_pair_class_use(facts->kind, s->told == 0, uses, facts->bytes * uses, &all_uses, &all_bytes);
-    s->told = s->uses;
-    return espi_admission_earned(all_uses, espi_admission_spent(all_uses, all_bytes, false),
-                                 espi_admission_estimate(facts->numbers, facts->bytes)) &&
-           (s->uses > 1 || espi_pair_class_hopeful(facts->kind));
-}
-
 static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
                                                                        unsigned now,
                                                                        const struct espi_selfcopy_key *key,
@@ -305,34 +320,24 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
                                                                        const struct espi_selfcopy_side *from,
                                                                        const struct espi_selfcopy_side *onto)
 {
-    const bool always = espi_settings.datatypes == ESPI_MODE_ALWAYS;
-    struct facts facts;
     struct slot copy, *s;
-    bool due, kind_earned;
 
-    if (!ask(from, onto, &facts))
-        return NULL;
     pthread_mutex_lock(&lock);
     s = slot_of(key);
     s->uses += uses;
-    kind_earned = !s->decided && !always && has_earned(&facts, s);
-    due = !s->decided && (s->uses >= s->look || always || kind_earned ||
-                          (s->uses == uses && was_copied(from->type) && was_copied(onto->type)));
-    if (due)
-        s->look = 2 * s->uses;
     copy = *s;
+    s->told = s->uses;
+    if (s->uses >= s->look)
+        s->look = 2 * s->uses;
+    const uint64_t look = s->look;
     pthread_mutex_unlock(&lock);
-    if (due && pthread_mutex_trylock(&planning) == 0) {
-        look_at_pair(&copy, &facts, kind_earned, from, onto);
-        if (copy.decided && copy.plan != NULL && copy.plan->copy == NULL)
-            copy.plan = NULL;
+    if (!copy.decided) {
+        look_at_pair(&copy, from, onto);
         pthread_mutex_lock(&lock);
         s = slot_of(key);
         s->plan = copy.plan;
         s->decided = copy.decided;
         pthread_mutex_unlock(&lock);
-        pthread_mutex_unlock(&planning);
-        espi_stats_slow_path();
     }
     if (!copy.decided)
         copy.plan = NULL;
@@ -345,7 +350,7 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     }
     *place = (struct espi_selfcopy_known){*key, now, marks, copy.plan, 0, 0};
     if (!copy.decided)
-        place->wait = copy.look > copy.uses ? copy.look - copy.uses : 1;
+        place->wait = look > copy.uses ? look - copy.uses : 1;
     return copy.plan;
 }
 
@@ -364,7 +369,7 @@ struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const 
     unsigned weight = cache->weight > 0 ? cache->weight : 1;
     cache->weight = 0;
     if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
-        return slow(place, now, &key, 1, from, onto);
+        return slow(place, now, &key, weight, from, onto);
     if (place->wait == 0 && place->plan != NULL &&
         atomic_load_explicit(&place->plan->marks, memory_order_relaxed) != place->marks)
         return slow(place, now, &key, 1, from, onto); /* these types may be marked as before */

@@ -51,7 +51,7 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
                      use);
     } else {
         count_use(stats, found->slot, count);
-        espi_plan_credit_measured(found->plan, count, use, saved);
+        espi_plan_credit_measured(found->plan, count, use, saved, true);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
     }
@@ -62,17 +62,18 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                              MPI_Datatype type, enum espi_packable use, double saved)
 {
+    struct espi_plan *plan = found->plan;
+
     count_use(stats, found->slot, count);
-    espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
+    espi_class_note(found->slot, plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
     if (type != MPI_DATATYPE_NULL)
-        espi_plan_credit(found->plan, count, ESPI_PARTS, false, use);
-    /* What its class learns. */
-    if (saved < 0) /* nothing: it may yet be found that it is better packed, which saves more than a type */
-        atomic_store_explicit(&found->plan->saved_ns, 0, memory_order_relaxed);
-    else if (saved > 0) /* what the others save: this one goes as a type in its turn */
-        atomic_store_explicit(&found->plan->saved_ns, 1 + (uint64_t)saved, memory_order_relaxed);
-    else if (type == MPI_DATATYPE_NULL) /* of a packed one that is not said: sending may save what receiving costs */
-        atomic_store_explicit(&found->plan->saved_ns, 1, memory_order_relaxed);
+        espi_plan_credit(plan, count, ESPI_PARTS, false, use);
+    if (saved > 0) /* what the others save: this one goes as a type in its turn */
+        espi_plan_credit_measured(plan, count, use, saved, false);
+    else if (saved == 0) /* of a packed one that is not said: sending may save what receiving costs */
+        atomic_store_explicit(&plan->saved_ns,
+                              1 + (type != MPI_DATATYPE_NULL ? espi_plan_parts_ns(plan, count) : 0),
+                              memory_order_relaxed);
     if (type == MPI_DATATYPE_NULL) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return;

@@ -25,7 +25,7 @@ struct espi_message_plan {
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
 /* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it is).
-   `saved`: what was measured that it saves, ns; negative: it was not. */
+   `saved`: what was measured that packing saves, by the way that such messages go now, ns; negative: it was not. */
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                               enum espi_packable use, double saved);
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
@@ -42,8 +42,8 @@ struct espi_blocks_plan {
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
                       enum espi_packable use, int64_t each);
 
-/* Counts that use, which is made: `bytes` are packed (`saved`: as above); or they might be, but go as `type`
-   (MPI_DATATYPE_NULL: the program's); or it goes as the program's type, or as the better one, which is remembered of
+/* Counts that use, which is made: `bytes` are packed; or they might be, but go as `type` (MPI_DATATYPE_NULL: the
+   program's); `saved` as above; or it goes as the program's type, or as the better one, which is remembered of
    its kind (espi_use_kind). */
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                              int64_t bytes, double saved);

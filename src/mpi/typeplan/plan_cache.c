@@ -219,19 +219,21 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
     else if (packs && as >= ESPI_PACKABLES)
         saved += 1000 * saved_in_collective(plan, count);
     espi_bump(&plan->record->saved_ps[where], saved);
-    atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
+    if (packs || purpose != ESPI_PARTS || plan->pack == NULL) /* else it may yet be found that it is better packed */
+        atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
 }
 
 /* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. Blocks of
    collective calls mostly have types of their own, and go as the program's. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns)
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns, bool made)
 {
-    const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * plan->gain_ns[ESPI_PARTS] / (uint64_t)plan->count *
-                                                           (uint64_t)count,
+    const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * espi_plan_parts_ns(plan, count),
                    way = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0, saved = way + type;
 
-    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
-    espi_bump(&plan->record->saved_ps[where_saved(use)], type);
+    if (made) {
+        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
+        espi_bump(&plan->record->saved_ps[where_saved(use)], type);
+    }
     atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
 }
 

@@ -47,7 +47,7 @@ struct espi_plan {
     /* Whether the program pays in a collective call, of the last one (type_look.c): items in a block from bit
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
-    _Atomic uint64_t saved_ns; /* what the last use saved, by which something is known of that, and 1; else 0 */
+    _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */
     struct espi_plan_entry *entry;
@@ -121,14 +121,22 @@ static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t c
     return saved > KEPT_NS ? saved - KEPT_NS : 0;
 }
 
+/* What the better type for messages of several parts saves. */
+static inline uint64_t espi_plan_parts_ns(const struct espi_plan *plan, int64_t count)
+{
+    return plan->gain_ns[ESPI_PARTS] / (uint64_t)plan->count * (uint64_t)count;
+}
+
 /* Counts what a use of `count` items has saved by a better type, and by the program where that `packs`. What calls of
    one side save is not known. */
 void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                       enum espi_packable use);
 
 /* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
-   way: for which there may be a better type, whose gain comes to it. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns);
+   way: for which there may be a better type, whose gain comes to it. Not `made`: nothing is counted, but it is known
+   of such messages now. */
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns,
+                               bool made);
 
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);

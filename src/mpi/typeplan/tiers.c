@@ -7,8 +7,9 @@
 /* So many types decide against as many of which it was the other way round before. */
 enum { OFTEN_MOST = 4 };
 enum { SECOND = 2 };
-/* Of a class whose uses save nothing now, one type in so many is looked at, and those that are used very often. */
-enum { SAMPLED = 16 };
+/* Of a class whose uses save nothing now, one type in so many is looked at, and those that are used very often: some
+   in a row, so that both sides of a call are, where they are of one class. */
+enum { SAMPLED = 16, IN_A_ROW = 3 };
 #define NEVER UINT64_MAX
 
 /* One more type that says yes or no. */
@@ -109,7 +110,7 @@ static uint64_t next_of_better(const struct espi_type_class *class, uint64_t mad
     uint64_t each = class->ended > 0 ? class->uses / class->ended : 0;
     const uint64_t price = price_of_look(class);
     if (class->idle && !is_to_be_proved(class)) /* but one day it may save something: processors move */
-        return (class->ended + class->alive) % SAMPLED == 0 ? 1 : most(price, 1);
+        return (class->ended + class->alive) % (SAMPLED * IN_A_ROW) < IN_A_ROW ? 1 : most(price, 1);
     const bool often = class->often != 0 ? class->often > 0 : each * class->gain_ns >= 2 * price;
 
     return often || is_to_be_proved(class) ? 1 : uses_until(price, made * class->gain_ns, class->gain_ns);

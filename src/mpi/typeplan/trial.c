@@ -6,7 +6,8 @@ enum { HANDLING_NS = 60, CLEAR = 8, LOST_MOST = 8 };
 /* The same where the copy is what is done now, and the other way has to be faster. */
 enum { CLOSE = 16, CLOSE_NS = 20 };
 
-/* Long uses are dear to try: after these turns it is over where one way takes less than two thirds of any other. */
+/* Long uses are dear to try: after these turns it is over where the copy takes less than two thirds of any other way.
+   (That is looked at again and again; a copy that is left is not.) */
 enum { LONG_NS = 20000, LONG_TURNS = 2 };
 
 /* What the others are held against: the call, where it is tried, as that is what happens without us. */
@@ -76,7 +77,8 @@ static bool is_over(const struct espi_trial *t)
             second = t->least[w];
         }
     }
-    return turns == ESPI_TRIAL_TURNS || (turns >= LONG_TURNS && least >= LONG_NS && second / 3 > least / 2);
+    return turns == ESPI_TRIAL_TURNS || (turns >= LONG_TURNS && least == t->least[ESPI_BY_COPY] &&
+                                          least >= LONG_NS && second / 3 > least / 2);
 }
 
 bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t ns)

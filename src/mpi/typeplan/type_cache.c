@@ -222,7 +222,7 @@ static void begin(MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_room(type);
     int how = espi_types_mode();
-    uint64_t hint = how == ESPI_MODE_OFF ? 0 : espi_hint_of(type), look;
+    uint64_t hint = how == ESPI_MODE_OFF ? 0 : espi_hint_of_type(type), look;
 
     if (__builtin_expect(s == NULL, 0))
         return;
@@ -249,7 +249,7 @@ static bool begin_unseen(MPI_Datatype type)
     const int may = atomic_load_explicit(&espi_hot->unseen, memory_order_relaxed);
     struct espi_type_slot *s;
 
-    if (may <= 0 || at >= ESPI_CREDITS || !espi_type_service.attributes || espi_hint_of(type) != 0)
+    if (may <= 0 || at >= ESPI_CREDITS || !espi_type_service.attributes || espi_hint_of_type(type) != 0)
         return false;
     if ((s = espi_slot_of_any(type)) != NULL)
         forget(s, type);
@@ -294,7 +294,7 @@ void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_t
     if (!atomic_load_explicit(&registering, memory_order_relaxed) || slot_awake(old_type) == NULL)
         return;
     if (at < ESPI_CREDITS)
-        atomic_store_explicit(&espi_hot->hint[at], espi_hint_of(old_type), memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->hint[at], espi_hint_of_type(old_type), memory_order_relaxed);
     begin(new_type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }

@@ -13,7 +13,7 @@
 #include "mpi/typeplan/type_class.h"
 
 /* How the type was made; 0: not known. */
-static inline uint64_t espi_hint_of(MPI_Datatype type)
+static inline uint64_t espi_hint_of_type(MPI_Datatype type)
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
 
