@@ -3,16 +3,17 @@
 #include <string.h>
 
 #include "mpi/packed/stream_type.h"
+#include "mpi/packed/way_times.h"
 #include "stats/stats.h"
 
 /* Calls of a run, one more each time, so that what comes again and again does not always meet the same way; those of
    them that are not counted. Times of each way and call; fewer are enough of calls that come seldom. A way is given
-   up when its least time is so much above the second least of another; the way that is gone stays unless another is
-   faster by one part in so many. Messages until the next trial: at first, how they grow, at most; and where the last
-   trial cost more than a part of their time, which is a guess, at most. Then what ends a batch that does not end by
-   itself: messages, and calls that complete some; and runs that a way has to get its times in, which it does not get
-   where there are no buffers, say, or no such messages any more. */
-enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = 12, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
+   up when its least times, of all calls together, are so much above the second least of another; the way that is gone
+   stays unless another is faster by one part in so many. Messages until the next trial: at first, how they grow, at
+   most; and where the last trial cost more than a part of their time, which is a guess, at most. Then what ends a
+   batch that does not end by itself: messages, and calls that complete some; and runs that a way has to get its times
+   in, which it does not get where there are no buffers, say, or no such messages any more. */
+enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = ESPI_WAY_TIMES, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
        AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16,
        RUNS_MOST = 8 };
 #define GIVEN_UP 1.5
@@ -22,11 +23,6 @@ enum { SIZES = 32 };
 enum { COLD = 2 << 20 };
 /* Up to so long cells are faster than dense bytes within a node, but where processors are very far apart. */
 enum { SHORT = 16384 };
-
-struct times {
-    float ns[TIMES]; /* of 2^20 bytes */
-    int n;
-};
 
 struct run {
     enum espi_message_way way;
@@ -39,7 +35,7 @@ struct espi_way_group {
     enum espi_message_way way;      /* that is gone, but for turns */
     enum espi_message_way packed;   /* the better one of cells and dense bytes, for what is packed anyhow */
     unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go */
-    struct times times[ESPI_WAY_CALLS][ESPI_WAYS];
+    struct espi_way_times times[ESPI_WAY_CALLS][ESPI_WAYS];
     struct run run[ESPI_WAY_CALLS];
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
     unsigned char runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
@@ -138,50 +134,47 @@ static void begin(struct espi_way_group *g, const struct espi_way_question *q, u
     memset(g->made, 0, sizeof g->made);
 }
 
-static float middle(const struct times *t)
+/* Calls that come so seldom that what they take hardly counts. */
+static bool is_seldom(const struct espi_way_group *g, int call)
 {
-    float sorted[TIMES];
+    enum { SELDOM = 8 };
+    unsigned most = 0;
 
-    for (int i = 0; i < t->n; i++) {
-        int k = i;
-        for (; k > 0 && sorted[k - 1] > t->ns[i]; k--)
-            sorted[k] = sorted[k - 1];
-        sorted[k] = t->ns[i];
-    }
-    return sorted[t->n / 2];
+    for (int other = 0; other < ESPI_WAY_CALLS; other++)
+        most = g->turns[other] > most ? g->turns[other] : most;
+    return g->turns[call] < (most + SELDOM - 1) / SELDOM;
 }
 
-/* The least, or the second least. */
-static float least(const struct times *t, bool second)
+/* The least times of a way, or the second least, in all calls that there are, as a way that sending takes little time
+   for may leave it to receiving. 0: they are not known. */
+static double sum_of_least(const struct espi_way_group *g, int way, bool second)
 {
-    float first = t->ns[0], next = t->n > 1 ? t->ns[1] : first;
+    double sum = 0;
 
-    for (int i = 1; i < t->n; i++) {
-        if (t->ns[i] < first) {
-            next = first;
-            first = t->ns[i];
-        } else if (i == 1 || t->ns[i] < next) {
-            next = t->ns[i];
-        }
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const struct espi_way_times *t = &g->times[call][way];
+        if (is_seldom(g, call))
+            continue;
+        if (t->n < 2)
+            return 0;
+        sum += (double)g->turns[call] * (double)espi_way_least(t, second);
     }
-    return second && next > first ? next : first;
+    return sum;
 }
 
-/* Ways that are far slower than another in these calls are tried no more. */
-static void give_up(struct espi_way_group *g, enum espi_way_call call)
+/* Ways that are far slower than another are tried no more. */
+static void give_up(struct espi_way_group *g)
 {
-    float best = 0;
+    double best = 0;
 
     for (int way = 0; way < ESPI_WAYS; way++) {
-        const struct times *t = &g->times[call][way];
-        if (g->open & 1u << way && t->n >= 2 && (best == 0 || least(t, true) < best))
-            best = least(t, true);
+        const double sum = g->open & 1u << way ? sum_of_least(g, way, true) : 0;
+        if (sum > 0 && (best == 0 || sum < best))
+            best = sum;
     }
-    for (int way = 0; way < ESPI_WAYS && best > 0; way++) {
-        const struct times *t = &g->times[call][way];
-        if (g->open & 1u << way && t->n >= 2 && least(t, false) > GIVEN_UP * best)
+    for (int way = 0; way < ESPI_WAYS && best > 0; way++)
+        if (g->open & 1u << way && sum_of_least(g, way, false) > GIVEN_UP * best)
             g->open &= ~(1u << way);
-    }
 }
 
 static bool has_times(const struct espi_way_group *g, int call, int wanted)
@@ -215,11 +208,11 @@ static double cost_of_trial(const struct espi_way_group *g)
     double cost = 0;
 
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
-        const struct times *best = &g->times[call][g->way];
+        const struct espi_way_times *best = &g->times[call][g->way];
         for (int way = 0; way < ESPI_WAYS && best->n > 0; way++) {
-            const struct times *t = &g->times[call][way]; /* the least: calls may have been disturbed */
-            if (t->n > 0 && least(t, false) > least(best, false))
-                cost += g->made[call][way] * (double)(least(t, false) / least(best, false) - 1);
+            const struct espi_way_times *t = &g->times[call][way]; /* the least: calls may have been disturbed */
+            if (t->n > 0 && espi_way_least(t, false) > espi_way_least(best, false))
+                cost += g->made[call][way] * (double)(espi_way_least(t, false) / espi_way_least(best, false) - 1);
         }
     }
     return cost;
@@ -251,9 +244,9 @@ static void decide(struct espi_way_group *g)
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
         const bool counts = g->turns[call] > 0 && has_times(g, call, ENOUGH);
         for (int way = 0; way < ESPI_WAYS; way++) {
-            const struct times *t = &g->times[call][way];
+            const struct espi_way_times *t = &g->times[call][way];
             if (t->n > 0)
-                g->found[call][way] = middle(t);
+                g->found[call][way] = espi_way_middle(t);
             if (counts && g->open & 1u << way)
                 sum[way] += (double)g->turns[call] * g->found[call][way];
         }
@@ -279,7 +272,7 @@ static void decide(struct espi_way_group *g)
 static void take(struct espi_way_group *g, enum espi_way_call call, enum espi_message_way way, int64_t bytes,
                  uint64_t ns)
 {
-    struct times *t = &g->times[call][way];
+    struct espi_way_times *t = &g->times[call][way];
 
     espi_count_anywhere(ESPI_COUNT_ways_timed, 1);
     if (g->state != TRYING || !(g->open & 1u << way))
@@ -287,7 +280,7 @@ static void take(struct espi_way_group *g, enum espi_way_call call, enum espi_me
     if (t->n < TIMES)
         t->ns[t->n++] = (float)((double)ns * 0x1p20 / (double)bytes);
     if (t->n >= 2)
-        give_up(g, call);
+        give_up(g);
     if (is_over(g))
         decide(g);
 }

@@ -18,7 +18,8 @@
  * nonblocking calls all that are under way at a time are one, a batch: what counts is the time in MPI's calls from
  * the first that makes a request to the last that completes one.
  *
- * A way that takes half as long again as another from the start is not gone any more. When all were gone some times,
+ * A way that takes half as long again as another from the start, in sending and receiving together, is not gone any
+ * more. When all were gone some times,
  * their medians are compared. After that they are tried once more now and then, as processors come nearer and go
  * farther, and other messages with the network.
  *

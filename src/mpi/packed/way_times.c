@@ -1,0 +1,29 @@
+#include "mpi/packed/way_times.h"
+
+float espi_way_middle(const struct espi_way_times *t)
+{
+    float sorted[ESPI_WAY_TIMES];
+
+    for (int i = 0; i < t->n; i++) {
+        int k = i;
+        for (; k > 0 && sorted[k - 1] > t->ns[i]; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = t->ns[i];
+    }
+    return sorted[t->n / 2];
+}
+
+float espi_way_least(const struct espi_way_times *t, bool second)
+{
+    float first = t->ns[0], next = t->n > 1 ? t->ns[1] : first;
+
+    for (int i = 1; i < t->n; i++) {
+        if (t->ns[i] < first) {
+            next = first;
+            first = t->ns[i];
+        } else if (i == 1 || t->ns[i] < next) {
+            next = t->ns[i];
+        }
+    }
+    return second && next > first ? next : first;
+}
