@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -48,18 +49,20 @@ static bool is_fast(enum espi_fn fn)
     return (atomic_load(&espi_hot.plain) & ~atomic_load(&never) & espi_short_flags[fn]) != 0;
 }
 
+static pthread_mutex_t refreshing = PTHREAD_MUTEX_INITIALIZER; /* what is fast is not what it was before a change */
+
 static void refresh(bool profiling, enum espi_fn fn)
 {
     struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, fn);
     espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), fast = NULL;
     if (next && atomic_load_explicit(&espi_hot.handlers, memory_order_acquire) == espi_nothing)
         atomic_store_explicit(&entry->passthrough, next, memory_order_release);
-    if (next && !profiling && is_fast(fn) && is_mpis_own(next, names[fn] + 1))
+    const bool own = next && !profiling && is_fast(fn) && is_mpis_own(next, names[fn] + 1);
+    pthread_mutex_lock(&refreshing);
+    if (own && is_fast(fn)) /* flags that are cleared later on are seen by whoever clears them, after this */
         fast = next;
     atomic_store(&entry->fast_next, fast);
-    /* Flags that were cleared since are seen either here, or by whoever clears `fast_next` after them. */
-    if (!is_fast(fn))
-        atomic_store(&entry->fast_next, NULL);
+    pthread_mutex_unlock(&refreshing);
 }
 
 /* Entries with a `next`, a bit each: programs call few functions, and the entries fill pages. */

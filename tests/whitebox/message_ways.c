@@ -56,6 +56,11 @@ START_TEST(left_to_receiving)
     }
     ck_assert_int_eq(espi_way_of(&send), TYPED);
     ck_assert_int_eq(espi_way_of(&receive), TYPED);
+    begin(true); /* also where much is sent before something is received */
+    for (int i = 0; i < 2 * TRIAL; i++)
+        call_once(i / 24 % 2 == 0 ? &send : &receive, takes);
+    ck_assert_int_eq(espi_way_of(&send), TYPED);
+    ck_assert_int_eq(espi_way_of(&receive), TYPED);
 }
 END_TEST
 

@@ -217,7 +217,7 @@ START_TEST(two_at_once)
 {
     begin();
     MPI_Request receive[2] = {make(ESPI_FN_Irecv, got, 1), MPI_REQUEST_NULL};
-    espi_handle_table_plain(~0U, ESPI_PLAIN_REQUESTS);
+    espi_handle_table_plain(~0U, ESPI_PLAIN_REQUESTS, NULL);
     receive[1] = make(ESPI_FN_Irecv, got, 1);
     ck_assert(!(atomic_load(&espi_hot->plain) & ESPI_PLAIN_REQUESTS));
     for (int i = 0; i < 2; i++) {

@@ -59,7 +59,7 @@ static void set_plain(bool running)
     int level = MPI_THREAD_MULTIPLE;
 
     if (!running) {
-        espi_handle_table_plain(0, 0);
+        espi_handle_table_plain(0, 0, NULL);
         return;
     }
     bool serial = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
@@ -70,13 +70,10 @@ static void set_plain(bool running)
         flags |= serial ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
     if (serial && espi_types_on_credit())
         flags |= ESPI_PLAIN_TYPES;
-    if (!has_requests())
-        flags |= ESPI_PLAIN_REQUESTS;
+    flags |= ESPI_PLAIN_REQUESTS;
     atomic_store_explicit(&espi_hot->reduce_most, reduce_most(), memory_order_relaxed);
     atomic_store_explicit(&espi_hot->committed, type_was_committed, memory_order_relaxed);
-    espi_handle_table_plain(0, flags);
-    if (has_requests()) /* another thread has just made one */
-        espi_handle_table_take_requests();
+    espi_handle_table_plain(0, flags, has_requests);
 }
 
 void espi_stub_counts(uint64_t *counter, uint64_t *calls)

@@ -11,11 +11,11 @@
    up when its least times, of all calls together, are so much above the second least of another; the way that is gone
    stays unless another is faster by one part in so many. Messages until the next trial: at first, how they grow, at
    most; and where the last trial cost more than a part of their time, which is a guess, at most. Then what ends a
-   batch that does not end by itself: messages, and calls that complete some; and runs that a way has to get its times
-   in, which it does not get where there are no buffers, say, or no such messages any more. */
+   batch that does not end by itself: messages, and calls that complete some; runs that a way has to get its times in,
+   which it does not get where there are no buffers, say; and what part of the messages come seldom. */
 enum { RUN = 8, LONGER = 3, WARM = 2, TIMES = ESPI_WAY_TIMES, ENOUGH = 5, CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4,
        AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, BATCH_MOST = 4096, BATCH_CALLS = 1 << 16,
-       RUNS_MOST = 8 };
+       RUNS_MOST = 8, SELDOM = 8 };
 #define GIVEN_UP 1.5
 enum { SIZES = 32 };
 /* Cells of shared memory are slow when their pages are touched for the first time: those of a queue of UCX are 64 of
@@ -34,7 +34,8 @@ struct espi_way_group {
     enum { FRESH, TRYING, DECIDED } state;
     enum espi_message_way way;      /* that is gone, but for turns */
     enum espi_message_way packed;   /* the better one of cells and dense bytes, for what is packed anyhow */
-    unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go */
+    unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go, */
+    unsigned given_up, by;          /* and what is given up; bits 1 << call: by times of these */
     struct espi_way_times times[ESPI_WAY_CALLS][ESPI_WAYS];
     struct run run[ESPI_WAY_CALLS];
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
@@ -127,6 +128,7 @@ static void begin(struct espi_way_group *g, const struct espi_way_question *q, u
         g->way = first_way(q, ways);
     g->state = TRYING;
     g->open = g->met | ways;
+    g->given_up = g->by = 0;
     memset(g->times, 0, sizeof g->times);
     memset(g->run, 0, sizeof g->run);
     memset(g->turns, 0, sizeof g->turns);
@@ -134,47 +136,57 @@ static void begin(struct espi_way_group *g, const struct espi_way_question *q, u
     memset(g->made, 0, sizeof g->made);
 }
 
-/* Calls that come so seldom that what they take hardly counts. */
-static bool is_seldom(const struct espi_way_group *g, int call)
+static unsigned messages_of(const struct espi_way_group *g, int call) /* in this trial */
 {
-    enum { SELDOM = 8 };
-    unsigned most = 0;
-
-    for (int other = 0; other < ESPI_WAY_CALLS; other++)
-        most = g->turns[other] > most ? g->turns[other] : most;
-    return g->turns[call] < (most + SELDOM - 1) / SELDOM;
+    return g->made[call][ESPI_WAY_TYPED] + g->made[call][ESPI_WAY_CELLS] + g->made[call][ESPI_WAY_DENSE];
 }
 
-/* The least times of a way, or the second least, in all calls that there are, as a way that sending takes little time
-   for may leave it to receiving. 0: they are not known. */
-static double sum_of_least(const struct espi_way_group *g, int way, bool second)
+/* Bits 1 << call, but for calls that come so seldom that what they take hardly counts. */
+static unsigned calls_that_count(const struct espi_way_group *g)
+{
+    unsigned most = 0, calls = 0;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+        most = messages_of(g, call) > most ? messages_of(g, call) : most;
+    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+        calls |= messages_of(g, call) > most / SELDOM ? 1u << call : 0;
+    return calls;
+}
+
+/* The least times of a way, or the second least, in all these calls, as a way that sending takes little time for may
+   leave it to receiving. 0: they are not known. */
+static double sum_of_least(const struct espi_way_group *g, unsigned calls, int way, bool second)
 {
     double sum = 0;
 
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
         const struct espi_way_times *t = &g->times[call][way];
-        if (is_seldom(g, call))
-            continue;
-        if (t->n < 2)
+        if (calls & 1u << call && t->n < 2)
             return 0;
-        sum += (double)g->turns[call] * (double)espi_way_least(t, second);
+        if (calls & 1u << call)
+            sum += (double)messages_of(g, call) * (double)espi_way_least(t, second);
     }
     return sum;
 }
 
-/* Ways that are far slower than another are tried no more. */
+/* Ways that are far slower than another are tried no more; but once more where other calls have come meanwhile. */
 static void give_up(struct espi_way_group *g)
 {
+    const unsigned calls = calls_that_count(g);
     double best = 0;
 
+    g->open |= calls & ~g->by ? g->given_up : 0;
+    g->given_up &= ~g->open;
+    g->by |= calls;
     for (int way = 0; way < ESPI_WAYS; way++) {
-        const double sum = g->open & 1u << way ? sum_of_least(g, way, true) : 0;
+        const double sum = g->open & 1u << way ? sum_of_least(g, calls, way, true) : 0;
         if (sum > 0 && (best == 0 || sum < best))
             best = sum;
     }
     for (int way = 0; way < ESPI_WAYS && best > 0; way++)
-        if (g->open & 1u << way && sum_of_least(g, way, false) > GIVEN_UP * best)
-            g->open &= ~(1u << way);
+        if (g->open & 1u << way && sum_of_least(g, calls, way, false) > GIVEN_UP * best)
+            g->given_up |= 1u << way;
+    g->open &= ~g->given_up;
 }
 
 static bool has_times(const struct espi_way_group *g, int call, int wanted)
@@ -248,7 +260,7 @@ static void decide(struct espi_way_group *g)
             if (t->n > 0)
                 g->found[call][way] = espi_way_middle(t);
             if (counts && g->open & 1u << way)
-                sum[way] += (double)g->turns[call] * g->found[call][way];
+                sum[way] += (double)messages_of(g, call) * g->found[call][way];
         }
         any = any || counts;
     }

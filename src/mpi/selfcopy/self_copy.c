@@ -58,7 +58,8 @@ static atomic_uint generation; /* raised when all plans go: what threads remembe
 struct facts {
     uint64_t kind; /* how its types were made, and its counts (pair_class.h) */
     uint64_t bytes, numbers;
-    bool same; /* as many bytes on either side */
+    bool same;  /* as many bytes on either side */
+    bool alike; /* pairs of the kind have the same layouts, as far as can be known */
 };
 
 /* Under the lock. */
@@ -190,23 +191,27 @@ done:
     return plan;
 }
 
-/* How a type was made, as a hint; 0: MPI does not say, or it is no type that could be copied. */
-static uint64_t hint_of(MPI_Datatype type)
+/* How a type was made, as a hint; 0: MPI does not say, or it is no type that could be copied. `*alike`: others of the
+   hint were made alike; else MPI says the same of them. */
+static uint64_t hint_of(MPI_Datatype type, bool *alike)
 {
     const struct espi_type_slot *slot;
     uint64_t how, hint;
 
+    *alike = true;
     if (espi_type_is_predefined(type)) /* by its bits */
         return espi_base_of_handle(type) != ESPI_BASE_NONE ? espi_hint_of((uint64_t)(uint32_t)type << 8, 0) : 0;
     slot = espi_slot_of(type);
     how = slot != NULL ? slot->how : 0; /* another thread may look the class up just now */
     hint = how % 2 != 0 || how == 0 ? how : ((const struct espi_type_class *)(uintptr_t)how)->hint;
-    return hint != 0 && espi_hint_numbers(hint) < LISTED ? hint : espi_class_hint_asked(type);
+    *alike = hint != 0 && espi_hint_numbers(hint) < LISTED;
+    return *alike ? hint : espi_class_hint_asked(type);
 }
 
 static bool ask(const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto, struct facts *facts)
 {
-    const uint64_t a = hint_of(from->type), b = a != 0 ? hint_of(onto->type) : 0;
+    bool from_alike, onto_alike = false;
+    const uint64_t a = hint_of(from->type, &from_alike), b = a != 0 ? hint_of(onto->type, &onto_alike) : 0;
     MPI_Count from_size, onto_size;
 
     if (b == 0 || espi_pmpi.Type_size_c(from->type, &from_size) != MPI_SUCCESS ||
@@ -215,6 +220,7 @@ static bool ask(const struct espi_selfcopy_side *from, const struct espi_selfcop
     facts->kind = espi_mix(espi_mix(espi_mix(espi_mix(1, a), b), (uint64_t)from->count), (uint64_t)onto->count);
     facts->numbers = espi_hint_numbers(a) + espi_hint_numbers(b);
     facts->bytes = (uint64_t)from_size * (uint64_t)from->count;
+    facts->alike = from_alike && onto_alike;
     facts->same = facts->bytes == (uint64_t)onto_size * (uint64_t)onto->count;
     return true;
 }
@@ -236,9 +242,9 @@ static void plan_pair(struct slot *s, const struct facts *facts, uint64_t price,
         return;
     }
     if (facts->same && tie(from->type) && tie(onto->type))
-        s->plan = consider(from, onto, s->uses == 1, facts->kind, &decided);
+        s->plan = consider(from, onto, s->told == 0, facts->kind, &decided);
     s->decided = decided;
-    if (s->plan != NULL)
+    if (s->plan != NULL && facts->alike)
         espi_pair_class_planned(facts->kind);
 }
 
@@ -257,7 +263,7 @@ static bool has_earned(const struct slot *s, const struct facts *facts, uint64_t
         espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), *price))
         return true;
     return espi_admission_earned(kind.uses, espi_admission_spent(kind.uses, kind.bytes, false), *price) &&
-           (s->uses > 1 || kind.hopeful);
+           (s->told > 0 || kind.hopeful);
 }
 
 /* Whether to plan the pair, and that. `s` is a copy, of which `plan` and `decided` change. */
@@ -326,17 +332,19 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     s = slot_of(key);
     s->uses += uses;
     copy = *s;
-    s->told = s->uses;
+    const bool due = !s->decided && (s->told == 0 || s->uses >= s->look);
+    s->told = due ? s->uses : s->told;
     if (s->uses >= s->look)
         s->look = 2 * s->uses;
     const uint64_t look = s->look;
     pthread_mutex_unlock(&lock);
-    if (!copy.decided) {
+    if (due)
         look_at_pair(&copy, from, onto);
+    if (due && copy.decided) {
         pthread_mutex_lock(&lock);
         s = slot_of(key);
         s->plan = copy.plan;
-        s->decided = copy.decided;
+        s->decided = true;
         pthread_mutex_unlock(&lock);
     }
     if (!copy.decided)

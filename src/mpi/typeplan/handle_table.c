@@ -19,9 +19,14 @@ void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void))
     tell_stub = refresh;
 }
 
-void espi_handle_table_plain(unsigned keep, unsigned more)
+void espi_handle_table_plain(unsigned keep, unsigned more, bool (*has_requests)(void))
 {
     pthread_mutex_lock(&changing);
+    if (more & ESPI_PLAIN_REQUESTS) { /* who makes a request from here on waits for the lock; others are seen */
+        atomic_store(&espi_requests_are_ours, false);
+        if (has_requests != NULL && has_requests())
+            more &= ~(unsigned)ESPI_PLAIN_REQUESTS;
+    }
     const unsigned before = atomic_load(&espi_hot->plain), now = (before & keep) | more;
     atomic_store(&espi_hot->plain, now);
     if (tell_stub != NULL && now != before)

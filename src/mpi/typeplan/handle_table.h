@@ -81,15 +81,16 @@ struct espi_type_chunk {
    `refresh`: see struct espi_stub. */
 extern struct espi_hot *espi_hot;
 void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void));
-/* Changes the flags of espi_hot->plain: of those that are set only `keep` stay, and `more` are set. */
-void espi_handle_table_plain(unsigned keep, unsigned more);
+/* Changes the flags of espi_hot->plain: of those that are set only `keep` stay, and `more` are set; but not
+   ESPI_PLAIN_REQUESTS where `has_requests` (which may be NULL) says that there are some. */
+void espi_handle_table_plain(unsigned keep, unsigned more, bool (*has_requests)(void));
 /* Calls that complete requests are the core's, and the stub knows that. */
 extern atomic_bool espi_requests_are_ours;
 /* From when this returns on, calls of any thread that complete requests come to the core. */
 static inline void espi_handle_table_take_requests(void)
 {
     if (!atomic_load(&espi_requests_are_ours))
-        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0);
+        espi_handle_table_plain(~(unsigned)ESPI_PLAIN_REQUESTS, 0, NULL);
 }
 extern _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 

@@ -124,7 +124,9 @@ static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t c
 /* What the better type for messages of several parts saves. */
 static inline uint64_t espi_plan_parts_ns(const struct espi_plan *plan, int64_t count)
 {
-    return plan->gain_ns[ESPI_PARTS] / (uint64_t)plan->count * (uint64_t)count;
+    const uint64_t gain = plan->gain_ns[ESPI_PARTS];
+
+    return count == plan->count ? gain : 1000 * gain / (uint64_t)plan->count * (uint64_t)count / 1000;
 }
 
 /* Counts what a use of `count` items has saved by a better type, and by the program where that `packs`. What calls of
