@@ -98,8 +98,8 @@ ESPI_BODY espi_body_move(bool unpack, size_t size, char *layout, char *stream)
     char *const to = unpack ? layout : stream;
     const char *const from = unpack ? stream : layout;
 #ifdef ESPI_MASKS
-    /* One move, of which the processor leaves out what is behind the block. (Not longer ones: they reach into the next
-       line, which may be slow.) */
+    /* One move, of which the processor leaves out what is behind the block. Not longer ones: they reach into the
+       next line, which may be slow. */
     if (size == 12)
         _mm_mask_storeu_epi32(to, 0x7, _mm_maskz_loadu_epi32(0x7, from));
     else if (size == 20)
