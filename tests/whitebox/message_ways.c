@@ -42,6 +42,15 @@ START_TEST(given_up)
 }
 END_TEST
 
+static void to_and_fro(const struct espi_way_question *send, const struct espi_way_question *receive,
+                       const script takes)
+{
+    for (int i = 0; i < TRIAL; i++) {
+        call_once(send, takes);
+        call_once(receive, takes);
+    }
+}
+
 /* But not for what sending alone takes: between hosts cells may be sent at once and wait at the other end. */
 START_TEST(left_to_receiving)
 {
@@ -50,10 +59,7 @@ START_TEST(left_to_receiving)
                              receive = question(ESPI_WAYS_EVEN, ESPI_WAY_RECEIVE, false);
 
     begin(true);
-    for (int i = 0; i < TRIAL; i++) {
-        call_once(&send, takes);
-        call_once(&receive, takes);
-    }
+    to_and_fro(&send, &receive, takes);
     ck_assert_int_eq(espi_way_of(&send), TYPED);
     ck_assert_int_eq(espi_way_of(&receive), TYPED);
     begin(true); /* also where much is sent before something is received */
@@ -88,10 +94,7 @@ START_TEST(both_sides)
                              receive = question(ESPI_WAYS_EVEN, ESPI_WAY_RECEIVE, false);
 
     begin(true);
-    for (int i = 0; i < TRIAL; i++) {
-        call_once(&send, takes);
-        call_once(&receive, takes);
-    }
+    to_and_fro(&send, &receive, takes);
     ck_assert_int_eq(espi_way_of(&send), DENSE);
     ck_assert_int_eq(espi_way_of(&receive), DENSE);
     begin(true); /* hardly anything is received */
@@ -377,10 +380,7 @@ START_TEST(saves)
 
     begin(true);
     ck_assert(espi_way_saves(&send) < 0);
-    for (int i = 0; i < TRIAL; i++) {
-        call_once(&send, takes);
-        call_once(&receive, takes);
-    }
+    to_and_fro(&send, &receive, takes);
     ck_assert(espi_way_saves(&send) > 5990 && espi_way_saves(&send) < 6010);
     ck_assert(espi_way_saves(&receive) == 0);
     send.bytes /= 2; /* the choice of another group */
