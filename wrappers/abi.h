@@ -41,7 +41,8 @@ enum espi_api_kind {
     ESPI_OWN = 1 << 13,    /* a rank may have a block for itself in it (self_copy.h) */
     ESPI_LEAVES = 1 << 14, /* may leave a message that nobody has received yet (self_sends.h) */
     ESPI_ENDS = 1 << 15,   /* ends the life of a handle: its handler is called inside of another call, too */
-    ESPI_JOINT = 1 << 16   /* what the core does with it must not differ between ranks, see entry_slow.c */
+    ESPI_JOINT = 1 << 16,  /* what the core does with it must not differ between ranks, see entry_slow.c */
+    ESPI_BUFFERED = 1 << 17 /* MPI copies the data into the buffer that the program has attached */
 };
 
 /* Per thread, owned by the stub (initial-exec TLS), lent to the core. */

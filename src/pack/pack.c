@@ -1,6 +1,8 @@
 /* Programs for whole types: one item, or any number of them at an extent. */
 #include "pack/pack.h"
 
+#include <stdatomic.h>
+
 #include "pack/program.h"
 
 espi_status espi_pack_compile(struct espi_arena *arena, const struct espi_node *tree, int64_t extent,
@@ -88,14 +90,27 @@ void espi_unpack_range_at(enum espi_vectors level, const struct espi_pack *pack,
     range(espi_kernels_of(level, true), pack, data, count, (char *)stream, first, bytes);
 }
 
+/* The kernels of this processor. Several threads may ask for the first time; all find the same. */
+static const struct espi_kernels *own_kernels(bool unpack)
+{
+    static _Atomic(const struct espi_kernels *) own[2];
+    const struct espi_kernels *k = atomic_load_explicit(&own[unpack], memory_order_relaxed);
+
+    if (__builtin_expect(k == NULL, 0)) {
+        k = espi_kernels_of(espi_cpu_vectors(), unpack);
+        atomic_store_explicit(&own[unpack], k, memory_order_relaxed);
+    }
+    return k;
+}
+
 void espi_pack_run(const struct espi_pack *pack, const void *data, int64_t count, void *stream)
 {
-    espi_pack_run_at(espi_cpu_vectors(), pack, data, count, stream);
+    run(own_kernels(false), pack, (char *)data, count, stream);
 }
 
 void espi_unpack_run(const struct espi_pack *pack, const void *stream, void *data, int64_t count)
 {
-    espi_unpack_run_at(espi_cpu_vectors(), pack, stream, data, count);
+    run(own_kernels(true), pack, data, count, (char *)stream);
 }
 
 void espi_pack_range(const struct espi_pack *pack, const void *data, int64_t count, int64_t first, int64_t bytes,

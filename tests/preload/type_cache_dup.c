@@ -106,6 +106,24 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return (struct espi_message_plan){.plan = NULL};
 }
 
+struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
+{
+    (void)type;
+    (void)count;
+    (void)slot;
+    return NULL;
+}
+
+void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
+                            int64_t count, int64_t bytes)
+{
+    (void)stats;
+    (void)slot;
+    (void)plan;
+    (void)count;
+    (void)bytes;
+}
+
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                               enum espi_packable use, double saved)
 {

@@ -29,7 +29,7 @@ struct known {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards known_comms and keyval; no MPI call under it */
 static struct known *known_comms;
 static int keyval = MPI_KEYVAL_INVALID;
-static atomic_uint epoch = 1; /* raised when a communicator ends: caches of threads are then stale */
+atomic_uint espi_comm_epoch = 1;
 static atomic_bool have_world;
 /* Under MPI_THREAD_MULTIPLE a delete callback can be called from inside MPI's progress (a request held the last
    reference), where MPICH 4.0.2 gives up its lock around it and another thread then corrupts UCX. So no attributes
@@ -88,7 +88,7 @@ void espi_comm_ends(MPI_Comm comm)
         HASH_DEL(known_comms, known);
         free_known(known);
     }
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    atomic_fetch_add_explicit(&espi_comm_epoch, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
 }
 
@@ -203,8 +203,8 @@ static bool learn_facts(struct espi_comm_facts *facts, MPI_Comm comm, int key, b
 
 static bool look_up_facts(struct espi_comm_facts *facts, MPI_Comm comm, bool taken)
 {
-    unsigned now = atomic_load_explicit(&epoch, memory_order_acquire);
-    if (facts->comm == comm && facts->epoch == now)
+    unsigned now = atomic_load_explicit(&espi_comm_epoch, memory_order_acquire);
+    if (espi_comm_is_last(facts, comm))
         return true;
     uint32_t bits = (uint32_t)comm;
     if (bits >> 30 == 0 || ((bits >> 26) & 0xf) != 1)
@@ -357,7 +357,7 @@ void espi_comm_cache_stop(void)
     keyval = MPI_KEYVAL_INVALID;
     struct known *all = known_comms;
     known_comms = NULL;
-    atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+    atomic_fetch_add_explicit(&espi_comm_epoch, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
     untell_stub(MPI_COMM_NULL);
     /* Attributes on communicators that still live stay; their delete callbacks find nothing. */

@@ -3,6 +3,7 @@
 #define ESPI_MPI_COMM_COMM_CACHE_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,15 @@ struct espi_comm_facts {
     const uint64_t *near_bits; /* SOME: a bit for each rank; of the cache */
 };
 
+extern atomic_uint espi_comm_epoch; /* raised when a communicator ends: caches of threads are then stale */
+
+/* Whether the facts are those of this communicator, as nothing has changed since they were looked up. */
+static inline bool espi_comm_is_last(const struct espi_comm_facts *facts, MPI_Comm comm)
+{
+    return facts->comm == comm &&
+           facts->epoch == atomic_load_explicit(&espi_comm_epoch, memory_order_acquire);
+}
+
 /* Fills `facts`, which is also the caller's one-entry cache (give the same one again). False when the handle is not
    that of a living communicator, or under MPI_THREAD_MULTIPLE when it is not known yet. Sets an attribute on the
    communicator, whose delete callback ends what is known of it. Thread-safe. */
@@ -29,6 +39,13 @@ bool espi_comm_look(struct espi_comm_facts *facts, MPI_Comm comm);
 bool espi_comm_look_taken(struct espi_comm_facts *facts, MPI_Comm comm);
 /* The same where it must be known before the call. Under MPI_THREAD_MULTIPLE MPI reports a bad handle twice. */
 bool espi_comm_look_now(struct espi_comm_facts *facts, MPI_Comm comm);
+
+/* Whether rank and tag of a message are ones that MPI takes, and the rank is somebody. */
+static inline bool espi_comm_has_peer(const struct espi_comm_facts *facts, int rank, int tag, bool receiving)
+{
+    return ((unsigned)rank < (unsigned)facts->peers || (receiving && rank == MPI_ANY_SOURCE)) &&
+           ((tag >= 0 && tag <= facts->tag_ub) || (receiving && tag == MPI_ANY_TAG));
+}
 
 /* Whether a rank (0 .. peers-1, or MPI_ANY_SOURCE: all of them) is known to be on this rank's node. The first time on
    a communicator takes time with its size; more than 65,536 ranks, and those of other groups, count as not known.

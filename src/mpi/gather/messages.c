@@ -7,6 +7,7 @@
 
 #include "base/buffer_pool.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/core/status_bytes.h"
 #include "mpi/core/runtime.h"
 #include "mpi/gather/subtree_plan.h"
 #include "mpi/packed/packed_call.h"
@@ -180,8 +181,7 @@ int64_t espi_tree_probe(int peer, int tag, MPI_Comm comm)
 
 int64_t espi_tree_received(const MPI_Status *status)
 {
-    MPI_Count bytes = 0;
-    return espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) == MPI_SUCCESS ? (int64_t)bytes : 0;
+    return espi_status_bytes(status);
 }
 
 int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *type, void *to, int64_t bytes,

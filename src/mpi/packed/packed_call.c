@@ -10,6 +10,7 @@
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
+#include "mpi/core/status_bytes.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
@@ -26,13 +27,6 @@ static bool is_pack(const struct espi_api_row *row)
     return is_function(row, ESPI_FN_Pack, ESPI_FN_Pack_c);
 }
 
-/* MPI copies these into the program's buffer. */
-static bool is_buffered(const struct espi_api_row *row)
-{
-    return is_function(row, ESPI_FN_Bsend, ESPI_FN_Bsend_c) || is_function(row, ESPI_FN_Ibsend, ESPI_FN_Ibsend_c) ||
-           is_function(row, ESPI_FN_Bsend_init, ESPI_FN_Bsend_init_c);
-}
-
 /* A matched receive names no peer. One buffer may be for both ways. */
 static bool receives(const struct espi_buffer_args *typed)
 {
@@ -47,7 +41,7 @@ static bool sends(const struct espi_buffer_args *typed, const espi_word *args)
 bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_buffer_args *typed)
 {
     return (row->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) == ESPI_P2P &&
-           typed->shape == ESPI_SHAPE_ONE && !is_buffered(row) &&
+           typed->shape == ESPI_SHAPE_ONE && !(row->kind & ESPI_BUFFERED) &&
            (typed->dest < 0 || typed->source < 0); /* not one buffer for both ways */
 }
 
@@ -63,7 +57,7 @@ enum espi_packable espi_packable(const struct espi_api_row *row, const struct es
     if (!sends(typed, args) &&
         (!receives(typed) || (typed->source >= 0 && (int)args[typed->source] == MPI_PROC_NULL)))
         return ESPI_PACK_NOT;
-    if (is_buffered(row))
+    if (row->kind & ESPI_BUFFERED)
         return ESPI_PACK_COPIED;
     return typed->dest >= 0 && typed->source >= 0 ? ESPI_PACK_BLOCK : ESPI_PACK_MESSAGE;
 }
@@ -264,7 +258,7 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     const int64_t count = count_of(row, args, typed), bytes = espi_pack_size(pack) * count; /* fits an int */
     void *data = (void *)args[typed->buffer];
 
-    if ((is_buffered(row) && !fits_buffer(args, typed, count, row->comm, bytes)) ||
+    if (((row->kind & ESPI_BUFFERED) && !fits_buffer(args, typed, count, row->comm, bytes)) ||
         (side->stream = espi_packed_buffer(bytes)) == NULL)
         return false;
     side->pack = pack;
@@ -276,8 +270,9 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     if (side->receives && !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) &&
         (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE)
         changed[row->args - 1] = (espi_word)&call->status;
-    side->sent_as = way == ESPI_WAY_CELLS && !side->receives && !is_buffered(row) ? espi_stream_type_take(bytes)
-                                                                                  : MPI_DATATYPE_NULL;
+    side->sent_as = MPI_DATATYPE_NULL;
+    if (way == ESPI_WAY_CELLS && !side->receives && !(row->kind & ESPI_BUFFERED))
+        side->sent_as = espi_stream_type_take(bytes);
     hand_over(side, typed, side->stream, changed);
     return true;
 }
@@ -290,16 +285,10 @@ void espi_packed_pack(const struct espi_packed_side *side, void *data, int64_t c
 void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type,
                         const MPI_Status *status)
 {
-    MPI_Count bytes = 0;
+    const int64_t bytes = espi_status_bytes(status);
 
-    if (espi_pmpi.Get_elements_x(status, MPI_PACKED, &bytes) != MPI_SUCCESS || bytes <= 0)
-        return;
-    if (bytes < side->bytes) {
-        espi_unpack_range(side->pack, side->stream, data, count, 0, bytes);
-        return;
-    }
-    espi_packed_move(side->times, true, side->pack, data, count, side->stream);
-    if (type != MPI_DATATYPE_NULL)
+    espi_packed_received(side->times, side->pack, side->stream, bytes, side->bytes, data, count);
+    if (type != MPI_DATATYPE_NULL && bytes >= side->bytes)
         espi_packed_check(true, data, count, type, side->stream, side->bytes);
 }
 

@@ -57,4 +57,15 @@ espi_packed_move(struct espi_packed_times *times, bool unpacks, const struct esp
         espi_pack_run(pack, data, count, stream);
 }
 
+/* Unpacks a message of `bytes`, of `count` items, which are `whole`; of a shorter one what there is. */
+static inline __attribute__((always_inline)) void
+espi_packed_received(struct espi_packed_times *times, const struct espi_pack *pack, void *stream, int64_t bytes,
+                     int64_t whole, void *data, int64_t count)
+{
+    if (__builtin_expect(bytes >= whole, 1))
+        espi_packed_move(times, true, pack, data, count, stream);
+    else if (bytes > 0)
+        espi_unpack_range(pack, stream, data, count, 0, bytes);
+}
+
 #endif

@@ -27,18 +27,6 @@ bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *
     return (int)args[typed->dest >= 0 ? typed->dest : typed->source] == MPI_PROC_NULL;
 }
 
-/* Rank and tag are ones that MPI takes, and the rank is somebody. */
-static bool peer_is_somebody(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
-                             const espi_word *args)
-{
-    const bool receiving = typed->dest < 0;
-    const int rank = (int)args[receiving ? typed->source : typed->dest];
-    const int tag = (int)args[receiving ? typed->recvtag : typed->sendtag];
-
-    return (((unsigned)rank < (unsigned)facts->peers) || (receiving && rank == MPI_ANY_SOURCE)) &&
-           ((tag >= 0 && tag <= facts->tag_ub) || (receiving && tag == MPI_ANY_TAG));
-}
-
 static int sides_of(const struct espi_api_row *row)
 {
     return row->typed[1].shape != ESPI_SHAPE_NONE ? 2 : 1;
@@ -47,6 +35,15 @@ static int sides_of(const struct espi_api_row *row)
 static int peer_of(const struct espi_buffer_args *typed, const espi_word *args)
 {
     return (int)args[(int)(typed->dest >= 0 ? typed->dest : typed->source)];
+}
+
+static bool peer_is_somebody(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
+                             const espi_word *args)
+{
+    const bool receiving = typed->dest < 0;
+    const int tag = (int)args[(int)(receiving ? typed->recvtag : typed->sendtag)];
+
+    return espi_comm_has_peer(facts, peer_of(typed, args), tag, receiving);
 }
 
 /* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */

@@ -82,6 +82,27 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)found->bytes);
 }
 
+struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
+{
+    const struct espi_type_slot *s = *slot = espi_slot_of(type);
+    struct espi_plan *plan;
+
+    if (s == NULL || !espi_type_service.attributes ||
+        atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&s->look, memory_order_relaxed) ||
+        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0 || plan->size <= 0 ||
+        plan->size > ESPI_ENGINE_PART / count || (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
+        !espi_plan_packs_alone(plan, ESPI_PACK_MESSAGE))
+        return NULL;
+    return plan;
+}
+
+void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
+                            int64_t count, int64_t bytes)
+{
+    count_packed(stats, slot, plan, count, bytes, ESPI_WHOLE, ESPI_PACK_MESSAGE);
+}
+
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
                       enum espi_packable use, int64_t each)
 {

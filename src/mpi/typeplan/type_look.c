@@ -41,10 +41,10 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
 {
     if (use == ESPI_PACK_NOT || plan->pack == NULL || espi_type_service.packing == ESPI_MODE_OFF)
         return false;
+    if (use < ESPI_PACKABLES)
+        return espi_plan_packs_alone(plan, use);
     if (espi_type_service.packing == ESPI_MODE_ALWAYS)
         return true;
-    if (use < ESPI_PACKABLES)
-        return atomic_load_explicit(&plan->packed_ns[use], memory_order_relaxed) > 0;
     return espi_type_service.one_node && each > 0 && pays_in_collective(plan, use, each);
 }
 

@@ -24,6 +24,14 @@ extern struct espi_type_service {
     bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
 } espi_type_service;
 
+/* Whether the pack program of the plan is what a call of MPI_Pack, or one with a message, is to be done with. */
+static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi_packable use)
+{
+    return plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
+           (atomic_load_explicit(&plan->packed_ns[use], memory_order_relaxed) > 0 ||
+            espi_type_service.packing == ESPI_MODE_ALWAYS);
+}
+
 /* Whether the pack program of the plan is what such a call is to be done with; `each`: items in a block, for
    collective calls. */
 bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);

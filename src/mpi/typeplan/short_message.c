@@ -1,0 +1,57 @@
+#include "mpi/typeplan/short_message.h"
+
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/status_bytes.h"
+#include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/substitute.h"
+#include "mpi/typeplan/type_cache.h"
+
+enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
+
+/* Of the one message that may be under way, as calls do not overlap. It stays in use where an error handler leaves
+   the call by a jump; messages go the other way then. */
+static _Alignas(64) char stream[ESPI_ENGINE_PART + 1];
+static bool in_use;
+
+bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_state *thread_state, enum espi_fn fn,
+                              const espi_word *args, bool receives)
+{
+    const MPI_Datatype type = (MPI_Datatype)args[TYPE];
+    const int64_t count = (int64_t)(int)args[COUNT];
+    struct espi_comm_facts *facts = &thread_state->comm;
+    struct espi_type_slot *slot;
+    struct espi_plan *plan;
+
+    if (in_use || espi_settings.check || espi_type_is_predefined(type) || (receives && args[STATUS] == 0) ||
+        (plan = espi_short_plan(type, count, &slot)) == NULL ||
+        (args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
+        !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
+        !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
+        return false;
+    in_use = true;
+    *m = (struct espi_short_message){plan, stream, (int)(plan->size * count)};
+    espi_plan_hold(plan);
+    if (!receives)
+        espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
+    espi_count_call(thread_state->stats, fn);
+    espi_short_plan_packed(thread_state->stats, slot, plan, count, m->bytes);
+    return true;
+}
+
+bool espi_short_message_end(const struct espi_short_message *m, struct espi_thread_state *thread_state,
+                            enum espi_fn fn, const espi_word *args, int result, const MPI_Status *status)
+{
+    if (__builtin_expect(result == MPI_SUCCESS, 1) && status != NULL)
+        espi_packed_received(&m->plan->times, m->plan->pack, m->stream, espi_status_bytes(status), m->bytes,
+                             (void *)args[BUFFER], (int64_t)(int)args[COUNT]);
+    in_use = false;
+    espi_plan_release(m->plan);
+    if (__builtin_expect(result == MPI_SUCCESS, 1))
+        return false;
+    struct espi_substitution call = {
+        .thread_state = thread_state, .row = &espi_api_rows[fn], .args = args, .substituted = 1};
+    return espi_substitute_repeat(&call, result);
+}
