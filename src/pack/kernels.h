@@ -41,7 +41,7 @@
 typedef char espi_register __attribute__((vector_size(ESPI_WIDEST)));
 
 /* Longer blocks are left to memcpy. */
-enum { ESPI_SHORT_MOST = 4 * ESPI_WIDEST };
+enum { ESPI_SHORT_MOST = 4 * ESPI_WIDEST, ESPI_MEDIUM_MOST = 16 * ESPI_WIDEST };
 
 /* Up to ESPI_SHORT_MOST bytes without a call; moves may overlap within the block. */
 ESPI_BODY espi_body_copy_short(char *to, const char *from, size_t n)
@@ -83,12 +83,36 @@ ESPI_BODY espi_body_copy_short(char *to, const char *from, size_t n)
 #undef ENDS
 }
 
+/* More than ESPI_SHORT_MOST bytes, up to ESPI_MEDIUM_MOST: four registers a turn; the last ones may overlap. */
+ESPI_BODY espi_body_copy_medium(char *to, const char *from, size_t n)
+{
+    enum { TURN = 4 * ESPI_WIDEST };
+    espi_register a, b, c, d;
+#define FOUR(at)                                                                                                     \
+    memcpy(&a, from + (at), ESPI_WIDEST);                                                                            \
+    memcpy(&b, from + (at) + ESPI_WIDEST, ESPI_WIDEST);                                                              \
+    memcpy(&c, from + (at) + 2 * ESPI_WIDEST, ESPI_WIDEST);                                                          \
+    memcpy(&d, from + (at) + 3 * ESPI_WIDEST, ESPI_WIDEST);                                                          \
+    memcpy(to + (at), &a, ESPI_WIDEST);                                                                              \
+    memcpy(to + (at) + ESPI_WIDEST, &b, ESPI_WIDEST);                                                                \
+    memcpy(to + (at) + 2 * ESPI_WIDEST, &c, ESPI_WIDEST);                                                            \
+    memcpy(to + (at) + 3 * ESPI_WIDEST, &d, ESPI_WIDEST);
+    size_t at = 0;
+    for (; at + TURN < n; at += TURN) {
+        FOUR(at)
+    }
+    FOUR(n - TURN)
+#undef FOUR
+}
+
 ESPI_BODY espi_body_block(bool unpack, int64_t bytes, char *layout, char *stream)
 {
     char *const to = unpack ? layout : stream;
     const char *const from = unpack ? stream : layout;
     if (bytes <= ESPI_SHORT_MOST)
         espi_body_copy_short(to, from, (size_t)bytes);
+    else if (bytes <= ESPI_MEDIUM_MOST)
+        espi_body_copy_medium(to, from, (size_t)bytes);
     else
         memcpy(to, from, (size_t)bytes);
 }
@@ -104,8 +128,6 @@ ESPI_BODY espi_body_move(bool unpack, size_t size, char *layout, char *stream)
         _mm_mask_storeu_epi32(to, 0x7, _mm_maskz_loadu_epi32(0x7, from));
     else if (size == 20)
         _mm256_mask_storeu_epi32(to, 0x1f, _mm256_maskz_loadu_epi32(0x1f, from));
-    else if (size == 24)
-        _mm256_mask_storeu_epi64(to, 0x7, _mm256_maskz_loadu_epi64(0x7, from));
     else
         memcpy(to, from, size);
 #else
@@ -153,6 +175,8 @@ ESPI_BODY espi_body_grid(bool unpack, int64_t bytes, const struct espi_copy_loop
 #define ANY                                                                                                          \
     if (bytes <= ESPI_SHORT_MOST) {                                                                                  \
         EACH(espi_body_copy_short)                                                                                   \
+    } else if (bytes <= ESPI_MEDIUM_MOST) {                                                                          \
+        EACH(espi_body_copy_medium)                                                                                  \
     } else {                                                                                                         \
         EACH(memcpy)                                                                                                 \
     }
