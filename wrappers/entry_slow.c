@@ -131,9 +131,20 @@ static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next
     return result;
 }
 
+/* espi_entry_of for any function, which would jump by a table. 0: not popular. */
+static struct espi_entry *entry_of_any(bool profiling, enum espi_fn fn)
+{
+    static const unsigned char popular[ESPI_FN_COUNT] = {
+#define ESPI_POPULAR_ROW(name, args) [ESPI_FN_##name] = 1 + ESPI_POPULAR_##name,
+        ESPI_POPULAR_ROWS(ESPI_POPULAR_ROW)
+#undef ESPI_POPULAR_ROW
+    };
+    return profiling || popular[fn] == 0 ? &espi_hot.entries[profiling][fn] : &espi_hot.popular[popular[fn] - 1];
+}
+
 static espi_next next_of(bool profiling, enum espi_fn fn)
 {
-    espi_next next = atomic_load_explicit(&espi_entry_of(&espi_hot, profiling, fn)->next, memory_order_acquire);
+    espi_next next = atomic_load_explicit(&entry_of_any(profiling, fn)->next, memory_order_acquire);
     return next ? next : espi_find_next(profiling, fn);
 }
 
@@ -155,7 +166,7 @@ espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, cons
 espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_credit_row *row, espi_word *args,
                                 const void *caller)
 {
-    struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, fn);
+    struct espi_entry *entry = entry_of_any(profiling, fn);
     unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);
     struct espi_thread *here = &espi_here;
     espi_next next = atomic_load_explicit(profiling ? &entry->next : &entry->fast_next, memory_order_acquire);
