@@ -131,7 +131,7 @@ static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next
     return result;
 }
 
-/* espi_entry_of for any function, which would jump by a table. 0: not popular. */
+/* The same as espi_entry_of, which would jump by a table where the function is no constant. 0: not popular. */
 static struct espi_entry *entry_of_any(bool profiling, enum espi_fn fn)
 {
     static const unsigned char popular[ESPI_FN_COUNT] = {

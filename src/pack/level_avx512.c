@@ -1,4 +1,4 @@
-/* The kernels of kernels.h by AVX-512, whose masks move a block of 12 or 24 bytes at once and nothing behind it. */
+/* The kernels of kernels.h by AVX-512, whose masks move a block of 12 or 20 bytes at once and nothing behind it. */
 #ifdef __x86_64__
 #include <immintrin.h>
 

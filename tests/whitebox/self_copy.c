@@ -13,6 +13,7 @@
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -351,8 +352,108 @@ START_TEST(in_turns)
 }
 END_TEST
 
+/* The same, used until its class is known. */
+static MPI_Datatype classed(void)
+{
+    MPI_Datatype type = strided();
+
+    for (int i = 0; i < 8 && espi_slot_class(espi_slot_of(type)) == NULL; i++)
+        espi_types_better(&own_thread, type, FEW, false);
+    ck_assert_ptr_nonnull(espi_slot_class(espi_slot_of(type)));
+    return type;
+}
+
+/* How many of so many lives, each of so many uses that save 4,000 ns, are copied from the first use on, where reading
+   a pair back takes some 3,000 ns; whether the last one is. */
+static int copied_lives(int lives, int uses, bool *last)
+{
+    struct espi_selfcopy_block b = {.from = from_memory, .onto = onto_memory, .place = ESPI_SELF_ALONE};
+    int copied = 0;
+
+    for (int life = 0; life < lives; life++) {
+        MPI_Datatype from = classed(), onto = classed();
+        *last = true;
+        for (int i = 0; i < uses; i++) {
+            b.send = (struct espi_selfcopy_side){from, FEW};
+            b.receive = (struct espi_selfcopy_side){onto, FEW};
+            test_clock.each = 3000;
+            const bool looked = espi_selfcopy_look(&own_thread, &b);
+            test_clock.each = 1000;
+            if (looked && b.turn.way == ESPI_BY_COPY)
+                espi_selfcopy_carry_out(&own_thread, &b);
+            else
+                *last = false;
+            test_clock.each = 0;
+        }
+        copied += *last;
+        espi_types_ending(espi_thread_state(&own_thread), from);
+        espi_types_ending(espi_thread_state(&own_thread), onto);
+        MPI_Type_free(&from);
+        MPI_Type_free(&onto);
+    }
+    return copied;
+}
+
+/* Pairs made anew are read back as long as what their copies save is twice what that takes, but for some tries. */
+START_TEST(reading_back_pays)
+{
+    static const struct {
+        int uses, least, most;
+    } lives[] = {{10, 400, 400}, {1, 10, 300}};
+    bool last = false;
+
+    for (size_t k = 0; k < sizeof lives / sizeof *lives; k++) {
+        espi_settings_defaults(&espi_settings);
+        start(ESPI_MODE_AUTO);
+        test_clock_stands();
+        from_memory = calloc(FEW, (23 * 9 + 1) * sizeof(int));
+        onto_memory = calloc(FEW, (23 * 9 + 1) * sizeof(int));
+        MPI_Datatype from = classed(), onto = classed();
+        for (int n = 0; n < 4096 && use(from, onto, 5000, 1000) != ESPI_BY_COPY; n++)
+            continue;
+        for (int n = 0; n < 4 * ESPI_TRIAL_TURNS; n++)
+            use(from, onto, 5000, 1000);
+        const struct espi_type_class *class = espi_slot_class(espi_slot_of(from));
+        ck_assert_int_eq(class->own_way, ESPI_OWN_COPIED);
+        const int copied = copied_lives(400, lives[k].uses, &last);
+        ck_assert_msg(copied >= lives[k].least && copied <= lives[k].most, "%d lives of %d uses", copied,
+                      lives[k].uses);
+        ck_assert_int_eq(last, lives[k].most == 400);
+        ck_assert_int_eq(class->own_way, last ? ESPI_OWN_COPIED : ESPI_OWN_LEFT);
+        espi_types_ending(espi_thread_state(&own_thread), from);
+        espi_types_ending(espi_thread_state(&own_thread), onto);
+        MPI_Type_free(&from);
+        MPI_Type_free(&onto);
+        espi_selfcopy_stop();
+        espi_types_stop();
+        test_clock.set = false;
+        free(from_memory);
+        free(onto_memory);
+    }
+}
+END_TEST
+
+START_TEST(small_blocks)
+{
+    struct espi_type_class class = {.size = 100};
+
+    ck_assert(!espi_selfcopy_is_small(NULL, 1));
+    ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.own_way = ESPI_OWN_LEFT;
+    ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
+    class.own_way = ESPI_OWN_COPIED;
+    ck_assert(!espi_selfcopy_is_small(&class, 1));
+    class = (struct espi_type_class){.size = 100, .ended = 10, .uses = 19}; /* used once each, mostly */
+    ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
+    class.uses = 20;
+    ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.size = -1; /* not known */
+    ck_assert(!espi_selfcopy_is_small(&class, 1));
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "self_copy", trials, long_uses, samples, in_turns, made_anew, used_once, no_budget,
-                     lists_that_differ);
+                     lists_that_differ, reading_back_pays, small_blocks);
 }

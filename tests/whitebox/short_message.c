@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/handlers.h"
 #include "mpi/core/pmpi.h"
@@ -17,11 +18,12 @@
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/short_message.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"
 #include "type_service.h"
 
-enum { COUNT = 3, INTS = 24, BYTES = COUNT * INTS * (int)sizeof(int), ROOM = 1 << 16, OTHER_TAG = 99 };
+enum { COUNT = 3, INTS = 24, BYTES = COUNT * INTS * (int)sizeof(int), ROOM = 1 << 16 };
 
 static char data[ROOM], message[ROOM];
 static MPI_Datatype type;
@@ -34,10 +36,13 @@ static struct {
     int error;         /* what packed ones return */
     int bytes;         /* that are received; those of `message` */
     bool again, jumps; /* there is a call inside the call; it does not return */
+    espi_word buffer;  /* of the last packed one */
 } mpi;
 static jmp_buf before;
 
 static espi_word call(enum espi_fn fn, espi_word tag, MPI_Status *at);
+static void fill(void *at, size_t bytes, int seed);
+static bool is_packed(const void *at, int seed);
 
 static espi_word send_or_receive(espi_word buffer, espi_word count, espi_word given, MPI_Status *at)
 {
@@ -46,10 +51,13 @@ static espi_word send_or_receive(espi_word buffer, espi_word count, espi_word gi
         return MPI_SUCCESS;
     mpi.packed++;
     ck_assert_int_eq((int)count, BYTES);
+    mpi.buffer = buffer;
     if (mpi.again) {
         mpi.again = false;
+        fill(data, ROOM, 9);
         ck_assert_int_eq((int)call(ESPI_FN_Send, 0, NULL), MPI_SUCCESS);
         ck_assert_int_eq(mpi.calls, 2);
+        ck_assert(mpi.buffer != buffer && is_packed(message, 9) && is_packed((void *)buffer, 2));
     }
     if (mpi.jumps)
         longjmp(before, 1);
@@ -103,16 +111,42 @@ static espi_word call(enum espi_fn fn, espi_word tag, MPI_Status *at)
     return call_with(fn, args);
 }
 
+static void fill(void *at, size_t bytes, int seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((char *)at)[i] = (char)(seed + (int)i * 7);
+}
+
+/* Whether the bytes at `at` are the items of `data` as filled from a seed. */
+static bool is_packed(const void *at, int seed)
+{
+    static char source[ROOM], packed[ROOM];
+    int end = 0;
+
+    fill(source, ROOM, seed);
+    MPI_Pack(source, COUNT, type, packed, ROOM, &end, MPI_COMM_SELF);
+    return end == BYTES && memcmp(at, packed, BYTES) == 0;
+}
+
 static void forget(void)
 {
     memset(&mpi, 0, sizeof mpi);
     mpi.bytes = BYTES;
 }
 
-static void fill(void *at, size_t bytes, int seed)
+/* The one buffer of short messages. */
+static espi_word own_buffer(void)
 {
-    for (size_t i = 0; i < bytes; i++)
-        ((char *)at)[i] = (char)(seed + (int)i * 7);
+    static espi_word known;
+    const espi_word args[7] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, (espi_word)MPI_COMM_SELF, 0};
+    struct espi_thread_state *state = espi_thread_state(&own_thread);
+    struct espi_short_message m;
+
+    if (known == 0 && espi_short_message_begin(&m, state, ESPI_FN_Send, args, false)) {
+        known = (espi_word)m.stream;
+        espi_short_message_end(&m, state, ESPI_FN_Send, args, MPI_ERR_OTHER, NULL);
+    }
+    return known;
 }
 
 /* A type whose plan is known, and everything is packed. */
@@ -123,6 +157,7 @@ static void begin(void)
     espi_type_service.packing = ESPI_MODE_ALWAYS;
     espi_comm_cache_start(true);
     atomic_store(&espi_running, true);
+    espi_calls_overlap = false;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     type = regular_ints(3);
     for (int i = 0; i < 4; i++) {
@@ -132,12 +167,14 @@ static void begin(void)
     }
     struct espi_type_slot *slot;
     ck_assert_ptr_nonnull(espi_short_plan(type, COUNT, &slot));
+    ck_assert_uint_ne(own_buffer(), 0);
     forget();
 }
 
 static void end(void)
 {
     atomic_store(&espi_running, false);
+    espi_calls_overlap = true;
     MPI_Type_free(&type);
     espi_comm_cache_stop();
     espi_types_stop();
@@ -170,7 +207,7 @@ START_TEST(to_and_fro)
 {
     static const enum espi_fn sends[] = {ESPI_FN_Send, ESPI_FN_Ssend, ESPI_FN_Rsend};
     char expected[ROOM], packed[ROOM];
-    int at = 0;
+    int at = 0, went = 0;
 
     begin();
     for (int i = 0; i < 40; i++) {
@@ -183,15 +220,18 @@ START_TEST(to_and_fro)
         ck_assert_int_eq((int)call(sends[i % 3], 0, NULL), MPI_SUCCESS);
         ck_assert_int_eq(mpi.packed, 1);
         ck_assert(memcmp(message, packed, BYTES) == 0);
+        went += mpi.buffer == own_buffer();
         /* Shorter messages, and none at all; with a status, and without one. */
         mpi.bytes = i < 30 ? BYTES : i < 38 ? 4 * (i - 29) + i % 4 : 0;
         fill(message, BYTES, 3 * i);
+        fill(data, ROOM, i + 50); /* else than what was sent last */
         memcpy(expected, data, ROOM);
         at = 0;
-        if (mpi.bytes % 4 == 0)
+        if (mpi.bytes == BYTES || mpi.bytes == 0)
             MPI_Unpack(message, mpi.bytes, &at, expected, mpi.bytes / 4 / INTS, type, MPI_COMM_SELF);
         ck_assert_int_eq((int)call(ESPI_FN_Recv, 0, i % 2 ? &status : MPI_STATUS_IGNORE), MPI_SUCCESS);
         ck_assert_int_eq(mpi.packed, 2);
+        went += mpi.buffer == own_buffer();
         if (mpi.bytes == BYTES || mpi.bytes == 0)
             ck_assert(memcmp(data, expected, ROOM) == 0);
         ck_assert(i % 2 == 0 || espi_status_bytes(&status) == mpi.bytes);
@@ -199,7 +239,7 @@ START_TEST(to_and_fro)
             char again[ROOM], old[ROOM];
             at = 0;
             MPI_Pack(data, COUNT, type, again, ROOM, &at, MPI_COMM_SELF);
-            fill(expected, ROOM, i);
+            fill(expected, ROOM, i + 50);
             at = 0;
             MPI_Pack(expected, COUNT, type, old, ROOM, &at, MPI_COMM_SELF);
             ck_assert(memcmp(again, message, (size_t)mpi.bytes) == 0);
@@ -209,6 +249,7 @@ START_TEST(to_and_fro)
         ck_assert_uint_eq(counted(ESPI_COUNT_bytes_packed), bytes + 2 * BYTES);
         ck_assert_uint_eq(counted(ESPI_COUNT_calls_examined), seen + 2);
     }
+    ck_assert_int_ge(went, 70); /* the others came with a look at the type */
     end();
 }
 END_TEST
@@ -266,18 +307,69 @@ START_TEST(left_to_others)
     espi_settings.check = true;
     ck_assert(!begins(ESPI_FN_Send, good));
     espi_settings.check = false;
-    espi_type_service.attributes = false; /* calls may overlap */
+    espi_type_service.attributes = false;
     ck_assert(!begins(ESPI_FN_Send, good));
     espi_type_service.attributes = true;
+    espi_calls_overlap = true; /* as from when a session begins */
+    ck_assert(!begins(ESPI_FN_Send, good));
+    espi_calls_overlap = false;
     espi_type_service.packing = ESPI_MODE_OFF;
     ck_assert(!begins(ESPI_FN_Send, good));
     espi_type_service.packing = ESPI_MODE_ALWAYS;
     struct espi_type_slot *slot = espi_slot_of(type);
+    if (espi_slot_class(slot) != NULL) {
+        espi_slot_class(slot)->packs = false;
+        ck_assert(!begins(ESPI_FN_Send, good));
+        espi_slot_class(slot)->packs = true;
+    }
+    MPI_Comm other = MPI_COMM_NULL; /* the communicator is not the last one any more */
+    PMPI_Comm_dup(MPI_COMM_SELF, &other);
+    ck_assert(espi_comm_look(&espi_thread_state(&own_thread)->comm, other) && begins(ESPI_FN_Send, good));
+    PMPI_Comm_free(&other);
+    ck_assert(begins(ESPI_FN_Send, good));
     const uint64_t look = atomic_load(&slot->look);
     atomic_store(&slot->look, atomic_load(&slot->uses) + 1); /* something is due */
     ck_assert(!begins(ESPI_FN_Send, good));
     atomic_store(&slot->look, look);
     ck_assert(begins(ESPI_FN_Send, good));
+    end();
+}
+END_TEST
+
+/* Types of addresses are sent from MPI_BOTTOM. */
+START_TEST(absolute)
+{
+    MPI_Datatype placed = MPI_DATATYPE_NULL;
+    MPI_Aint where;
+    struct espi_type_slot *slot;
+    char stream[ROOM];
+    int at = 0;
+
+    begin();
+    PMPI_Get_address(data, &where);
+    where += 8;
+    PMPI_Type_create_hindexed_block(1, COUNT, &where, type, &placed);
+    PMPI_Type_commit(&placed);
+    espi_types_committed(espi_thread_state(&own_thread), placed);
+    for (int i = 0; i < 4; i++) {
+        struct espi_way way = espi_types_way(&own_thread, placed, 1, false, ESPI_PACK_MESSAGE);
+        if (way.packed != NULL)
+            espi_plan_release(way.packed);
+    }
+    ck_assert_ptr_nonnull(espi_short_plan(placed, 1, &slot));
+    const espi_word args[7] = {(espi_word)MPI_BOTTOM, 1, (espi_word)placed, 0, 0, (espi_word)MPI_COMM_SELF,
+                               (espi_word)&status};
+    fill(data, ROOM, 6);
+    ck_assert_int_eq((int)call_with(ESPI_FN_Send, args), MPI_SUCCESS);
+    ck_assert(mpi.packed == 1 && mpi.buffer == own_buffer());
+    MPI_Pack(data + 8, COUNT, type, stream, ROOM, &at, MPI_COMM_SELF);
+    ck_assert(memcmp(message, stream, BYTES) == 0);
+    fill(message, BYTES, 11);
+    ck_assert_int_eq((int)call_with(ESPI_FN_Recv, args), MPI_SUCCESS);
+    at = 0;
+    MPI_Pack(data + 8, COUNT, type, stream, ROOM, &at, MPI_COMM_SELF);
+    ck_assert(mpi.packed == 2 && memcmp(message, stream, BYTES) == 0);
+    MPI_Type_free(&placed);
     end();
 }
 END_TEST
@@ -311,6 +403,8 @@ END_TEST
 /* A call inside of such a call goes another way, and so do all after one that was left by a jump; they are right. */
 START_TEST(not_alone)
 {
+    char again[ROOM];
+
     begin();
     const espi_word good[7] = {(espi_word)data, COUNT, (espi_word)type, 0, 5, (espi_word)MPI_COMM_SELF,
                                (espi_word)&status};
@@ -326,14 +420,21 @@ START_TEST(not_alone)
     ck_assert_int_eq(mpi.packed, 1);
     ck_assert(!begins(ESPI_FN_Send, good) && !begins(ESPI_FN_Recv, good));
     forget();
+    fill(data, ROOM, 3);
     ck_assert_int_eq((int)call(ESPI_FN_Send, 0, NULL), MPI_SUCCESS);
+    ck_assert(is_packed(message, 3));
+    fill(data, ROOM, 4);
     ck_assert_int_eq((int)call(ESPI_FN_Recv, 0, &status), MPI_SUCCESS);
     ck_assert_int_eq(mpi.packed, 2); /* by way of the pool */
+    int at = 0;
+    MPI_Pack(data, COUNT, type, again, ROOM, &at, MPI_COMM_SELF);
+    ck_assert(memcmp(again, message, BYTES) == 0);
     end();
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/short_message", rows, to_and_fro, left_to_others, errors, not_alone);
+    return TYPES_RUN(argc, argv, "whitebox/short_message", rows, to_and_fro, left_to_others, absolute, errors,
+                     not_alone);
 }

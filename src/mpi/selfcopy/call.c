@@ -95,11 +95,10 @@ static int64_t own_count(const struct espi_api_row *row, const espi_word *args, 
     return (void *)args[(int)t->count] != NULL ? number_at(row, (const void *)args[(int)t->count], rank) : 0;
 }
 
-/* A rank gives itself a block of this type: each use is to be seen until it is decided what is done with it. Not so
-   of few bytes, which take long to earn a decision: a look takes as long as they do. Gives what is known of it. */
+/* A rank gives itself a block of this type: each use is to be seen until it is decided what is done with it, unless
+   it is small. Gives what is known of it. */
 static struct espi_type_slot *mark(MPI_Datatype type, int64_t count)
 {
-    enum { SMALL = 4096 };
     struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     struct espi_type_class *class = slot != NULL ? espi_slot_class(slot) : NULL;
     unsigned paired;
@@ -107,7 +106,7 @@ static struct espi_type_slot *mark(MPI_Datatype type, int64_t count)
     if (slot == NULL || count <= 0 || count > INT_MAX)
         return slot;
     paired = atomic_load_explicit(&slot->paired, memory_order_relaxed);
-    if (class != NULL && class->size >= 0 && class->size < SMALL && class->size * count < SMALL &&
+    if (espi_selfcopy_is_small(class, count) &&
         !(paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE | ESPI_PAIRED_TRIED))) {
         class->own = false;
         espi_slot_pair(slot, type, paired & ~(unsigned)ESPI_PAIRED_SEEN);

@@ -5,6 +5,7 @@
 
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 
 enum { SAMPLE = 64 }; /* once it is decided, one use in so many is timed */
@@ -125,16 +126,25 @@ bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_plac
     return changed;
 }
 
-uint64_t espi_selfcopy_saves(struct espi_selfcopy_plan *plan)
+uint64_t espi_selfcopy_gained(struct espi_selfcopy_plan *plan)
 {
-    uint64_t most = 0;
-    bool decided = false;
+    const uint64_t gained = atomic_exchange_explicit(&plan->gained_ns, 0, memory_order_relaxed);
 
-    for (int place = 0; place < ESPI_SELF_PLACES && plan->copy != NULL; place++) {
-        const uint64_t saves = atomic_load_explicit(&plan->at[place].saves_ns, memory_order_relaxed);
-        decided = decided ||
-                  atomic_load_explicit(&plan->at[place].state, memory_order_relaxed) == ESPI_SELFCOPY_DECIDED;
-        most = saves > most ? saves : most;
-    }
-    return (decided && plan->timed) || plan->copy == NULL ? most : (uint64_t)plan->bytes / 8 + 1;
+    if (plan->copy == NULL || !plan->timed)
+        return gained;
+    for (int place = 0; place < ESPI_SELF_PLACES; place++)
+        if (atomic_load_explicit(&plan->at[place].state, memory_order_relaxed) == ESPI_SELFCOPY_DECIDED)
+            return gained;
+    return gained + (uint64_t)plan->bytes / 8 + 1;
+}
+
+bool espi_selfcopy_is_small(const struct espi_type_class *class, int64_t count)
+{
+    enum { SMALL = 1024, SMALL_ONCE = 4096, LIVES = 4 };
+
+    if (class == NULL || class->size < 0 || class->own_way == ESPI_OWN_COPIED)
+        return false;
+    const bool once = class->ended >= LIVES && class->uses < 2 * class->ended;
+    const int64_t least = once || class->own_way == ESPI_OWN_LEFT ? SMALL_ONCE : SMALL;
+    return class->size < least && class->size * count < least;
 }

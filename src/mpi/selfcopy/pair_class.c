@@ -6,7 +6,7 @@
 enum { KINDS = 512, PLACES = 4, SEEN = 1024 };
 
 struct kind {
-    uint64_t key, types, uses, bytes, paid, gained;
+    uint64_t key, uses, bytes, paid, gained;
     uint64_t retry; /* uses at which to ask for a budget again */
     bool planned;
 };
@@ -49,11 +49,10 @@ static struct kind *kind_of(uint64_t key)
     return least;
 }
 
-struct espi_pair_kind espi_pair_class_use(uint64_t key, bool is_new, uint64_t uses, uint64_t bytes)
+struct espi_pair_kind espi_pair_class_use(uint64_t key, uint64_t uses, uint64_t bytes)
 {
     pthread_mutex_lock(&lock);
     struct kind *k = kind_of(key);
-    k->types += is_new;
     k->uses += uses;
     k->bytes += bytes;
     const struct espi_pair_kind now = {k->uses, k->bytes, k->planned, k->paid < ESPI_KIND_TRIES_NS + k->gained / 2,
@@ -62,12 +61,12 @@ struct espi_pair_kind espi_pair_class_use(uint64_t key, bool is_new, uint64_t us
     return now;
 }
 
-void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns)
+void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gained_ns)
 {
     pthread_mutex_lock(&lock);
     struct kind *k = kind_of(key);
     k->paid += took_ns;
-    k->gained += gain_ns * (k->types > 0 && k->uses > k->types ? k->uses / k->types : 1);
+    k->gained += gained_ns;
     pthread_mutex_unlock(&lock);
 }
 

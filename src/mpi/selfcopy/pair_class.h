@@ -18,11 +18,11 @@ struct espi_pair_kind {
     bool waits;           /* the budget was used up, and it was not used twice as often since */
 };
 
-/* Adds uses of a pair to its kind, which is new to it or not; what is known of the kind then. */
-struct espi_pair_kind espi_pair_class_use(uint64_t key, bool is_new, uint64_t uses, uint64_t bytes);
-/* New types of the kind were read back, which took so long; each use of the pair will save `gain_ns` (0: no known
-   layouts, or nothing better). */
-void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gain_ns);
+/* Adds uses of a pair to its kind; what is known of the kind then. */
+struct espi_pair_kind espi_pair_class_use(uint64_t key, uint64_t uses, uint64_t bytes);
+/* New types of the kind were read back, which took so long; the pairs of their layouts have saved `gained_ns` since
+   that was done the last time. */
+void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gained_ns);
 /* A pair of the kind has a plan. */
 void espi_pair_class_planned(uint64_t key);
 /* The budget is used up. */

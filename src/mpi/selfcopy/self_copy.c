@@ -170,8 +170,7 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
     pthread_mutex_unlock(&lock);
     if (r.mode == ESPI_MODE_AUTO && fresh) {
         bool seen = known != NULL || espi_layout_seen(key);
-        espi_pair_class_tried(kind, begun,
-                         known != NULL ? espi_selfcopy_saves(known->plan) : 0);
+        espi_pair_class_tried(kind, begun, known != NULL ? espi_selfcopy_gained(known->plan) : 0);
         if (!seen) {
             *decided = false;
             goto done;
@@ -248,17 +247,31 @@ static void plan_pair(struct slot *s, const struct facts *facts, uint64_t price,
         espi_pair_class_planned(facts->kind);
 }
 
+/* To read back types made like this one costs more than copies of them save. */
+static void not_worth_it(MPI_Datatype type)
+{
+    const struct espi_type_slot *slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
+
+    if (slot != NULL && espi_slot_class(slot) != NULL)
+        espi_slot_class(slot)->own_way = ESPI_OWN_LEFT;
+}
+
 /* Whether the uses of a pair, or those of its kind together, have earned a plan, and what that will cost. `new_uses`
    are told to the kind. */
-static bool has_earned(const struct slot *s, const struct facts *facts, uint64_t new_uses, uint64_t *price)
+static bool has_earned(const struct slot *s, const struct facts *facts, const struct espi_selfcopy_side *from,
+                       const struct espi_selfcopy_side *onto, uint64_t *price)
 {
-    const struct espi_pair_kind kind =
-        espi_pair_class_use(facts->kind, s->told == 0, new_uses, facts->bytes * new_uses);
+    const uint64_t new_uses = s->uses - s->told;
+    const struct espi_pair_kind kind = espi_pair_class_use(facts->kind, new_uses, facts->bytes * new_uses);
 
     *price = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
                           : espi_admission_estimate(facts->numbers, facts->bytes);
     if (kind.waits)
         return false;
+    if (!kind.hopeful) {
+        not_worth_it(from->type);
+        not_worth_it(onto->type);
+    }
     if (s->uses >= s->look &&
         espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), *price))
         return true;
@@ -276,7 +289,7 @@ static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, 
         s->decided = true;
         return;
     }
-    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !has_earned(s, &facts, s->uses - s->told, &price))
+    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !has_earned(s, &facts, from, onto, &price))
         return;
     if (pthread_mutex_trylock(&planning) != 0)
         return;
@@ -307,8 +320,14 @@ static void pair(MPI_Datatype type, unsigned what)
         espi_slot_pair(slot, type,
                        (atomic_load_explicit(&slot->paired, memory_order_relaxed) & ~(unsigned)ESPI_PAIRED_OPEN) |
                            what);
-    if (slot != NULL && espi_slot_class(slot) != NULL)
-        espi_slot_class(slot)->own = what != ESPI_PAIRED_LEFT;
+    struct espi_type_class *class = slot != NULL ? espi_slot_class(slot) : NULL;
+    if (class == NULL)
+        return;
+    class->own = what != ESPI_PAIRED_LEFT;
+    if (what == ESPI_PAIRED_LEFT)
+        class->own_way = ESPI_OWN_LEFT;
+    else if ((what & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE)) != 0)
+        class->own_way = ESPI_OWN_COPIED;
 }
 
 void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from, MPI_Datatype onto)

@@ -56,6 +56,7 @@ struct espi_selfcopy_plan {
     uint64_t made_ns;                           /* what it took */
     bool timed;        /* made in setting auto, so that uses are tried and timed */
     atomic_uint marks; /* enum espi_paired: of the types that it is for; 0: nothing was tried as yet */
+    _Atomic uint64_t gained_ns; /* by copies, since types of these layouts were last read back */
     struct espi_selfcopy_choice at[ESPI_SELF_PLACES];
 };
 
@@ -98,8 +99,15 @@ struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, en
 bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place, enum espi_selfcopy_way way,
                         uint64_t ns);
 #define ESPI_SELFCOPY_FAILED UINT64_MAX
-/* Nanoseconds that a use is found to save, or hoped to while that is not known. */
-uint64_t espi_selfcopy_saves(struct espi_selfcopy_plan *plan);
+struct espi_type_class;
+
+/* Whether an own block of so many items (up to INT_MAX) of the class, which may be NULL, is so small that a look at
+   it takes as long as it does: it would take long to earn a decision. Where others made alike are copied, none is;
+   where they are not, or are used once each, more are. */
+bool espi_selfcopy_is_small(const struct espi_type_class *class, int64_t count);
+
+/* Nanoseconds that copies have saved since this was last asked; while that is not known, what one is hoped to. */
+uint64_t espi_selfcopy_gained(struct espi_selfcopy_plan *plan);
 
 /* ---- blocks (block.c) ---- */
 

@@ -31,8 +31,8 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                              MPI_Datatype type, enum espi_packable use, double saved);
 
-/* The same of a message of one part, in a call that blocks, in fewer steps: NULL also where a look at the type is
-   due. The slot is that of the type. */
+/* espi_message_plan and espi_message_plan_packed for a message of one part, in a call that blocks, in fewer steps:
+   NULL also where a look at the type is due. The slot is that of the type. */
 struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot);
 void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
                             int64_t count, int64_t bytes);

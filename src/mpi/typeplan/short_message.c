@@ -1,5 +1,6 @@
 #include "mpi/typeplan/short_message.h"
 
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/status_bytes.h"
@@ -11,9 +12,9 @@
 
 enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
 
-/* Of the one message that may be under way, as calls do not overlap. It stays in use where an error handler leaves
+/* Of the one message that may be under way where calls do not overlap. It stays in use where an error handler leaves
    the call by a jump; messages go the other way then. */
-static _Alignas(64) char stream[ESPI_ENGINE_PART + 1];
+static _Alignas(64) char stream[ESPI_ENGINE_PART];
 static bool in_use;
 
 bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_state *thread_state, enum espi_fn fn,
@@ -25,7 +26,8 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
     struct espi_type_slot *slot;
     struct espi_plan *plan;
 
-    if (in_use || espi_settings.check || espi_type_is_predefined(type) || (receives && args[STATUS] == 0) ||
+    if (in_use || espi_calls_overlap || espi_settings.check || espi_type_is_predefined(type) ||
+        (int)args[PEER] == MPI_PROC_NULL || (receives && args[STATUS] == 0) ||
         (plan = espi_short_plan(type, count, &slot)) == NULL ||
         (args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||

@@ -24,7 +24,8 @@ extern struct espi_type_service {
     bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
 } espi_type_service;
 
-/* Whether the pack program of the plan is what a call of MPI_Pack, or one with a message, is to be done with. */
+/* Whether the pack program of the plan is what a call of MPI_Pack, or one with a message, is to be done with:
+   `use` is one of the first ESPI_PACKABLES. */
 static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi_packable use)
 {
     return plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
