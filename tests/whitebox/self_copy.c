@@ -19,14 +19,17 @@
 
 enum { ITEMS = 20000, LIVES = 4, FEW = 50, PERIOD = 64 };
 
+static bool in_bytes; /* the stride is given in bytes: another kind of the same layout */
+
 /* 24 integers, seen from its making on. */
 static MPI_Datatype strided(void)
 {
     MPI_Datatype type;
-    const espi_word args[5] = {24, 1, 9, MPI_INT, (espi_word)&type};
+    const espi_word stride = in_bytes ? 9 * sizeof(int) : 9, args[5] = {24, 1, stride, MPI_INT, (espi_word)&type};
 
-    MPI_Type_vector(24, 1, 9, MPI_INT, &type);
-    note_made(ESPI_FN_Type_vector, args);
+    (in_bytes ? MPI_Type_create_hvector(24, 1, (MPI_Aint)stride, MPI_INT, &type)
+              : MPI_Type_vector(24, 1, (int)stride, MPI_INT, &type));
+    note_made(in_bytes ? ESPI_FN_Type_create_hvector : ESPI_FN_Type_vector, args);
     MPI_Type_commit(&type);
     espi_types_committed(espi_thread_state(&own_thread), type);
     return type;
@@ -394,6 +397,36 @@ static int copied_lives(int lives, int uses, bool *last)
     return copied;
 }
 
+static MPI_Datatype pair[2]; /* of which it is decided that copies save 4,000 ns */
+
+static void begin_pair(void)
+{
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    test_clock_stands();
+    from_memory = calloc(FEW, (23 * 9 + 1) * sizeof(int));
+    onto_memory = calloc(FEW, (23 * 9 + 1) * sizeof(int));
+    pair[0] = classed();
+    pair[1] = classed();
+    for (int n = 0; n < 4096 && use(pair[0], pair[1], 5000, 1000) != ESPI_BY_COPY; n++)
+        continue;
+    for (int n = 0; n < 4 * ESPI_TRIAL_TURNS; n++)
+        use(pair[0], pair[1], 5000, 1000);
+}
+
+static void end_pair(void)
+{
+    for (int i = 0; i < 2; i++) {
+        espi_types_ending(espi_thread_state(&own_thread), pair[i]);
+        MPI_Type_free(&pair[i]);
+    }
+    espi_selfcopy_stop();
+    espi_types_stop();
+    test_clock.set = false;
+    free(from_memory);
+    free(onto_memory);
+}
+
 /* Pairs made anew are read back as long as what their copies save is twice what that takes, but for some tries. */
 START_TEST(reading_back_pays)
 {
@@ -403,33 +436,35 @@ START_TEST(reading_back_pays)
     bool last = false;
 
     for (size_t k = 0; k < sizeof lives / sizeof *lives; k++) {
-        espi_settings_defaults(&espi_settings);
-        start(ESPI_MODE_AUTO);
-        test_clock_stands();
-        from_memory = calloc(FEW, (23 * 9 + 1) * sizeof(int));
-        onto_memory = calloc(FEW, (23 * 9 + 1) * sizeof(int));
-        MPI_Datatype from = classed(), onto = classed();
-        for (int n = 0; n < 4096 && use(from, onto, 5000, 1000) != ESPI_BY_COPY; n++)
-            continue;
-        for (int n = 0; n < 4 * ESPI_TRIAL_TURNS; n++)
-            use(from, onto, 5000, 1000);
-        const struct espi_type_class *class = espi_slot_class(espi_slot_of(from));
+        begin_pair();
+        const struct espi_type_class *class = espi_slot_class(espi_slot_of(pair[0]));
         ck_assert_int_eq(class->own_way, ESPI_OWN_COPIED);
         const int copied = copied_lives(400, lives[k].uses, &last);
-        ck_assert_msg(copied >= lives[k].least && copied <= lives[k].most, "%d lives of %d uses", copied,
-                      lives[k].uses);
+        ck_assert_msg(copied >= lives[k].least && copied <= lives[k].most, "%d of %d uses", copied, lives[k].uses);
         ck_assert_int_eq(last, lives[k].most == 400);
         ck_assert_int_eq(class->own_way, last ? ESPI_OWN_COPIED : ESPI_OWN_LEFT);
-        espi_types_ending(espi_thread_state(&own_thread), from);
-        espi_types_ending(espi_thread_state(&own_thread), onto);
-        MPI_Type_free(&from);
-        MPI_Type_free(&onto);
-        espi_selfcopy_stop();
-        espi_types_stop();
-        test_clock.set = false;
-        free(from_memory);
-        free(onto_memory);
+        end_pair();
     }
+}
+END_TEST
+
+/* Two kinds of one layout, in turns: what the one gains is not the other's. */
+START_TEST(kinds_of_one_layout)
+{
+    enum { ROUNDS = 400 };
+    int many = 0, single = 0;
+    bool last;
+
+    begin_pair();
+    for (int round = 0; round < ROUNDS; round++) {
+        in_bytes = true;
+        single += copied_lives(1, 1, &last);
+        in_bytes = false;
+        many += copied_lives(1, 7, &last);
+    }
+    ck_assert_int_eq(many, ROUNDS);
+    ck_assert_msg(single < ROUNDS / 2, "%d", single);
+    end_pair();
 }
 END_TEST
 
@@ -447,6 +482,11 @@ START_TEST(small_blocks)
     ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
     class.uses = 20;
     ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.ended = 255;
+    class.uses = 20000;
+    ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.ended = 256; /* nothing was found in so many lives */
+    ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
     class.size = -1; /* not known */
     ck_assert(!espi_selfcopy_is_small(&class, 1));
 }
@@ -455,5 +495,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "self_copy", trials, long_uses, samples, in_turns, made_anew, used_once, no_budget,
-                     lists_that_differ, reading_back_pays, small_blocks);
+                     lists_that_differ, reading_back_pays, kinds_of_one_layout,
+                     small_blocks);
 }

@@ -128,7 +128,7 @@ bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_plac
 
 uint64_t espi_selfcopy_gained(struct espi_selfcopy_plan *plan)
 {
-    const uint64_t gained = atomic_exchange_explicit(&plan->gained_ns, 0, memory_order_relaxed);
+    const uint64_t gained = (uint64_t)atomic_exchange_explicit(&plan->gained_ns, 0, memory_order_relaxed);
 
     if (plan->copy == NULL || !plan->timed)
         return gained;
@@ -140,11 +140,12 @@ uint64_t espi_selfcopy_gained(struct espi_selfcopy_plan *plan)
 
 bool espi_selfcopy_is_small(const struct espi_type_class *class, int64_t count)
 {
-    enum { SMALL = 1024, SMALL_ONCE = 4096, LIVES = 4 };
+    enum { SMALL = 1024, LESS_SMALL = 4096, LIVES = 4, LIVES_MOST = 256 };
 
     if (class == NULL || class->size < 0 || class->own_way == ESPI_OWN_COPIED)
         return false;
     const bool once = class->ended >= LIVES && class->uses < 2 * class->ended;
-    const int64_t least = once || class->own_way == ESPI_OWN_LEFT ? SMALL_ONCE : SMALL;
+    const bool left = class->own_way == ESPI_OWN_LEFT || class->ended >= LIVES_MOST; /* by now it would be known */
+    const int64_t least = once || left ? LESS_SMALL : SMALL;
     return class->size < least && class->size * count < least;
 }

@@ -14,14 +14,13 @@ enum { ESPI_KIND_TRIES_NS = 100000 };
 struct espi_pair_kind {
     uint64_t uses, bytes; /* of all its pairs */
     bool planned;         /* there was a plan for one of them: another one mostly has the same layouts */
-    bool hopeful;         /* to read back new types of it has not cost ESPI_KIND_TRIES_NS that led to nothing */
+    bool hopeful;         /* to read its types back took less than ESPI_KIND_TRIES_NS and half of what that gained */
     bool waits;           /* the budget was used up, and it was not used twice as often since */
 };
 
 /* Adds uses of a pair to its kind; what is known of the kind then. */
 struct espi_pair_kind espi_pair_class_use(uint64_t key, uint64_t uses, uint64_t bytes);
-/* New types of the kind were read back, which took so long; the pairs of their layouts have saved `gained_ns` since
-   that was done the last time. */
+/* Types of the kind were read back, which took so long; or copies have saved `gained_ns` since that was done. */
 void espi_pair_class_tried(uint64_t key, uint64_t took_ns, uint64_t gained_ns);
 /* A pair of the kind has a plan. */
 void espi_pair_class_planned(uint64_t key);

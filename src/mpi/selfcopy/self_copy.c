@@ -40,6 +40,7 @@ struct slot {
 
 struct layouts {
     uint64_t key;
+    uint64_t kind; /* of the pair that was read back last */
     struct espi_arena arena;
     const struct espi_node *from, *onto;
     struct espi_selfcopy_plan *plan;
@@ -113,7 +114,7 @@ static espi_status tree_of(struct espi_arena *arena, const struct espi_selfcopy_
 }
 
 /* Under `planning`. Remembers the plan for equal layouts; the arena of the trees goes over to it. */
-static struct espi_selfcopy_plan *keep_plan(uint64_t key, struct espi_arena *arena,
+static struct espi_selfcopy_plan *keep_plan(uint64_t key, uint64_t kind, struct espi_arena *arena,
                                                   const struct espi_selfcopy_request *r,
                                                   struct espi_selfcopy_plan *plan)
 {
@@ -123,6 +124,7 @@ static struct espi_selfcopy_plan *keep_plan(uint64_t key, struct espi_arena *are
         return NULL;
     }
     l->key = key;
+    l->kind = kind;
     l->from = r->from_tree;
     l->onto = r->onto_tree;
     l->plan = plan;
@@ -160,6 +162,8 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
     begun = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, begun);
     espi_admission_book(begun);
+    if (r.mode == ESPI_MODE_AUTO)
+        espi_pair_class_tried(kind, begun, 0);
     if (status != ESPI_OK || r.from_tree->entries != r.onto_tree->entries || r.from_tree->size != r.onto_tree->size) {
         espi_count_anywhere(status == ESPI_ERR_LIMIT ? ESPI_COUNT_pairs_too_large : ESPI_COUNT_pairs_unsupported, 1);
         goto done;
@@ -168,13 +172,13 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
     pthread_mutex_lock(&lock);
     known = find_layouts(key, r.from_tree, r.onto_tree);
     pthread_mutex_unlock(&lock);
-    if (r.mode == ESPI_MODE_AUTO && fresh) {
-        bool seen = known != NULL || espi_layout_seen(key);
-        espi_pair_class_tried(kind, begun, known != NULL ? espi_selfcopy_gained(known->plan) : 0);
-        if (!seen) {
-            *decided = false;
-            goto done;
-        }
+    if (r.mode == ESPI_MODE_AUTO && known != NULL) {
+        espi_pair_class_tried(known->kind, 0, espi_selfcopy_gained(known->plan));
+        known->kind = kind;
+    }
+    if (r.mode == ESPI_MODE_AUTO && fresh && known == NULL && !espi_layout_seen(key)) {
+        *decided = false;
+        goto done;
     }
     if (known != NULL) {
         plan = known->plan;
@@ -183,7 +187,7 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
     } else {
         struct espi_selfcopy_plan *made = espi_selfcopy_plan_make(&r);
         if (made != NULL)
-            plan = keep_plan(key, &arena, &r, made);
+            plan = keep_plan(key, kind, &arena, &r, made);
     }
 done:
     espi_arena_release(&arena);
@@ -256,7 +260,7 @@ static void not_worth_it(MPI_Datatype type)
         espi_slot_class(slot)->own_way = ESPI_OWN_LEFT;
 }
 
-/* Whether the uses of a pair, or those of its kind together, have earned a plan, and what that will cost. `new_uses`
+/* Whether the uses of a pair, or those of its kind together, have earned a plan, and what that will cost. New uses
    are told to the kind. */
 static bool has_earned(const struct slot *s, const struct facts *facts, const struct espi_selfcopy_side *from,
                        const struct espi_selfcopy_side *onto, uint64_t *price)

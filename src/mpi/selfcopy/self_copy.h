@@ -56,7 +56,7 @@ struct espi_selfcopy_plan {
     uint64_t made_ns;                           /* what it took */
     bool timed;        /* made in setting auto, so that uses are tried and timed */
     atomic_uint marks; /* enum espi_paired: of the types that it is for; 0: nothing was tried as yet */
-    _Atomic uint64_t gained_ns; /* by copies, since types of these layouts were last read back */
+    _Atomic int64_t gained_ns; /* by copies, since types of these layouts were last read back */
     struct espi_selfcopy_choice at[ESPI_SELF_PLACES];
 };
 

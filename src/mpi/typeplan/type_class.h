@@ -38,6 +38,8 @@ enum espi_class_state {
     ESPI_CLASS_REFUSED  /* cannot be decoded or planned */
 };
 
+enum espi_own_way { ESPI_OWN_OPEN, ESPI_OWN_COPIED, ESPI_OWN_LEFT };
+
 /* Written under a lock of type_cache.c, or where calls do not overlap. */
 /* What planning a list of the family took, and gained. */
 struct espi_type_family {
@@ -55,7 +57,7 @@ struct espi_type_class {
     uint8_t state;              /* enum espi_class_state; of setting auto */
     bool dense;                 /* no gaps, nor any between items (or some overlap) */
     bool own;                   /* a rank gives itself blocks of such types: each use is to be seen */
-    enum { ESPI_OWN_OPEN, ESPI_OWN_COPIED, ESPI_OWN_LEFT } own_way; /* what was found to be best for these blocks */
+    uint8_t own_way;            /* enum espi_own_way: what was found to be best for these blocks */
     bool parts;                 /* planned for uses of more than one part of a message */
     bool staged;                /* when one was looked at, the library was to pack it into a buffer of its own */
     bool packs;                 /* a pack program has done a use of its types that was not staged */
