@@ -9,6 +9,7 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/left_alone.h"
+#include "mpi/typeplan/type_class.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -185,7 +186,85 @@ START_TEST(own_block)
 }
 END_TEST
 
+START_TEST(small_blocks)
+{
+    struct espi_type_class class = {.size = 100};
+
+    ck_assert(!espi_selfcopy_is_small(NULL, 1));
+    ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.own_way = ESPI_OWN_LEFT;
+    ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
+    class.own_way = ESPI_OWN_COPIED;
+    ck_assert(!espi_selfcopy_is_small(&class, 1));
+    class = (struct espi_type_class){.size = 100, .ended = 10, .uses = 19}; /* used once each, mostly */
+    ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
+    class.uses = 20;
+    ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.ended = 255;
+    class.uses = 20000;
+    ck_assert(espi_selfcopy_is_small(&class, 10) && !espi_selfcopy_is_small(&class, 11));
+    class.ended = 256; /* nothing was found in so many lives */
+    ck_assert(espi_selfcopy_is_small(&class, 40) && !espi_selfcopy_is_small(&class, 41));
+    class.size = -1; /* not known */
+    ck_assert(!espi_selfcopy_is_small(&class, 1));
+}
+END_TEST
+
+static espi_word all_done(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    (void)fn;
+    (void)args;
+    (void)next;
+    return MPI_SUCCESS;
+}
+
+static espi_word native_alltoall(espi_word a0, espi_word a1, espi_word a2, espi_word a3, espi_word a4, espi_word a5,
+                                 espi_word a6)
+{
+    (void)a0, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6;
+    return MPI_SUCCESS;
+}
+
+/* Whether the own block of a call, of so many items, is to be seen from then on. */
+static bool is_seen_after(int count)
+{
+    struct espi_type_slot *slot = espi_slot_of(type);
+    espi_word args[7] = {(espi_word)data,   (espi_word)count, (espi_word)type,    (espi_word)stream,
+                         (espi_word)count, (espi_word)type,  (espi_word)MPI_COMM_SELF};
+
+    espi_slot_pair(slot, type, 0);
+    espi_selfcopy_call(&own_thread, ESPI_FN_Alltoall, args, (espi_next)(void (*)(void))native_alltoall, all_done);
+    return atomic_load(&slot->paired) != 0;
+}
+
+/* Own blocks of 96 bytes an item are seen from 1 kB on; from 4 kB where that was found not to pay, and all where it
+   pays. */
+START_TEST(own_block_sizes)
+{
+    begin(ESPI_MODE_AUTO);
+    atomic_store(&espi_running, true);
+    atomic_store(&espi_slot_of(type)->look, 0);
+    for (int i = 0; i < 8 && espi_slot_class(espi_slot_of(type)) == NULL; i++)
+        espi_types_better(&own_thread, type, 1, false);
+    struct espi_type_class *class = espi_slot_class(espi_slot_of(type));
+    ck_assert_ptr_nonnull(class);
+    class->size = 96;
+    ck_assert(!is_seen_after(10) && !class->own);
+    ck_assert(is_seen_after(11) && class->own);
+    class->own_way = ESPI_OWN_LEFT;
+    ck_assert(!is_seen_after(42) && !class->own);
+    ck_assert(is_seen_after(43));
+    class->own_way = ESPI_OWN_COPIED;
+    ck_assert(is_seen_after(1));
+    atomic_store(&espi_running, false);
+    espi_selfcopy_stop();
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet, told, own_block);
+    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet, told, own_block, small_blocks,
+                     own_block_sizes);
 }
