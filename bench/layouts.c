@@ -326,6 +326,8 @@ int main(int argc, char **argv)
         if (!some)
             bench_die("layouts: no row has such a name (see --list)");
     }
+    /* Over TCP, MPICH's UCX may wait for ever in MPI_Finalize for a rank that has sent long data last. */
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }
