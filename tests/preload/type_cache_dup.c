@@ -5,6 +5,7 @@
  * substitute would show as USER<dup>.
  */
 #include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/unseen.h"
 
@@ -137,9 +138,12 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
 }
 
 /* So does every collective call. */
+struct espi_type_service espi_type_service;
+
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each)
+                      enum espi_packable use, int64_t each, bool near)
 {
+    (void)near;
     (void)found;
     (void)type;
     (void)count;
@@ -159,6 +163,11 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
                             int64_t bytes, MPI_Datatype type, double saved)
 {
     (void)stats, (void)found, (void)count, (void)bytes, (void)type, (void)saved;
+}
+
+void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count)
+{
+    (void)stats, (void)found, (void)count;
 }
 
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,

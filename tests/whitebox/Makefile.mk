@@ -27,7 +27,7 @@ check_LTLIBRARIES += %D%/libespi-whitebox.la
 
 # The clock is the test's.
 ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
-%C%_plan_cache_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_plan_packs
+%C%_plan_cache_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_plan_is_to_pack
 %C%_admission_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_substitute_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_credit_LDFLAGS = $(ESPI_TEST_CLOCK)

@@ -10,6 +10,7 @@
 
 #include "base/buffer_pool.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/array_pool.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/collective.h"
@@ -26,9 +27,14 @@ struct espi_way_turn __real_espi_way_turn(const struct espi_way_question *questi
 
 static double saves = -1; /* a call with long blocks is measured to save so much */
 static bool goes_typed; /* the way of a call with long blocks is the library's */
+static bool goes_dense; /* or it is dense bytes */
+static struct espi_way_question was; /* what was asked last */
 
 struct espi_way_turn __wrap_espi_way_turn(const struct espi_way_question *question)
 {
+    was = *question;
+    if (goes_dense)
+        return (struct espi_way_turn){.way = ESPI_WAY_DENSE};
     return goes_typed ? (struct espi_way_turn){.way = ESPI_WAY_TYPED} : __real_espi_way_turn(question);
 }
 
@@ -384,8 +390,114 @@ START_TEST(typed_blocks)
 }
 END_TEST
 
+/* Between nodes the way of long blocks is asked for, and is the library's at first; short ones are the library's.
+   Which ranks are near is said of the communicator, whatever others there are. */
+START_TEST(far_blocks)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+    struct call call;
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    espi_word alltoall[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
+    plan->count = LONG;
+    plan->open[0] = ESPI_WAYS_EVEN;
+    espi_type_service.one_node = false;
+    thread_state->comm.near = ESPI_NEAR_NONE;
+    espi_ways_start(true);
+    for (int dense = 0; dense < 2; dense++) {
+        const uint64_t calls = counted(ESPI_COUNT_calls_packed), bytes = counted(ESPI_COUNT_bytes_packed);
+        goes_dense = dense;
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+        ck_assert(!was.near && was.open == ESPI_WAYS_EVEN && was.bytes == LONG * (int)SIZE);
+        ck_assert_int_eq(is_untouched(&call, ESPI_FN_Alltoall), !dense);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_packed) - calls, 2 * (uint64_t)dense);
+        ck_assert_uint_eq(counted(ESPI_COUNT_bytes_packed) - bytes, (uint64_t)dense * 2 * PEERS * LONG * SIZE);
+        ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+    }
+    goes_dense = false;
+    plan->open[0] = ESPI_WAYS_NONE;
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    was.bytes = 0;
+    ck_assert_int_ne(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+    ck_assert(was.bytes == 0 && is_untouched(&call, ESPI_FN_Alltoall));
+    plan->open[0] = ESPI_WAYS_EVEN;
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    thread_state->comm.near = ESPI_NEAR_ALL;
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+    ck_assert(was.near && was.open == ESPI_WAYS_SURE && !is_untouched(&call, ESPI_FN_Alltoall));
+    ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+    thread_state->comm.near = ESPI_NEAR_NONE;
+    const espi_word few[] = {(espi_word)from, COUNT, type, (espi_word)onto, COUNT, type, MPI_COMM_SELF},
+                    bcast[] = {(espi_word)from, COUNT, type, 0, MPI_COMM_SELF};
+    check_packed(ESPI_FN_Alltoall, few, PEERS * COUNT, PEERS * COUNT); /* where all is */
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    plan->engine_ns[ESPI_WHOLE] = plan->engine_ns[ESPI_PARTS] = 1e9;
+    plan->judged = 0;
+    ck_assert_int_ne(course_of(&call, ESPI_FN_Alltoall, few), ESPI_COURSE_PACKED);
+    plan->judged = 0;
+    check_packed(ESPI_FN_Bcast, bcast, COUNT, 0); /* the library would pack it, too */
+    thread_state->comm.near = ESPI_NEAR_ALL;
+    plan->judged = 0;
+    check_packed(ESPI_FN_Alltoall, few, PEERS * COUNT, PEERS * COUNT);
+    espi_type_service.one_node = true;
+    end();
+}
+END_TEST
+
+/* A side that no program is better for goes as the better type, beside one that is packed or goes as it is, too. */
+START_TEST(better_types)
+{
+    struct call call;
+    MPI_Datatype form; /* any other one */
+
+    begin();
+    MPI_Type_dup(type, &form);
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    int some[PEERS] = {0, COUNT};
+    const espi_word alltoall[] = {(espi_word)from, BLOCK, MPI_BYTE, (espi_word)onto, COUNT, type, MPI_COMM_SELF};
+    espi_word alltoallw[] = {(espi_word)from, (espi_word)some, (espi_word)bytes_to, (espi_word)types, (espi_word)onto,
+                             (espi_word)counts, (espi_word)bytes_to, (espi_word)types, MPI_COMM_SELF,
+                             (espi_word)&request};
+    espi_type_service.packing = ESPI_MODE_OFF;
+    for (int better = 0; better < 2; better++) {
+        const uint64_t calls = counted(ESPI_COUNT_calls_substituted), bytes = counted(ESPI_COUNT_bytes_substituted),
+                       left = counted(ESPI_COUNT_left_not_better);
+        atomic_store(&plan->better[ESPI_WHOLE], better ? form : MPI_DATATYPE_NULL);
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall),
+                         better ? ESPI_COURSE_PACKED : ESPI_COURSE_AS_IT_IS);
+        ck_assert(call.changed[5] == (better ? (espi_word)form : (espi_word)type) &&
+                  call.changed[3] == alltoall[3] && call.changed[4] == alltoall[4]);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_substituted) - calls, (uint64_t)better);
+        ck_assert_uint_eq(counted(ESPI_COUNT_bytes_substituted) - bytes, (uint64_t)better * COUNT * SIZE);
+        ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better) - left, (uint64_t)!better);
+        if (better)
+            ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    }
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+    ck_assert(espi_collective_end(&call.c, MPI_ERR_TYPE)); /* with the program's own */
+    for (int fn = 0; fn < 2; fn++) {
+        ck_assert_int_eq(course_of(&call, fn ? ESPI_FN_Ialltoallw : ESPI_FN_Alltoallw, alltoallw),
+                         ESPI_COURSE_PACKED);
+        const MPI_Datatype *sent = (const MPI_Datatype *)call.changed[3], /* one block of two has items */
+            *received = (const MPI_Datatype *)call.changed[7];
+        ck_assert(sent[0] == type && sent[1] == form && received[0] == form && received[1] == form);
+        ck_assert(types[0] == type && types[1] == type && call.changed[1] == alltoallw[1]);
+        const struct espi_collective *gone = &call.c; /* when the call returns; a nonblocking one may still read */
+        ck_assert(((const char *)sent >= (const char *)gone && (const char *)sent < (const char *)(gone + 1)) == (fn == 0));
+        ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    }
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    MPI_Type_free(&form);
+    espi_array_pool_stop();
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "collective", shared_saving, typed_blocks, packed, as_it_is, general, no_memory,
-                     error);
+    return TYPES_RUN(argc, argv, "collective", shared_saving, typed_blocks, far_blocks, better_types, packed,
+                     as_it_is, general, no_memory, error);
 }

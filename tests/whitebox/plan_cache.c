@@ -356,8 +356,10 @@ END_TEST
 
 /* ---- a plan that another thread drops ---- */
 
-bool __real_espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
-bool __wrap_espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
+bool __real_espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                                 enum espi_packable use, int64_t each);
+bool __wrap_espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                                 enum espi_packable use, int64_t each);
 
 static struct espi_type_slot *to_drop; /* the slot whose plan is dropped when it is next asked what it is good for */
 
@@ -378,14 +380,15 @@ static void drop_plan(struct espi_type_slot *slot)
     }
 }
 
-bool __wrap_espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each)
+bool __wrap_espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                                 enum espi_packable use, int64_t each)
 {
     struct espi_type_slot *slot = to_drop;
 
     to_drop = NULL;
     if (slot != NULL)
         drop_plan(slot);
-    return __real_espi_plan_packs(plan, use, each);
+    return __real_espi_plan_is_to_pack(plan, count, purpose, use, each);
 }
 
 START_TEST(dropped_elsewhere)

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/array_pool.h"
 #include "mpi/core/runtime.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_requests.h"
@@ -11,9 +12,9 @@
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 
-/* Types that a side may have; with more of them a look at each is a small part of the call. */
-enum { TYPES_MOST = 32 };
+enum { TYPES_MOST = ESPI_COLLECTIVE_TYPES };
 
 /* One side of a call. */
 struct side {
@@ -21,9 +22,7 @@ struct side {
     int types;     /* one, or one for each block; 0: nothing to do */
     int64_t bytes; /* in all blocks, where it is packed */
     int64_t longest; /* of blocks that are packed, and go as messages of several parts; 0: there are none */
-    bool packed;
-    bool typed;    /* it is not, although it might be: the way of long blocks is that now, as this type: */
-    MPI_Datatype better; /* MPI_DATATYPE_NULL: as the program's */
+    bool packed; /* else blocks with a plan are the library's because the way of long ones is that now */
     int64_t count[TYPES_MOST]; /* items of each type; 0: there is nothing to do for it */
     struct espi_blocks_plan found[TYPES_MOST];
 };
@@ -63,7 +62,7 @@ static void note_block(struct side *s, const struct espi_blocks_plan *found, int
 }
 
 /* A type for each block. False: not here. */
-static bool find_plans(struct side *s, const struct espi_api_row *row, int which, const espi_word *args)
+static bool find_plans(struct side *s, const struct espi_api_row *row, int which, const espi_word *args, bool near)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype *types = types_of(typed, args);
@@ -85,7 +84,7 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
             others++;
             continue;
         }
-        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count) ||
+        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count, near) ||
             (found->plan != NULL && (__builtin_mul_overflow(found->plan->size, count, &bytes) ||
                                      __builtin_add_overflow(s->bytes, bytes, &s->bytes))))
             return false;
@@ -98,7 +97,7 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
 }
 
 /* One type for all blocks. False: not here. */
-static bool find_plan(struct side *s, const struct espi_api_row *row, int which, const espi_word *args)
+static bool find_plan(struct side *s, const struct espi_api_row *row, int which, const espi_word *args, bool near)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype type = (MPI_Datatype)args[typed->type];
@@ -119,7 +118,8 @@ static bool find_plan(struct side *s, const struct espi_api_row *row, int which,
     items = one ? each : all; /* as uses are counted */
     s->types = 1;
     s->count[0] = items;
-    if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each))
+    if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each,
+                          near))
         return false;
     s->packed = s->found[0].plan != NULL;
     if (!s->packed)
@@ -132,14 +132,14 @@ static bool find_plan(struct side *s, const struct espi_api_row *row, int which,
 
 /* Finds what becomes of a side. False: not here. */
 static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, const struct espi_api_row *row,
-                         int which, const espi_word *args)
+                         int which, const espi_word *args, bool near)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     int peers = facts->peers;
 
     s->types = 0;
     s->bytes = s->longest = 0;
-    s->packed = s->typed = false;
+    s->packed = false;
     if (typed->shape == ESPI_SHAPE_NONE || is_in_place(typed, args) ||
         (typed->at_root && (int)args[row->root] != facts->rank))
         return true;
@@ -148,7 +148,8 @@ static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, co
     if (peers <= 0)
         return false;
     espi_collective_side(&s->facts, row, which, args, facts, peers);
-    return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args) : find_plan(s, row, which, args);
+    return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args, near)
+                                        : find_plan(s, row, which, args, near);
 }
 
 /* What MPI may refuse because of addresses, which packing changes. */
@@ -168,33 +169,42 @@ static void release_plan(void *plan)
 }
 
 /* What is asked of the way of long blocks: both sides go one way. False: there are none. */
-static bool ask_way(const struct side side[2], struct espi_way_question *q)
+static bool ask_way(const struct side side[2], bool near, struct espi_way_question *q)
 {
-    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0};
+    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, near, true, 0};
     for (int i = 0; i < 2; i++) {
         if (!side[i].packed || side[i].longest == 0)
             continue;
         q->bytes = side[i].longest > q->bytes ? side[i].longest : q->bytes;
         for (int t = 0; t < side[i].types; t++)
-            if (side[i].count[t] > 0 && side[i].found[t].plan->open[true] != ESPI_WAYS_SURE)
+            if (side[i].count[t] > 0 && side[i].found[t].plan->open[near] != ESPI_WAYS_SURE)
                 q->open = ESPI_WAYS_EVEN;
     }
     return q->bytes > 0;
 }
 
-/* Leaves a side with long blocks to the library, with the better type where one type is for all. */
-static void go_typed(struct espi_collective *call, struct side *s, int which, espi_word *changed)
+/* Leaves a side that is not packed to the library, with better types where there are some. */
+static void see_types(struct espi_collective *call, const struct side *s, int which, espi_word *changed)
 {
     const struct espi_buffer_args *typed = &call->row->typed[which];
+    const MPI_Datatype *own = types_of(typed, call->args);
+    MPI_Datatype *better = call->better[which];
+    const void *seen = better;
+    int any = 0;
 
-    s->packed = false;
-    s->typed = true;
-    s->better = MPI_DATATYPE_NULL;
-    if (typed->shape == ESPI_SHAPE_W)
+    for (int i = 0; i < s->types; i++) {
+        const bool is_better = s->count[i] > 0 && s->found[i].better != MPI_DATATYPE_NULL;
+        better[i] = is_better ? s->found[i].better : own[i];
+        any += is_better;
+    }
+    if (any == 0)
         return;
-    s->better = atomic_load_explicit(&s->found[0].plan->better[ESPI_PARTS], memory_order_acquire);
-    if (s->better != MPI_DATATYPE_NULL)
-        changed[typed->type] = (espi_word)s->better;
+    if (typed->shape == ESPI_SHAPE_W && call->row->kind & ESPI_NONBLOCKING) /* MPI may read it until the end */
+        seen = espi_pooled_array(better, (size_t)s->types * sizeof *better);
+    if (seen == NULL)
+        return;
+    changed[typed->type] = typed->shape == ESPI_SHAPE_W ? (espi_word)seen : (espi_word)better[0];
+    call->substituted += any;
 }
 
 /* Packs a side. False: no memory, and nothing was done. */
@@ -255,8 +265,12 @@ static void count_uses(const struct espi_collective *call, const struct side *s,
         const int64_t count = s->count[i];
         if (count == 0)
             continue;
-        if (!s->packed && !s->typed) {
-            espi_blocks_plan_left(stats, &s->found[i], types[i], count, espi_use_kind(fn, which, count, root, both));
+        if (s->found[i].plan == NULL) {
+            if (s->found[i].better != MPI_DATATYPE_NULL)
+                espi_blocks_plan_better(stats, &s->found[i], count);
+            else
+                espi_blocks_plan_left(stats, &s->found[i], types[i], count,
+                                      espi_use_kind(fn, which, count, root, both));
             continue;
         }
         const int64_t bytes = s->types == 1 ? s->bytes : count * s->found[i].plan->size;
@@ -264,7 +278,7 @@ static void count_uses(const struct espi_collective *call, const struct side *s,
         if (s->packed)
             espi_blocks_plan_packed(stats, &s->found[i], count, bytes, here);
         else
-            espi_blocks_plan_typed(stats, &s->found[i], count, bytes, s->better, here);
+            espi_blocks_plan_typed(stats, &s->found[i], count, bytes, s->found[i].better, here);
     }
 }
 
@@ -293,17 +307,24 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
     struct espi_way_question question;
     struct side side[2];
     double saved = -1;
+    bool near;
 
     if (espi_settings.check || !espi_comm_look(facts, (MPI_Comm)args[row->comm]) || facts->inter ||
         facts->peers <= 1 || (row->root >= 0 && (unsigned)args[row->root] >= (unsigned)facts->peers) ||
         (row->kind & ESPI_NONBLOCKING && !args[row->args - 1]) || may_be_aliased(row, args))
         return ESPI_COURSE_GENERAL;
+    near = espi_type_service.one_node || espi_comm_is_near(facts, MPI_ANY_SOURCE);
     for (int i = 0; i < 2; i++)
-        if (!look_at_side(&side[i], facts, row, i, args))
+        if (!look_at_side(&side[i], facts, row, i, args, near))
             return ESPI_COURSE_GENERAL;
-    *call = (struct espi_collective){.thread_state = thread_state, .row = row, .args = args,
-                                     .turn = {.way = ESPI_WAY_DENSE}};
-    const bool chosen = ask_way(side, &question);
+    call->thread_state = thread_state;
+    call->row = row;
+    call->args = args;
+    call->blocks[0] = call->blocks[1] = NULL;
+    call->request = NULL;
+    call->substituted = 0;
+    call->turn = (struct espi_way_turn){.way = ESPI_WAY_DENSE};
+    const bool chosen = ask_way(side, near, &question);
     if (chosen) {
         if (row->kind & ESPI_NONBLOCKING)
             call->turn.way = espi_way_of(&question);
@@ -312,18 +333,20 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
         saved = espi_way_saves(&question);
     }
     for (int i = 0; i < 2; i++)
-        if (side[i].longest > 0 && call->turn.way == ESPI_WAY_TYPED)
-            go_typed(call, &side[i], i, changed);
+        side[i].packed = side[i].packed && (side[i].longest == 0 || call->turn.way != ESPI_WAY_TYPED);
     if (!pack_sides(call, side, changed)) {
         espi_way_turn_end(&call->turn, false);
         return ESPI_COURSE_GENERAL;
     }
+    for (int i = 0; i < 2; i++)
+        if (!side[i].packed)
+            see_types(call, &side[i], i, changed);
     const double all = (side[0].longest > 0 ? (double)side[0].bytes : 0) +
                        (side[1].longest > 0 ? (double)side[1].bytes : 0);
     for (int i = 0; i < 2; i++)
         count_uses(call, &side[i], i, side[i].longest == 0 || saved < 0 ? -1 : saved * (double)side[i].bytes / all);
-    return side[0].packed || side[1].packed || side[0].typed || side[1].typed ? ESPI_COURSE_PACKED
-                                                                              : ESPI_COURSE_AS_IT_IS;
+    return side[0].packed || side[1].packed || chosen || call->substituted > 0 ? ESPI_COURSE_PACKED
+                                                                               : ESPI_COURSE_AS_IT_IS;
 }
 
 bool espi_collective_end(struct espi_collective *call, int result)
@@ -332,6 +355,7 @@ bool espi_collective_end(struct espi_collective *call, int result)
 
     if (__builtin_expect(result != MPI_SUCCESS, 0)) {
         struct espi_substitution failed = {.thread_state = call->thread_state, .row = call->row, .args = call->args,
+                                           .substituted = call->substituted,
                                            .blocks = {call->blocks[0], call->blocks[1]}};
         again = espi_substitute_repeat(&failed, result);
         call->blocks[0] = failed.blocks[0]; /* they may be given back by now */

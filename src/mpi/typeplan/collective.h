@@ -15,6 +15,9 @@
 
 struct espi_packed_request;
 
+/* Types that a side may have; with more of them a look at each is a small part of the call. */
+enum { ESPI_COLLECTIVE_TYPES = 32 };
+
 /* A call under way. */
 struct espi_collective {
     struct espi_thread_state *thread_state;
@@ -23,6 +26,8 @@ struct espi_collective {
     struct espi_packed_blocks *blocks[2]; /* of each side; NULL: it goes as it is */
     struct espi_packed_request *request;  /* of a nonblocking call */
     struct espi_way_turn turn;            /* of long blocks */
+    int substituted;                      /* types that better ones stand for */
+    MPI_Datatype better[2][ESPI_COLLECTIVE_TYPES]; /* what MPI sees in an array where there are some */
 };
 
 /* Whether calls of this function may go the short way. */

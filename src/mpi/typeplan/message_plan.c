@@ -104,13 +104,14 @@ void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_sl
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each)
+                      enum espi_packable use, int64_t each, bool near)
 {
     struct espi_type_slot *s = espi_slot_of(type);
     struct espi_plan *plan;
     int64_t bytes;
 
     found->plan = NULL;
+    found->better = MPI_DATATYPE_NULL;
     found->slot = s;
     found->purpose = ESPI_WHOLE;
     found->use = use;
@@ -128,13 +129,12 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
-    if (espi_plan_packs(plan, use, each) && bytes <= INT32_MAX &&
-        (found->purpose == ESPI_WHOLE || espi_type_service.one_node ||
-         espi_type_service.packing == ESPI_MODE_ALWAYS))
+    if (bytes <= INT32_MAX && (near || !espi_packs_blocks(use) ? espi_plan_packs(plan, use, each)
+                                                               : espi_plan_may_pack_far(plan, found->purpose)))
         found->plan = plan;
-    if (atomic_load_explicit(&plan->better[found->purpose], memory_order_relaxed) != MPI_DATATYPE_NULL)
-        return found->plan != NULL;
-    return espi_class_has_noted(espi_slot_class(s), plan, use, found->plan != NULL);
+    found->better = atomic_load_explicit(&plan->better[found->purpose], memory_order_acquire);
+    return found->better != MPI_DATATYPE_NULL ||
+           espi_class_has_noted(espi_slot_class(s), plan, use, found->plan != NULL);
 }
 
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
@@ -154,6 +154,16 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
     const struct espi_message_plan typed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
     espi_message_plan_typed(stats, &typed, count, type, found->use, saved);
+}
+
+void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count)
+{
+    struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
+
+    count_use(stats, found->slot, count);
+    espi_plan_credit(plan, count, found->purpose, false, found->use);
+    espi_count(stats, ESPI_COUNT_calls_substituted, 1);
+    espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)(count * plan->size));
 }
 
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,

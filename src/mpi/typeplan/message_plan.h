@@ -38,23 +38,26 @@ void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_sl
                             int64_t count, int64_t bytes);
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
-   `whole`: the library would go through the type in one go. False: something that only espi_types_blocks_way does. */
+   `whole`: the library would go through the type in one go; `near`: all ranks are on one node, else the way of blocks
+   of several parts is to be found out. False: something that only espi_types_blocks_way does. */
 struct espi_blocks_plan {
-    struct espi_plan *plan; /* by which they are to be packed; NULL: they go as they are */
+    struct espi_plan *plan; /* by which they are to be packed; NULL: they go as they are, or */
+    MPI_Datatype better;    /* as this type; MPI_DATATYPE_NULL: there is none */
     struct espi_type_slot *slot;
     enum espi_purpose purpose;
     enum espi_packable use;
 };
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each);
+                      enum espi_packable use, int64_t each, bool near);
 
 /* Counts that use, which is made: `bytes` are packed; or they might be, but go as `type` (MPI_DATATYPE_NULL: the
-   program's); `saved` as above; or it goes as the program's type, or as the better one, which is remembered of
-   its kind (espi_use_kind). */
+   program's); `saved` as above; or they go as `better`; or as the program's type, which is remembered of its kind
+   (espi_use_kind). */
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                              int64_t bytes, double saved);
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                             int64_t bytes, MPI_Datatype type, double saved);
+void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count);
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
                            int64_t count, uint64_t kind);
 

@@ -292,7 +292,7 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     for (int use = 0; use < ESPI_PACKABLES; use++)
         if (r->reversed & 1u << use)
             saved[use] = 0;
-    const bool staged = r->staged && r->one_node &&
+    const bool staged = r->staged &&
                         espi_pack_collective_gain(r->pack, r->count, ESPI_PACK_STAGED, in_parts, now[ESPI_WHOLE]) > 0;
     if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0 && !staged)
         return;

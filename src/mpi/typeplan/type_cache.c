@@ -34,7 +34,6 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/element_view.h"
 #include "mpi/datatype/own_types.h"
-#include "mpi/packed/message_ways.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
@@ -382,25 +381,6 @@ static void let_go(struct espi_plan *plan)
         espi_plan_release(plan);
 }
 
-/* Whether the program is to do it. Messages of several parts go the way found for ones like it, near or not. */
-static bool is_to_be_packed(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
-                            enum espi_packable exactly, int64_t each)
-{
-    const enum espi_packable use = espi_packs_as(exactly);
-    const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
-               packs = espi_plan_packs(plan, use, each),
-               fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
-
-    if (use == ESPI_PACK_LOCAL || !fits)
-        return packs && use == ESPI_PACK_LOCAL;
-    if (use == ESPI_PACK_MESSAGE && purpose == ESPI_PARTS && !always) {
-        const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, count * plan->size};
-        return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
-    }
-    return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count)) &&
-           (purpose == ESPI_WHOLE || near || always);
-}
-
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                       enum espi_packable exactly, int64_t each)
 {
@@ -443,9 +423,10 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
-    const bool packs = is_to_be_packed(plan, count, purpose, exactly, each);
+    const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
     if (better == MPI_DATATYPE_NULL)
-        espi_class_note(s, plan, use, packs);
+        espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
+                                                espi_plan_may_pack_far(plan, purpose)));
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         let_go(plan);

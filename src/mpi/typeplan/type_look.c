@@ -4,6 +4,7 @@
  */
 #include "mpi/typeplan/type_look.h"
 
+#include "mpi/packed/message_ways.h"
 #include "mpi/packed/self_test.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/typeplan/admission.h"
@@ -45,7 +46,27 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
         return espi_plan_packs_alone(plan, use);
     if (espi_type_service.packing == ESPI_MODE_ALWAYS)
         return true;
-    return espi_type_service.one_node && each > 0 && pays_in_collective(plan, use, each);
+    return each > 0 && pays_in_collective(plan, use, each);
+}
+
+bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                          enum espi_packable exactly, int64_t each)
+{
+    const enum espi_packable use = espi_packs_as(exactly);
+    const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
+               packs = espi_plan_packs(plan, use, each),
+               fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
+
+    if (use == ESPI_PACK_LOCAL || !fits)
+        return packs && use == ESPI_PACK_LOCAL;
+    if (espi_packs_blocks(use) && !near && !espi_plan_may_pack_far(plan, purpose))
+        return false;
+    if (purpose == ESPI_PARTS && !always && (use == ESPI_PACK_MESSAGE || (!near && espi_packs_blocks(use)))) {
+        const int64_t bytes = (use == ESPI_PACK_MESSAGE ? count : each) * plan->size;
+        const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, bytes};
+        return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
+    }
+    return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
 }
 
 void espi_class_note(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use, bool packs)

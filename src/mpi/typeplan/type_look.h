@@ -34,8 +34,22 @@ static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi
 }
 
 /* Whether the pack program of the plan is what such a call is to be done with; `each`: items in a block, for
-   collective calls. */
+   collective calls. Blocks of several parts that leave the node: see below. */
 bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
+
+/* Whether it is, where nothing is known of the ranks of the call but of all. Messages of several parts, and such
+   blocks that leave the node, go the way found for ones like it. `exactly`: the use, before espi_packs_as. */
+bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                          enum espi_packable exactly, int64_t each);
+
+/* Whether blocks may be packed that leave the node: long ones, whose way is to be found out. Short ones were measured
+   to gain nothing (doc/pack-programs.md). */
+static inline bool espi_plan_may_pack_far(const struct espi_plan *plan, enum espi_purpose purpose)
+{
+    return plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
+           (espi_type_service.packing == ESPI_MODE_ALWAYS ||
+            (purpose == ESPI_PARTS && plan->open[false] != ESPI_WAYS_NONE));
+}
 
 /* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */
 static inline int espi_types_mode(void)
