@@ -403,7 +403,6 @@ START_TEST(far_blocks)
     espi_word alltoall[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
     plan->count = LONG;
     plan->open[0] = ESPI_WAYS_EVEN;
-    espi_type_service.one_node = false;
     thread_state->comm.near = ESPI_NEAR_NONE;
     espi_ways_start(true);
     for (int dense = 0; dense < 2; dense++) {
@@ -434,12 +433,9 @@ START_TEST(far_blocks)
     check_packed(ESPI_FN_Alltoall, few, PEERS * COUNT, PEERS * COUNT); /* where all is */
     espi_type_service.packing = ESPI_MODE_AUTO;
     plan->engine_ns[ESPI_WHOLE] = plan->engine_ns[ESPI_PARTS] = 1e9;
-    plan->judged = 0;
     ck_assert_int_ne(course_of(&call, ESPI_FN_Alltoall, few), ESPI_COURSE_PACKED);
-    plan->judged = 0;
     check_packed(ESPI_FN_Bcast, bcast, COUNT, 0); /* the library would pack it, too */
     thread_state->comm.near = ESPI_NEAR_ALL;
-    plan->judged = 0;
     check_packed(ESPI_FN_Alltoall, few, PEERS * COUNT, PEERS * COUNT);
     end();
 }
