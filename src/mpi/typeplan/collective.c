@@ -22,6 +22,8 @@ struct side {
     int types;     /* one, or one for each block; 0: nothing to do */
     int64_t bytes; /* in all blocks, where it is packed */
     int64_t longest; /* of blocks that are packed, and go as messages of several parts; 0: there are none */
+    bool near;   /* all ranks are on one node */
+    bool mixed;  /* blocks of which some might be packed, which are all left */
     bool packed; /* else blocks with a plan are the library's because the way of long ones is that now */
     int64_t count[TYPES_MOST]; /* items of each type; 0: there is nothing to do for it */
     struct espi_blocks_plan found[TYPES_MOST];
@@ -61,12 +63,38 @@ static void note_block(struct side *s, const struct espi_blocks_plan *found, int
         s->longest = bytes;
 }
 
+/* Between nodes: short blocks go with the long ones, so that the side can be packed; how many did. */
+static int join_short(struct side *s, int *unnoted)
+{
+    int joined = 0;
+
+    for (int i = 0; i < s->types; i++) {
+        struct espi_blocks_plan *found = &s->found[i];
+        const bool was_unnoted = found->unnoted;
+        if (s->count[i] == 0 || found->plan != NULL || !espi_blocks_plan_joins(found, s->count[i]))
+            continue;
+        *unnoted -= was_unnoted;
+        s->bytes += s->found[i].plan->size * s->count[i];
+        joined++;
+    }
+    return joined;
+}
+
+/* Blocks beside such as no program is there for. */
+static bool leave_mixed(struct side *s)
+{
+    for (int i = 0; i < s->types; i++)
+        s->found[i].plan = NULL;
+    s->bytes = s->longest = 0;
+    return s->mixed = true;
+}
+
 /* A type for each block. False: not here. */
-static bool find_plans(struct side *s, const struct espi_api_row *row, int which, const espi_word *args, bool near)
+static bool find_plans(struct side *s, const struct espi_api_row *row, int which, const espi_word *args)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype *types = types_of(typed, args);
-    int programs = 0, others = 0;
+    int programs = 0, others = 0, derived = 0, unnoted = 0;
 
     if (s->facts.blocks > TYPES_MOST || types == NULL || args[typed->count] == 0)
         return false;
@@ -84,20 +112,28 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
             others++;
             continue;
         }
-        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count, near) ||
+        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count, s->near) ||
             (found->plan != NULL && (__builtin_mul_overflow(found->plan->size, count, &bytes) ||
                                      __builtin_add_overflow(s->bytes, bytes, &s->bytes))))
             return false;
         programs += found->plan != NULL;
         others += found->plan == NULL;
+        derived++;
+        unnoted += found->unnoted;
         note_block(s, found, bytes);
     }
+    if (!s->near && programs > 0 && derived > programs)
+        others -= join_short(s, &unnoted);
+    if (unnoted > 0)
+        return false;
     s->packed = programs > 0 && others == 0;
-    return programs == 0 || others == 0; /* where they are mixed they are counted there */
+    if (s->near || s->packed || programs == 0)
+        return programs == 0 || others == 0; /* where they are mixed they are counted there */
+    return leave_mixed(s);
 }
 
 /* One type for all blocks. False: not here. */
-static bool find_plan(struct side *s, const struct espi_api_row *row, int which, const espi_word *args, bool near)
+static bool find_plan(struct side *s, const struct espi_api_row *row, int which, const espi_word *args)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype type = (MPI_Datatype)args[typed->type];
@@ -119,7 +155,8 @@ static bool find_plan(struct side *s, const struct espi_api_row *row, int which,
     s->types = 1;
     s->count[0] = items;
     if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each,
-                          near))
+                          s->near) ||
+        s->found[0].unnoted)
         return false;
     s->packed = s->found[0].plan != NULL;
     if (!s->packed)
@@ -130,16 +167,21 @@ static bool find_plan(struct side *s, const struct espi_api_row *row, int which,
     return true;
 }
 
+static bool has_derived(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return typed->shape == ESPI_SHAPE_W || !espi_type_is_predefined((MPI_Datatype)args[typed->type]);
+}
+
 /* Finds what becomes of a side. False: not here. */
-static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, const struct espi_api_row *row,
-                         int which, const espi_word *args, bool near)
+static bool look_at_side(struct side *s, struct espi_comm_facts *facts, const struct espi_api_row *row,
+                         int which, const espi_word *args)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     int peers = facts->peers;
 
     s->types = 0;
     s->bytes = s->longest = 0;
-    s->packed = false;
+    s->packed = s->mixed = false;
     if (typed->shape == ESPI_SHAPE_NONE || is_in_place(typed, args) ||
         (typed->at_root && (int)args[row->root] != facts->rank))
         return true;
@@ -148,8 +190,9 @@ static bool look_at_side(struct side *s, const struct espi_comm_facts *facts, co
     if (peers <= 0)
         return false;
     espi_collective_side(&s->facts, row, which, args, facts, peers);
-    return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args, near)
-                                        : find_plan(s, row, which, args, near);
+    s->near = espi_type_service.one_node || !espi_packs_blocks(s->facts.use) ||
+              (espi_type_service.attributes && has_derived(typed, args) && espi_comm_is_near(facts, MPI_ANY_SOURCE));
+    return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args) : find_plan(s, row, which, args);
 }
 
 /* What MPI may refuse because of addresses, which packing changes. */
@@ -169,22 +212,23 @@ static void release_plan(void *plan)
 }
 
 /* What is asked of the way of long blocks: both sides go one way. False: there are none. */
-static bool ask_way(const struct side side[2], bool near, struct espi_way_question *q)
+static bool ask_way(const struct side side[2], struct espi_way_question *q)
 {
-    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, near, true, 0};
+    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0};
     for (int i = 0; i < 2; i++) {
         if (!side[i].packed || side[i].longest == 0)
             continue;
+        q->near = side[i].near;
         q->bytes = side[i].longest > q->bytes ? side[i].longest : q->bytes;
         for (int t = 0; t < side[i].types; t++)
-            if (side[i].count[t] > 0 && side[i].found[t].plan->open[near] != ESPI_WAYS_SURE)
+            if (side[i].count[t] > 0 && side[i].found[t].plan->open[side[i].near] != ESPI_WAYS_SURE)
                 q->open = ESPI_WAYS_EVEN;
     }
     return q->bytes > 0;
 }
 
 /* Leaves a side that is not packed to the library, with better types where there are some. */
-static void see_types(struct espi_collective *call, const struct side *s, int which, espi_word *changed)
+static void see_types(struct espi_collective *call, struct side *s, int which, espi_word *changed)
 {
     const struct espi_buffer_args *typed = &call->row->typed[which];
     const MPI_Datatype *own = types_of(typed, call->args);
@@ -201,8 +245,11 @@ static void see_types(struct espi_collective *call, const struct side *s, int wh
         return;
     if (typed->shape == ESPI_SHAPE_W && call->row->kind & ESPI_NONBLOCKING) /* MPI may read it until the end */
         seen = espi_pooled_array(better, (size_t)s->types * sizeof *better);
-    if (seen == NULL)
+    if (seen == NULL) {
+        for (int i = 0; i < s->types; i++)
+            s->found[i].better = MPI_DATATYPE_NULL;
         return;
+    }
     changed[typed->type] = typed->shape == ESPI_SHAPE_W ? (espi_word)seen : (espi_word)better[0];
     call->substituted += any;
 }
@@ -270,7 +317,7 @@ static void count_uses(const struct espi_collective *call, const struct side *s,
                 espi_blocks_plan_better(stats, &s->found[i], count);
             else
                 espi_blocks_plan_left(stats, &s->found[i], types[i], count,
-                                      espi_use_kind(fn, which, count, root, both));
+                                      s->mixed ? 0 : espi_use_kind(fn, which, count, root, both));
             continue;
         }
         const int64_t bytes = s->types == 1 ? s->bytes : count * s->found[i].plan->size;
@@ -307,15 +354,13 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
     struct espi_way_question question;
     struct side side[2];
     double saved = -1;
-    bool near;
 
     if (espi_settings.check || !espi_comm_look(facts, (MPI_Comm)args[row->comm]) || facts->inter ||
         facts->peers <= 1 || (row->root >= 0 && (unsigned)args[row->root] >= (unsigned)facts->peers) ||
         (row->kind & ESPI_NONBLOCKING && !args[row->args - 1]) || may_be_aliased(row, args))
         return ESPI_COURSE_GENERAL;
-    near = espi_type_service.one_node || espi_comm_is_near(facts, MPI_ANY_SOURCE);
     for (int i = 0; i < 2; i++)
-        if (!look_at_side(&side[i], facts, row, i, args, near))
+        if (!look_at_side(&side[i], facts, row, i, args))
             return ESPI_COURSE_GENERAL;
     call->thread_state = thread_state;
     call->row = row;
@@ -324,7 +369,7 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
     call->request = NULL;
     call->substituted = 0;
     call->turn = (struct espi_way_turn){.way = ESPI_WAY_DENSE};
-    const bool chosen = ask_way(side, near, &question);
+    const bool chosen = ask_way(side, &question);
     if (chosen) {
         if (row->kind & ESPI_NONBLOCKING)
             call->turn.way = espi_way_of(&question);

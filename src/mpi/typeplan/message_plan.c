@@ -112,9 +112,11 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
 
     found->plan = NULL;
     found->better = MPI_DATATYPE_NULL;
+    found->unnoted = false;
     found->slot = s;
     found->purpose = ESPI_WHOLE;
     found->use = use;
+    found->far = !near && espi_packs_blocks(use);
     if (s == NULL || !espi_type_service.attributes ||
         atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
         !espi_type_is_looked_at(s, type, count, use))
@@ -129,12 +131,24 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
-    if (bytes <= INT32_MAX && (near || !espi_packs_blocks(use) ? espi_plan_packs(plan, use, each)
-                                                               : espi_plan_may_pack_far(plan, found->purpose)))
+    if (bytes <= INT32_MAX && (found->far ? espi_plan_may_pack_far(plan, each) : espi_plan_packs(plan, use, each)))
         found->plan = plan;
     found->better = atomic_load_explicit(&plan->better[found->purpose], memory_order_acquire);
-    return found->better != MPI_DATATYPE_NULL ||
-           espi_class_has_noted(espi_slot_class(s), plan, use, found->plan != NULL);
+    found->unnoted = found->better == MPI_DATATYPE_NULL && found->plan == NULL &&
+                     !espi_class_has_noted(espi_slot_class(s), plan, use, false);
+    return true;
+}
+
+bool espi_blocks_plan_joins(struct espi_blocks_plan *found, int64_t count)
+{
+    struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_acquire);
+
+    if (plan == NULL || plan->pack == NULL || espi_type_service.packing == ESPI_MODE_OFF ||
+        plan->size > INT32_MAX / count)
+        return false;
+    found->plan = plan;
+    found->unnoted = false;
+    return true;
 }
 
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
@@ -142,10 +156,16 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
 {
     const struct espi_message_plan packed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
-    if (saved >= 0)
+    if (saved >= 0) {
         espi_message_plan_packed(stats, &packed, count, found->use, saved);
-    else
+    } else if (found->far) {
+        count_use(stats, found->slot, count);
+        espi_count(stats, ESPI_COUNT_calls_packed, 1);
+        espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
+    } else {
         count_packed(stats, found->slot, found->plan, count, bytes, found->purpose, found->use);
+    }
+    espi_class_note(found->slot, found->plan, found->use, true);
 }
 
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
@@ -153,7 +173,12 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
 {
     const struct espi_message_plan typed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
-    espi_message_plan_typed(stats, &typed, count, type, found->use, saved);
+    if (typed.parts)
+        espi_message_plan_typed(stats, &typed, count, type, found->use, saved);
+    else if (type != MPI_DATATYPE_NULL)
+        espi_blocks_plan_better(stats, found, count);
+    else
+        espi_types_used(stats, MPI_DATATYPE_NULL, found->slot, count);
 }
 
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count)
@@ -171,7 +196,8 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
 {
     struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
 
-    if (plan != NULL)
+    /* Where some ranks are far what is done depends on the communicator, of which the kind says nothing. */
+    if (plan != NULL && (plan->pack == NULL || espi_type_service.one_node || !espi_packs_blocks(found->use)))
         atomic_store_explicit(&plan->left, kind, memory_order_relaxed);
     espi_types_used(stats, type, found->slot, count);
 }

@@ -46,17 +46,23 @@ struct espi_blocks_plan {
     struct espi_type_slot *slot;
     enum espi_purpose purpose;
     enum espi_packable use;
+    bool far;     /* what packing saves is known from times alone */
+    bool unnoted; /* if it is not packed, espi_types_blocks_way has to see it */
 };
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
                       enum espi_packable use, int64_t each, bool near);
 
 /* Counts that use, which is made: `bytes` are packed; or they might be, but go as `type` (MPI_DATATYPE_NULL: the
    program's); `saved` as above; or they go as `better`; or as the program's type, which is remembered of its kind
-   (espi_use_kind). */
+   (espi_use_kind; 0: nothing is). */
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                              int64_t bytes, double saved);
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                             int64_t bytes, MPI_Datatype type, double saved);
+/* A short block that leaves the node beside long ones, as a side is packed as a whole or not at all. False: it has no
+   program. */
+bool espi_blocks_plan_joins(struct espi_blocks_plan *found, int64_t count);
+
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count);
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
                            int64_t count, uint64_t kind);

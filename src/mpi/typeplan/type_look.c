@@ -59,9 +59,9 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
 
     if (use == ESPI_PACK_LOCAL || !fits)
         return packs && use == ESPI_PACK_LOCAL;
-    if (espi_packs_blocks(use) && !near && !espi_plan_may_pack_far(plan, purpose))
+    if (espi_packs_blocks(use) && !near && !espi_plan_may_pack_far(plan, each))
         return false;
-    if (purpose == ESPI_PARTS && !always && (use == ESPI_PACK_MESSAGE || (!near && espi_packs_blocks(use)))) {
+    if (!always && (use == ESPI_PACK_MESSAGE ? purpose == ESPI_PARTS : !near && espi_packs_blocks(use))) {
         const int64_t bytes = (use == ESPI_PACK_MESSAGE ? count : each) * plan->size;
         const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, bytes};
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;

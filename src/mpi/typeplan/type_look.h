@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/settings.h"
+#include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/type_class.h"
@@ -42,13 +43,13 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                           enum espi_packable exactly, int64_t each);
 
-/* Whether blocks may be packed that leave the node: long ones, whose way is to be found out. Short ones were measured
-   to gain nothing (doc/pack-programs.md). */
-static inline bool espi_plan_may_pack_far(const struct espi_plan *plan, enum espi_purpose purpose)
+/* Whether blocks of `each` items may be packed that leave the node: long ones, whose way is to be found out. Short
+   ones were measured to gain nothing (doc/pack-programs.md). */
+static inline bool espi_plan_may_pack_far(const struct espi_plan *plan, int64_t each)
 {
     return plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
            (espi_type_service.packing == ESPI_MODE_ALWAYS ||
-            (purpose == ESPI_PARTS && plan->open[false] != ESPI_WAYS_NONE));
+            (each > 0 && plan->size > ESPI_ENGINE_PART / each && plan->open[false] != ESPI_WAYS_NONE));
 }
 
 /* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */

@@ -1,0 +1,190 @@
+/*
+ * The short way of collective calls (src/mpi/typeplan/collective.h) where ranks are on several nodes, and where types
+ * that are better go in the place of the program's.
+ */
+#include "collective_setup.h"
+
+/* Between nodes the way of long blocks is asked for, and is the library's at first. Which ranks are near is said of
+   the communicator, whatever others there are. */
+START_TEST(far_blocks)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+    struct call call;
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    espi_word alltoall[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
+    plan->count = LONG;
+    plan->open[0] = ESPI_WAYS_EVEN;
+    espi_type_service.one_node = false;
+    thread_state->comm.near = ESPI_NEAR_NONE;
+    espi_ways_start(true);
+    for (int dense = 0; dense < 2; dense++) {
+        const uint64_t calls = counted(ESPI_COUNT_calls_packed), bytes = counted(ESPI_COUNT_bytes_packed);
+        goes_dense = dense;
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+        ck_assert(!was.near && was.open == ESPI_WAYS_EVEN && was.bytes == LONG * (int)SIZE);
+        ck_assert_int_eq(is_untouched(&call, ESPI_FN_Alltoall), !dense);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_packed) - calls, 2 * (uint64_t)dense);
+        ck_assert_uint_eq(counted(ESPI_COUNT_bytes_packed) - bytes, (uint64_t)dense * 2 * PEERS * LONG * SIZE);
+        ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+    }
+    goes_dense = false;
+    plan->open[0] = ESPI_WAYS_NONE;
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    was.bytes = 0;
+    ck_assert_int_ne(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+    ck_assert(was.bytes == 0 && is_untouched(&call, ESPI_FN_Alltoall));
+    plan->open[0] = ESPI_WAYS_EVEN;
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    thread_state->comm.near = ESPI_NEAR_ALL;
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+    ck_assert(was.near && was.open == ESPI_WAYS_SURE && !is_untouched(&call, ESPI_FN_Alltoall));
+    ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+    end();
+}
+END_TEST
+
+/* Short blocks that leave the node are the library's, however many there are; those that do not are packed where that
+   pays, also by a class that is new, and whatever was done with such calls elsewhere. */
+START_TEST(short_blocks)
+{
+    enum { EACH = 60 }; /* a sum of several parts */
+    static int many[PEERS] = {EACH, EACH}, apart[PEERS] = {0, EACH};
+    struct call call;
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    struct espi_type_class *class = espi_slot_class(espi_slot_of(type));
+    const espi_word few[] = {(espi_word)from, COUNT, type, (espi_word)onto, COUNT, type, MPI_COMM_SELF},
+                    bcast[] = {(espi_word)from, COUNT, type, 0, MPI_COMM_SELF},
+                    alltoallv[] = {(espi_word)from, (espi_word)many, (espi_word)apart, type, (espi_word)onto,
+                                   (espi_word)many, (espi_word)apart, type, MPI_COMM_SELF};
+    espi_type_service.one_node = false;
+    thread_state->comm.near = ESPI_NEAR_NONE;
+    check_packed(ESPI_FN_Alltoall, few, PEERS * COUNT, PEERS * COUNT); /* where all is packed */
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    plan->engine_ns[ESPI_WHOLE] = plan->engine_ns[ESPI_PARTS] = 1e9;
+    plan->judged = 0;
+    was.bytes = 0;
+    plan->count = 2 * EACH; /* made for such */
+    class->packs = true;
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, few), ESPI_COURSE_AS_IT_IS);
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoallv, alltoallv), ESPI_COURSE_AS_IT_IS);
+    ck_assert(was.bytes == 0 && plan->left == 0); /* on other communicators they may be packed */
+    class->packs = false;
+    class->passed = 0;
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, few), ESPI_COURSE_GENERAL); /* the class is told */
+    check_packed(ESPI_FN_Bcast, bcast, COUNT, 0); /* the library would pack it, too */
+    thread_state->comm.near = ESPI_NEAR_ALL;
+    class->packs = false;
+    check_packed(ESPI_FN_Alltoall, few, PEERS * COUNT, PEERS * COUNT);
+    ck_assert(class->packs);
+    end();
+}
+END_TEST
+
+/* Short blocks that leave the node beside long ones go with them; all are left beside such as have no program. */
+START_TEST(mixed_blocks)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+    static int some[PEERS] = {LONG, COUNT}, bytes_apart[PEERS];
+    static MPI_Datatype mixed[PEERS];
+    struct call call;
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    const espi_word args[] = {(espi_word)wide[0], (espi_word)some, (espi_word)bytes_apart, (espi_word)mixed,
+                              (espi_word)wide[1], (espi_word)some, (espi_word)bytes_apart, (espi_word)mixed,
+                              MPI_COMM_SELF};
+    bytes_apart[1] = (int)(LONG * extent);
+    plan->count = LONG;
+    plan->open[0] = ESPI_WAYS_EVEN;
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    espi_type_service.one_node = false;
+    thread_state->comm.near = ESPI_NEAR_NONE;
+    espi_ways_start(true);
+    for (int kind = 0; kind < 3; kind++) { /* packed; the library's way; beside a type without a program */
+        const uint64_t packed_before = counted(ESPI_COUNT_calls_packed),
+                       left = counted(ESPI_COUNT_left_not_better),
+                       uses = counted(ESPI_COUNT_calls_examined);
+        mixed[0] = type;
+        mixed[1] = kind < 2 ? type : MPI_INT;
+        goes_dense = kind == 0;
+        was.bytes = 0;
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoallw, args),
+                         kind < 2 ? ESPI_COURSE_PACKED : ESPI_COURSE_AS_IT_IS);
+        ck_assert_int_eq(was.bytes, kind < 2 ? LONG * (int)SIZE : 0);
+        ck_assert_int_eq(is_untouched(&call, ESPI_FN_Alltoallw), kind > 0);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_packed) - packed_before, kind == 0 ? 4 : 0);
+        ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better) - left, kind == 0 ? 0 : kind == 1 ? 4 : 2);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_examined) - uses, kind < 2 ? 4 : 2);
+        ck_assert_uint_eq(plan->left, 0);
+        if (kind == 0)
+            ck_assert(memcmp(((const MPI_Datatype *)call.changed[3]) + 1, &(MPI_Datatype){MPI_PACKED},
+                             sizeof(MPI_Datatype)) == 0);
+        if (kind < 2)
+            ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+    }
+    goes_dense = false;
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
+/* A side that no program is better for goes as the better type, and so do single blocks of it. */
+START_TEST(better_types)
+{
+    struct call call;
+    MPI_Datatype form; /* any other one */
+
+    begin();
+    MPI_Type_dup(type, &form);
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    int some[PEERS] = {0, COUNT};
+    const espi_word alltoall[] = {(espi_word)from, BLOCK, MPI_BYTE, (espi_word)onto, COUNT, type, MPI_COMM_SELF};
+    espi_word alltoallw[] = {(espi_word)from, (espi_word)some, (espi_word)bytes_to, (espi_word)types, (espi_word)onto,
+                             (espi_word)counts, (espi_word)bytes_to, (espi_word)types, MPI_COMM_SELF,
+                             (espi_word)&request};
+    espi_type_service.packing = ESPI_MODE_OFF;
+    for (int better = 0; better < 2; better++) {
+        const uint64_t calls = counted(ESPI_COUNT_calls_substituted), bytes = counted(ESPI_COUNT_bytes_substituted),
+                       left = counted(ESPI_COUNT_left_not_better);
+        atomic_store(&plan->better[ESPI_WHOLE], better ? form : MPI_DATATYPE_NULL);
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall),
+                         better ? ESPI_COURSE_PACKED : ESPI_COURSE_AS_IT_IS);
+        ck_assert(call.changed[5] == (better ? (espi_word)form : (espi_word)type) &&
+                  call.changed[3] == alltoall[3] && call.changed[4] == alltoall[4]);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_substituted) - calls, (uint64_t)better);
+        ck_assert_uint_eq(counted(ESPI_COUNT_bytes_substituted) - bytes, (uint64_t)better * COUNT * SIZE);
+        ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better) - left, (uint64_t)!better);
+        if (better)
+            ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    }
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, alltoall), ESPI_COURSE_PACKED);
+    ck_assert(espi_collective_end(&call.c, MPI_ERR_TYPE)); /* with the program's own */
+    for (int fn = 0; fn < 2; fn++) {
+        ck_assert_int_eq(course_of(&call, fn ? ESPI_FN_Ialltoallw : ESPI_FN_Alltoallw, alltoallw),
+                         ESPI_COURSE_PACKED);
+        const MPI_Datatype *sent = (const MPI_Datatype *)call.changed[3], /* one block of two has items */
+            *received = (const MPI_Datatype *)call.changed[7];
+        ck_assert(sent[0] == type && sent[1] == form && received[0] == form && received[1] == form);
+        ck_assert(types[0] == type && types[1] == type && call.changed[1] == alltoallw[1]);
+        /* In memory that is gone when the call returns; a nonblocking one may still read. */
+        ck_assert((sent == call.c.better[0]) == (fn == 0) && (received == call.c.better[1]) == (fn == 0));
+        ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    }
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    MPI_Type_free(&form);
+    espi_array_pool_stop();
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "collective_far", far_blocks, short_blocks, mixed_blocks, better_types);
+}

@@ -1,0 +1,172 @@
+/* What tests of src/mpi/typeplan/collective.h share. One process, whose communicator is told to have two ranks;
+   nothing is communicated. For programs linked with --wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn. */
+#ifndef ESPI_TESTS_WHITEBOX_COLLECTIVE_SETUP_H
+#define ESPI_TESTS_WHITEBOX_COLLECTIVE_SETUP_H
+
+#include <check.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer_pool.h"
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/array_pool.h"
+#include "mpi/core/left_alone.h"
+#include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/collective.h"
+#include "mpi/typeplan/substitute.h"
+#include "mpi/typeplan/type_look.h"
+#include "suite.h"
+#include "type_service.h"
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+double __wrap_espi_way_saves(const struct espi_way_question *question);
+struct espi_way_turn __wrap_espi_way_turn(const struct espi_way_question *question);
+struct espi_way_turn __real_espi_way_turn(const struct espi_way_question *question);
+
+static double saves = -1; /* a call with long blocks is measured to save so much */
+static bool goes_typed; /* the way of a call with long blocks is the library's */
+static bool goes_dense; /* or it is dense bytes */
+static struct espi_way_question was; /* what was asked last */
+
+struct espi_way_turn __wrap_espi_way_turn(const struct espi_way_question *question)
+{
+    was = *question;
+    if (goes_dense)
+        return (struct espi_way_turn){.way = ESPI_WAY_DENSE};
+    return goes_typed ? (struct espi_way_turn){.way = ESPI_WAY_TYPED} : __real_espi_way_turn(question);
+}
+
+double __wrap_espi_way_saves(const struct espi_way_question *question)
+{
+    (void)question;
+    return saves;
+}
+
+static int granted = -1; /* allocations until they fail; negative: they do not */
+
+void *__wrap_malloc(size_t bytes)
+{
+    if (granted == 0)
+        return NULL;
+    granted -= granted > 0;
+    return __real_malloc(bytes);
+}
+
+enum { PEERS = 2, COUNT = 3, SIZE = 24 * sizeof(int), BLOCK = COUNT * SIZE, ALL = PEERS * BLOCK, MB = 1 << 20 };
+
+static char from[1 << 16], onto[1 << 16];
+static MPI_Datatype type; /* 24 integers */
+static MPI_Aint extent;
+static struct espi_thread_state *thread_state;
+static MPI_Request request;
+
+static int counts[PEERS] = {COUNT, COUNT}, bytes_to[PEERS];
+static MPI_Datatype types[PEERS];
+
+/* A type that messages are packed of has been used. */
+static void begin(void)
+{
+    espi_word args[6] = {(espi_word)from, 1, 0, 0, 1, MPI_COMM_SELF}, changed[6];
+    espi_settings_defaults(&espi_settings);
+    espi_settings.pack_mb = 1;
+    start(ESPI_MODE_AUTO);
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    espi_type_service.one_node = true;
+    espi_comm_cache_start(true);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    type = types[0] = types[1] = regular_ints(3);
+    MPI_Aint lb;
+    MPI_Type_get_extent(type, &lb, &extent);
+    bytes_to[1] = (int)(COUNT * extent);
+    thread_state = espi_thread_state(&own_thread);
+    args[2] = (espi_word)type;
+    memcpy(changed, args, sizeof args);
+    struct espi_substitution d = {.thread = &own_thread, .thread_state = thread_state,
+                                  .row = &espi_api_rows[ESPI_FN_Send], .args = args, .changed = changed};
+    espi_substitute_begin(&d);
+    ck_assert_int_eq(changed[2], MPI_PACKED);
+    espi_substitute_end(&d, MPI_SUCCESS);
+    ck_assert(espi_comm_look(&thread_state->comm, MPI_COMM_SELF));
+    thread_state->comm.peers = PEERS;
+    atomic_store(&espi_slot_of(type)->look, 1000);
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)(i * 7);
+    memset(onto, 1, sizeof onto);
+}
+
+static void end(void)
+{
+    ck_assert_int_eq(atomic_load(&espi_packed_requests), 0);
+    MPI_Type_free(&type);
+    thread_state->comm = (struct espi_comm_facts){.comm = MPI_COMM_NULL};
+    espi_comm_cache_stop();
+    espi_types_stop();
+}
+
+/* Whether all buffers are given back, and none of them twice. */
+static bool all_is_back(void)
+{
+    void *more = espi_packed_buffer(MB + 1), *all = espi_packed_buffer(MB);
+    if (more)
+        espi_packed_buffer_back(more, MB + 1);
+    if (all)
+        espi_packed_buffer_back(all, MB);
+    return all && !more;
+}
+
+struct call {
+    espi_word args[ESPI_MAX_ARGS], changed[ESPI_MAX_ARGS];
+    struct espi_collective c;
+};
+
+static enum espi_course course_of(struct call *call, enum espi_fn fn, const espi_word *args)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    memcpy(call->args, args, row->args * sizeof *args);
+    memcpy(call->changed, args, row->args * sizeof *args);
+    return espi_collective_course(&call->c, thread_state, row, call->args, call->changed);
+}
+
+static bool is_untouched(const struct call *call, enum espi_fn fn)
+{
+    return memcmp(call->args, call->changed, espi_api_rows[fn].args * sizeof *call->args) == 0;
+}
+
+/* What is sent of `from` stands packed; what is received comes to its places in `onto`. */
+static void check_packed(enum espi_fn fn, const espi_word *args, int sent, int received)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    struct call call;
+    char stream[ALL], unpacked[ALL];
+    int at = 0;
+
+    ck_assert_msg(course_of(&call, fn, args) == ESPI_COURSE_PACKED, "%s", espi_api_name(fn));
+    if (sent > 0) {
+        MPI_Pack(from, sent, type, stream, ALL, &at, MPI_COMM_SELF);
+        ck_assert_msg(memcmp((void *)call.changed[(int)row->typed[0].buffer], stream, (size_t)at) == 0, "%s",
+                      espi_api_name(fn));
+    }
+    if (received > 0) {
+        void *room = (void *)call.changed[(int)row->typed[1].buffer];
+        for (int i = 0; i < received * SIZE; i++)
+            stream[i] = (char)(i * 5 + fn);
+        memcpy(room, stream, (size_t)received * SIZE);
+    }
+    if (row->kind & ESPI_NONBLOCKING) /* one that is complete at once */
+        MPI_Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
+    ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    if (row->kind & ESPI_NONBLOCKING) {
+        espi_word wait[2] = {(espi_word)&request, (espi_word)MPI_STATUS_IGNORE};
+        espi_packed_complete(&own_thread, ESPI_FN_Wait, wait, NULL, NULL);
+    }
+    if (received > 0) {
+        at = 0;
+        MPI_Pack(onto, received, type, unpacked, ALL, &at, MPI_COMM_SELF);
+        ck_assert_msg(memcmp(unpacked, stream, (size_t)at) == 0, "%s", espi_api_name(fn));
+    }
+    ck_assert(all_is_back());
+}
+
+#endif
