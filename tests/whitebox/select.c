@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/variants.h"
@@ -17,6 +18,19 @@
 
 enum { PART = ESPI_ENGINE_PART };
 #define AUTO ESPI_MODE_AUTO
+
+/* Whether MPI packs the same bytes by both. */
+static bool packs_alike(MPI_Datatype a, MPI_Datatype b)
+{
+    char data[1000], packed[2][1000] = {{0}};
+    int at[2] = {0, 0};
+
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)random_below(256);
+    MPI_Pack(data, 1, a, packed[0], sizeof packed[0], &at[0], MPI_COMM_SELF);
+    MPI_Pack(data, 1, b, packed[1], sizeof packed[1], &at[1], MPI_COMM_SELF);
+    return at[0] == at[1] && memcmp(packed[0], packed[1], sizeof packed[0]) == 0;
+}
 
 /* ---- which form wins ---- */
 
@@ -84,6 +98,8 @@ START_TEST(contiguous)
         struct decided d = of_auto(committed(type), 1, 1 + n % 2);
         ck_assert(!d.facts.improved && d.s.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
         ck_assert(d.s.excess_ns[ESPI_WHOLE] == 0 && d.s.excess_ns[ESPI_PARTS] == 0); /* and never looked at again */
+        d = of_auto(nested(3, (int[]){n, 2, 4}, (MPI_Aint[]){8, 8 * n, 16 * n}, MPI_DOUBLE), 3, 1 + n % 2);
+        ck_assert(!d.facts.improved && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
         MPI_Type_vector(1 + n % 999, 1, 3, MPI_DOUBLE, &type);
         d = of_auto(committed(type), 1, 1);
         ck_assert(!d.facts.improved && d.s.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
@@ -278,6 +294,34 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Forms that there are no low handles for: with gaps they are built of high ones, and without, as MPICH packs those
+   short, not at all. */
+START_TEST(high_handles)
+{
+    const struct espi_plan_request request = {.mode = ESPI_MODE_ALWAYS};
+    const int n[2] = {5, 7};
+    MPI_Datatype type[2] = {nested(2, n, (MPI_Aint[]){16, 80}, MPI_DOUBLE),
+                            nested(2, n, (MPI_Aint[]){8, 40}, MPI_DOUBLE)};
+
+    for (int without = 0; without < 2; without++) {
+        espi_own_types_add(without * ESPI_OWN_TYPES_MOST);
+        for (int i = 0; i < 2; i++) {
+            struct decided d = decide(type[i], request);
+            ck_assert_int_eq(d.facts.improved, !without || i == 0);
+            ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_no_room], without && i == 1);
+            if (d.facts.improved) {
+                ck_assert_int_eq(espi_own_types_is_high(d.s.better[ESPI_WHOLE]), without);
+                ck_assert(packs_alike(type[i], d.s.better[ESPI_WHOLE]));
+            }
+            let_go(&d);
+        }
+        espi_own_types_add(-without * ESPI_OWN_TYPES_MOST);
+    }
+    real.Type_free(&type[0]);
+    real.Type_free(&type[1]);
+}
+END_TEST
+
 /* T[k+1] is a struct of T[k] and U[k], U[k+1] of U[k] and T[k]: few nodes, and 2^40 ways to them. */
 START_TEST(shared_in_turns)
 {
@@ -340,7 +384,7 @@ int main(int argc, char **argv)
 {
     const TTest *const tests[] = {list_in_chunks, nested_that_are_one, struct_that_is_one, contiguous, subarrays,
                                   the_fastest,    recorded,            counted_once,       always,     refused,
-                                  shared_in_turns, empty,         booked};
+                                  high_handles,   shared_in_turns,     empty,              booked};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

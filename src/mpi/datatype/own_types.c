@@ -75,3 +75,40 @@ bool espi_own_types_close(void)
 {
     return !atomic_exchange(&closed, true);
 }
+
+/* Whether MPI packs a form of ours as it should: it has gaps, or a low handle. MPICH takes only entries one behind
+   the other for what has no gaps; here they may come in any order. */
+static bool is_packed_well(MPI_Datatype type)
+{
+    MPI_Count size, true_lb, true_extent;
+
+    return !espi_own_types_is_high(type) ||
+           (espi_pmpi.Type_size_x(type, &size) == MPI_SUCCESS &&
+            espi_pmpi.Type_get_true_extent_x(type, &true_lb, &true_extent) == MPI_SUCCESS && size != true_extent);
+}
+
+espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64_t extent,
+                                 struct espi_own_types have, struct espi_emitted *out, bool *is_long)
+{
+    const size_t most = espi_own_types_room(), most_long = espi_own_types_long_room();
+    struct espi_low_handles low;
+    espi_status status;
+
+    *is_long = false;
+    status = espi_emit(tree, lb, extent, most > have.types ? most - have.types : 0, out);
+    if (status == ESPI_OK && espi_own_types_is_high(out->type)) {
+        espi_pmpi.Type_free(&out->type);
+        return ESPI_ERR_LIMIT;
+    }
+    if (status != ESPI_ERR_LIMIT || most_long <= have.long_types)
+        return status;
+    *is_long = true;
+    espi_low_handles_reserve(&low);
+    status = espi_emit(tree, lb, extent, most_long - have.long_types, out);
+    if (status == ESPI_OK && !is_packed_well(out->type)) {
+        espi_pmpi.Type_free(&out->type);
+        status = ESPI_ERR_LIMIT;
+    }
+    espi_low_handles_release(&low);
+    return status;
+}

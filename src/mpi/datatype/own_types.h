@@ -6,8 +6,10 @@
  * element, and packs types without gaps short of a multiple of it. Bits that say 0 or 1 do no harm: those of the
  * first 512 handles. A program that never holds more types must not get beyond by types of ours. So
  *   - forms of up to ESPI_OWN_FORM_MOST datatypes take handles as they come, ESPI_OWN_TYPES_MOST in all;
- *   - longer ones are built, and freed, while the low handles are reserved for the program (below). What the pool got
- *     back last it gives out first, so that the program's next types have the handles that they would have had;
+ *   - longer ones, and those for which the first have left no room, are built, and freed, while the low handles are
+ *     reserved for the program (below). What the pool got back last it gives out first, so that the program's next
+ *     types have the handles that they would have had. They are kept where they have gaps: a form without any would
+ *     itself be packed short;
  *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
  *     the first one (espi_plans_give_types_back), but not where another thread may be about to use one.
  * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit, and
@@ -20,6 +22,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "mpi/datatype/emit.h"
 
 enum { ESPI_OWN_TYPES_MOST = 128, ESPI_OWN_FORM_MOST = 32, ESPI_OWN_TYPES_HIGH = 448, ESPI_LOW_HANDLES = 512 };
 /* The same for long forms. */
@@ -56,6 +60,16 @@ struct espi_low_handles {
 void espi_low_handles_reserve(struct espi_low_handles *low);
 /* The pool is then as it was, but for what was made or freed meanwhile. */
 void espi_low_handles_release(struct espi_low_handles *low);
+
+/* Types that a caller holds and has not added yet. */
+struct espi_own_types {
+    size_t types, long_types;
+};
+
+/* Builds a form of `tree` as espi_emit does, as a long one where there is no room for others. ESPI_ERR_LIMIT: there
+   is none for it at all, or MPI would pack it wrongly. */
+espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64_t extent,
+                                 struct espi_own_types have, struct espi_emitted *out, bool *is_long);
 
 /* Frees n types of ours, of which some may be long forms; MPI_DATATYPE_NULL among them is passed over. */
 void espi_own_types_free(MPI_Datatype *types, int n, bool any_long);

@@ -7,8 +7,7 @@ static bool is_dense(const struct espi_node *node)
            (node->kind == ESPI_VEC && node->child->kind == ESPI_LEAF && node->stride == node->child->size);
 }
 
-/* Without gaps, of whatever levels: as a whole, the engine copies it by memcpy. */
-static bool is_contiguous(const struct espi_node *node)
+bool espi_engine_is_contiguous(const struct espi_node *node)
 {
     for (; !is_dense(node); node = node->child)
         if (node->kind != ESPI_VEC || node->stride != node->child->size)
@@ -103,7 +102,7 @@ static double whole(const struct espi_engine *engine, const struct espi_node *no
 {
     double sum = 0, one = 0;
 
-    if (is_contiguous(node))
+    if (espi_engine_is_contiguous(node))
         return (double)node->size / engine->copied;
     if (levels(node) <= ESPI_ENGINE_NESTING)
         return kernel(engine, node);
@@ -150,7 +149,7 @@ double espi_engine_cost(const struct espi_engine *engine, const struct espi_node
     if (tree->entries == 0)
         return 0;
     if (!parts || cuts <= 1) {
-        if (levels(tree) <= ESPI_ENGINE_NESTING && !is_contiguous(tree))
+        if (levels(tree) <= ESPI_ENGINE_NESTING && !espi_engine_is_contiguous(tree))
             return engine->step + items * kernel(engine, tree);
         return engine->step + items * whole(engine, tree);
     }
@@ -164,7 +163,7 @@ static double runs(const struct espi_node *node)
 {
     double sum = 0, one = 0;
 
-    if (is_contiguous(node))
+    if (espi_engine_is_contiguous(node))
         return 1;
     if (node->kind != ESPI_STRUC) {
         const struct blocks b = blocks_of(node);

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "mpi/typeplan/admission.h"
-#include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/exact_program.h"
@@ -102,29 +101,6 @@ static enum espi_counter reason_of_no_form(const struct selecting *g, espi_statu
                                       : reason_of(status);
 }
 
-/* Emits `tree`; a long form with the low handles reserved for the program (own_types.h). */
-static espi_status emit(struct selecting *g, const struct espi_node *tree, struct espi_emitted *out, bool *is_long)
-{
-    const struct espi_decoded *layout = g->request->layout;
-    const size_t room = espi_own_types_room(), long_room = espi_own_types_long_room();
-    struct espi_low_handles low;
-    espi_status status;
-
-    *is_long = false;
-    status = espi_emit(tree, layout->lb, layout->extent, room > g->s->types ? room - g->s->types : 0, out);
-    if (status == ESPI_OK && espi_own_types_is_high(out->type)) {
-        espi_pmpi.Type_free(&out->type);
-        return ESPI_ERR_LIMIT;
-    }
-    if (status != ESPI_ERR_LIMIT || long_room <= g->s->long_types)
-        return status;
-    *is_long = true;
-    espi_low_handles_reserve(&low);
-    status = espi_emit(tree, layout->lb, layout->extent, long_room - g->s->long_types, out);
-    espi_low_handles_release(&low);
-    return status;
-}
-
 /* A committed type for `tree` that has the bounds of the program's own. ESPI_ERR_LIMIT: of too many types. */
 static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_Datatype *better)
 {
@@ -132,7 +108,8 @@ static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_
     struct espi_emitted e;
     uint64_t begun = espi_stats_now();
     bool is_long;
-    espi_status status = emit(g, tree, &e, &is_long);
+    const struct espi_own_types have = {g->s->types, g->s->long_types};
+    espi_status status = espi_own_types_build(tree, r->layout->lb, r->layout->extent, have, &e, &is_long);
 
     g->refused = status == ESPI_OK && !espi_same_bounds(e.type, r->type);
     if (status == ESPI_OK && !g->refused && r->check) {
@@ -310,10 +287,19 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
 }
 
 /* By words, and whether the pack program is faster than what was selected. */
+/* Whether messages of the type get to the engine in several parts. What has no gaps does not get there at all. */
+static bool go_in_parts(const struct espi_plan_request *r)
+{
+    const struct espi_node *tree = r->layout->tree;
+
+    return tree->size > ESPI_ENGINE_PART / r->count &&
+           !(espi_engine_is_contiguous(tree) && r->layout->extent == tree->size);
+}
+
 static void select_by_words_or_pack(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;
-    const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
+    const bool in_parts = go_in_parts(r);
     const struct espi_node *tree;
     double now[ESPI_PURPOSES];
 
@@ -345,7 +331,7 @@ static void select_by_model(struct selecting *g)
     const struct espi_plan_request *r = g->request;
     const struct espi_node *tree[RECIPES];
     struct form win[ESPI_PURPOSES];
-    const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
+    const bool in_parts = go_in_parts(r);
     bool distinct = false;
     double now[ESPI_PURPOSES];
 
@@ -376,7 +362,7 @@ static bool select_packing_alone(struct selecting *g)
 {
     enum { LONG_LIST = 256 };
     const struct espi_plan_request *r = g->request;
-    const bool in_parts = r->layout->tree->size > ESPI_ENGINE_PART / r->count;
+    const bool in_parts = go_in_parts(r);
     double now[ESPI_PURPOSES];
 
     if (r->pack == NULL || r->forms || espi_tree_numbers(r->layout->tree, LONG_LIST) < LONG_LIST ||
