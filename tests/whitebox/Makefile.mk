@@ -6,7 +6,8 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 	%D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select \
 	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
 	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/packed_times %D%/packed_record %D%/pack_gain \
-	%D%/packed_complete %D%/message_ways %D%/message_batches %D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy %D%/reduce_requests
+	%D%/packed_complete %D%/message_ways %D%/message_batches %D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy \
+	%D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS)
 ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la $(CHECK_LIBS) $(MPI_LIBS)

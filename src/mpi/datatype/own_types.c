@@ -1,6 +1,8 @@
 #include "mpi/datatype/own_types.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "mpi/core/pmpi.h"
 
@@ -53,16 +55,105 @@ void espi_low_handles_release(struct espi_low_handles *low)
         espi_pmpi.Type_free(&low->type[--low->n]);
 }
 
-void espi_own_types_free(MPI_Datatype *types, int n, bool any_long)
+static bool is_of_long_form(MPI_Datatype type)
+{
+    return espi_handle_number(type) >= ESPI_LOW_HANDLES;
+}
+
+/* ---- long forms that were lent ---- */
+
+/* By their handles' numbers, which begin behind the low ones. */
+enum { WORD = 64, NUMBERS = ESPI_LOW_HANDLES + ESPI_OWN_LONG_TYPES_MOST + WORD };
+static _Atomic uint64_t lent[NUMBERS / WORD];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the four below */
+static MPI_Datatype *kept;
+static size_t n_kept, capacity;
+static long kept_types; /* that these are made of */
+
+void espi_own_types_lend(MPI_Datatype type)
+{
+    const int number = espi_handle_number(type);
+
+    if (is_of_long_form(type) && number < NUMBERS)
+        atomic_fetch_or(&lent[number / WORD], UINT64_C(1) << number % WORD);
+}
+
+/* Where it is not known: it was. */
+static bool is_lent(MPI_Datatype type)
+{
+    const int number = espi_handle_number(type);
+
+    return number >= NUMBERS || (atomic_load(&lent[number / WORD]) & UINT64_C(1) << number % WORD) != 0;
+}
+
+/* Without memory it stays for good. */
+static void keep(MPI_Datatype type)
+{
+    pthread_mutex_lock(&lock);
+    if (n_kept == capacity) {
+        MPI_Datatype *more = realloc(kept, (2 * capacity + 8) * sizeof *more);
+        if (more != NULL) {
+            kept = more;
+            capacity = 2 * capacity + 8;
+        }
+    }
+    if (n_kept < capacity)
+        kept[n_kept++] = type;
+    pthread_mutex_unlock(&lock);
+}
+
+void espi_own_types_end(void)
+{
+    pthread_mutex_lock(&lock);
+    MPI_Datatype *types = kept;
+    const int n = (int)n_kept;
+    const long long_types = kept_types;
+    kept = NULL;
+    n_kept = capacity = 0;
+    kept_types = 0;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < sizeof lent / sizeof *lent; i++)
+        atomic_store(&lent[i], 0);
+    espi_own_types_free(types, n, long_types);
+    free(types);
+}
+
+/* ---- making and freeing them ---- */
+
+/* What is freed while low handles are reserved comes to lie below them: only long forms. */
+void espi_own_types_free(const MPI_Datatype *types, int n, long long_types)
 {
     struct espi_low_handles low = {.n = 0};
+    bool reserved = false, keeps = false;
 
-    if (any_long)
-        espi_low_handles_reserve(&low);
-    for (int i = 0; i < n; i++)
-        if (types[i] != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&types[i]);
+    for (int i = 0; i < n; i++) {
+        MPI_Datatype type = types[i];
+        if (type == MPI_DATATYPE_NULL || !is_of_long_form(type))
+            continue;
+        if (is_lent(type)) {
+            keep(type);
+            keeps = true;
+            continue;
+        }
+        if (!reserved)
+            espi_low_handles_reserve(&low);
+        reserved = true;
+        espi_pmpi.Type_free(&type);
+    }
     espi_low_handles_release(&low);
+    for (int i = 0; i < n; i++) {
+        MPI_Datatype type = types[i];
+        if (type != MPI_DATATYPE_NULL && !is_of_long_form(type))
+            espi_pmpi.Type_free(&type);
+    }
+    if (!keeps) {
+        atomic_fetch_sub(&held_long, long_types);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    kept_types += long_types;
+    pthread_mutex_unlock(&lock);
 }
 
 void espi_own_types_open(bool for_long)

@@ -9,7 +9,7 @@
  *   - longer ones, and those for which the first have left no room, are built, and freed, while the low handles are
  *     reserved for the program (below). What the pool got back last it gives out first, so that the program's next
  *     types have the handles that they would have had. They are kept where they have gaps: a form without any would
- *     itself be packed short;
+ *     itself be packed short. Those that MPI may still use when they are freed stay to the end of the program;
  *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
  *     the first one (espi_plans_give_types_back), but not where another thread may be about to use one.
  * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit, and
@@ -48,7 +48,7 @@ static inline bool espi_own_types_is_high(MPI_Datatype type)
 size_t espi_own_types_room(void);
 size_t espi_own_types_long_room(void);
 
-/* Datatypes were made to stay (n > 0), or are freed now. */
+/* Datatypes were made to stay (n > 0), or are freed now; of long forms, were made. */
 void espi_own_types_add(long n);
 void espi_own_types_add_long(long n);
 
@@ -71,8 +71,14 @@ struct espi_own_types {
 espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64_t extent,
                                  struct espi_own_types have, struct espi_emitted *out, bool *is_long);
 
-/* Frees n types of ours, of which some may be long forms; MPI_DATATYPE_NULL among them is passed over. */
-void espi_own_types_free(MPI_Datatype *types, int n, bool any_long);
+/* A form is given to a call that may use it beyond its end (ESPI_OUTLASTS). Nobody knows until when MPI has a long
+   one then, and it would give its handles to the program. */
+void espi_own_types_lend(MPI_Datatype type);
+
+/* Frees n forms, of which long ones that have been added have `long_types`; MPI_DATATYPE_NULL among them is passed
+   over. Long ones that were lent stay, and count, until espi_own_types_end: when MPI is done with them all. */
+void espi_own_types_free(const MPI_Datatype *types, int n, long long_types);
+void espi_own_types_end(void);
 
 /* There is room from now on; for long forms, too, or not. */
 void espi_own_types_open(bool for_long);

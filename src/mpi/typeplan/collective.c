@@ -5,6 +5,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/core/runtime.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -240,6 +241,8 @@ static void see_types(struct espi_collective *call, struct side *s, int which, e
         const bool is_better = s->count[i] > 0 && s->found[i].better != MPI_DATATYPE_NULL;
         better[i] = is_better ? s->found[i].better : own[i];
         any += is_better;
+        if (is_better && call->row->kind & ESPI_OUTLASTS)
+            espi_own_types_lend(better[i]);
     }
     if (any == 0)
         return;

@@ -237,12 +237,12 @@ void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_
     atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
 }
 
-static void count_types(struct espi_plan_entry *e, long types, long long_types)
+static void count_types(struct espi_plan_entry *e, const struct espi_selection *s)
 {
-    e->types += (size_t)types;
-    e->long_types += (size_t)long_types;
-    espi_own_types_add(types);
-    espi_own_types_add_long(long_types);
+    e->types += s->types;
+    e->long_types += s->long_types;
+    espi_own_types_add((long)s->types);
+    espi_own_types_add_long((long)s->long_types);
 }
 
 /* A handle may serve both purposes, or have been replaced for one of them only. */
@@ -260,8 +260,9 @@ static void free_substitutes(struct espi_plan_entry *e)
         for (int k = i + 1; k < n; k++)
             if (all[k] == all[i])
                 all[k] = MPI_DATATYPE_NULL;
-    espi_own_types_free(all, n, e->long_types > 0);
-    count_types(e, -(long)e->types, -(long)e->long_types);
+    espi_own_types_free(all, n, (long)e->long_types);
+    espi_own_types_add(-(long)e->types);
+    e->types = e->long_types = 0;
 }
 
 /* Out of the table already. */
@@ -415,7 +416,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     for (int p = 0; p < ESPI_PURPOSES; p++)
         atomic_init(&e->plan.better[p], s.better[p]);
     take_figures(&e->plan, request, &s);
-    count_types(e, (long)s.types, (long)s.long_types);
+    count_types(e, &s);
     atomic_init(&e->users, 1);
     pthread_mutex_lock(&lock);
     e->found = ++finds;
@@ -457,7 +458,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
         atomic_store_explicit(&plan->better[p], s.better[p], memory_order_release);
     }
     take_figures(plan, request, &s);
-    count_types(e, (long)s.types, (long)s.long_types);
+    count_types(e, &s);
 }
 
 void espi_plans_give_types_back(void)
@@ -490,5 +491,6 @@ void espi_plans_stop(void)
             free_all_made(e);
         }
     }
+    espi_own_types_end();
     espi_stream_types_close();
 }

@@ -123,7 +123,7 @@ static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_
         *(is_long ? &g->s->long_types : &g->s->types) += e.types;
         *better = e.type;
     } else if (e.type != MPI_DATATYPE_NULL) {
-        espi_own_types_free(&e.type, 1, is_long);
+        espi_own_types_free(&e.type, 1, 0);
     }
     espi_count_anywhere(ESPI_COUNT_time_emit, espi_stats_now() - begun);
     return status;

@@ -13,6 +13,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/call_args.h"
@@ -129,6 +130,8 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     } else if (way.type != type) {
         d->changed[(int)typed->type] = way.type;
         d->substituted++;
+        if (d->row->kind & ESPI_OUTLASTS)
+            espi_own_types_lend(way.type);
     }
 }
 

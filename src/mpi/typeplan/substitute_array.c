@@ -5,6 +5,7 @@
 #include "mpi/core/array_pool.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
+#include "mpi/datatype/own_types.h"
 #include "mpi/packed/packed_blocks.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
@@ -114,8 +115,11 @@ static void better_types(struct espi_substitution *d, const struct espi_buffer_a
         changed += ways[i].type != types[i];
     if (changed == 0 || !(copy = malloc((size_t)n * sizeof *copy)))
         return;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         copy[i] = ways[i].type;
+        if (ways[i].type != types[i] && d->row->kind & ESPI_OUTLASTS)
+            espi_own_types_lend(ways[i].type);
+    }
     const MPI_Datatype *use = copy;
     if (d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) {
         /* MPI may read the array until the operation is complete. */
