@@ -48,7 +48,7 @@ static void end(void)
 {
     espi_own_types_end();
     is_as_before(false);
-    ck_assert_uint_eq(espi_own_types_long_room(), ESPI_OWN_LONG_FORM_MOST);
+    ck_assert(espi_own_types_long_room() == ESPI_OWN_LONG_FORM_MOST && espi_own_types_room() == ESPI_OWN_FORM_MOST);
     espi_arena_release(&arena);
 }
 
@@ -69,7 +69,8 @@ static MPI_Datatype form(bool is_long)
     espi_own_types_add(-is_long * ESPI_OWN_TYPES_MOST);
     ck_assert_int_eq(became_long, is_long);
     ck_assert_int_eq(espi_handle_number(e.type) >= ESPI_LOW_HANDLES, is_long);
-    espi_own_types_add_long(is_long);
+    ck_assert_uint_eq(e.types, 1);
+    is_long ? espi_own_types_add_long(1) : espi_own_types_add(1);
     return e.type;
 }
 
@@ -80,72 +81,104 @@ START_TEST(freed_together)
 
     for (int i = 0; i < 6; i++)
         type[i] = form(i % 2);
-    espi_own_types_free(type, 6, 3);
+    espi_own_types_free(type, 6, (struct espi_own_types){3, 3});
     is_as_before(false);
     type[0] = form(true);
-    is_as_before(true); /* it took none */
-    espi_own_types_free(type, 1, 1);
+    is_as_before(false); /* it took none */
+    espi_own_types_free(type, 1, (struct espi_own_types){0, 1});
 }
 END_TEST
 
-/* MPI gives the handles of a type back when the last call that uses it is over, and on top of all: not those of ours
-   that it would give to the program. */
+/* A form of which there is no room for the whole leaves no trace. */
+START_TEST(of_too_many)
+{
+    MPI_Datatype block[40], type;
+    int length[40];
+    MPI_Aint at[40];
+    struct espi_decoded layout;
+    struct espi_emitted e;
+    bool is_long;
+
+    for (int i = 0; i < 40; i++) {
+        MPI_Type_vector(2, 1, 3 + i, MPI_DOUBLE, &block[i]);
+        length[i] = 1;
+        at[i] = 1000 * i;
+    }
+    MPI_Type_create_struct(40, length, at, block, &type);
+    ck_assert_int_eq(espi_decode(&arena, type, 0, &layout), ESPI_OK);
+    n_first = next_numbers(first);
+    ck_assert_int_eq(espi_own_types_build(layout.tree, layout.lb, layout.extent, (struct espi_own_types){0, 0}, &e,
+                                          &is_long), ESPI_OK);
+    ck_assert(is_long && e.types > ESPI_OWN_FORM_MOST);
+    is_as_before(true);
+    espi_own_types_free(&e.type, 1, (struct espi_own_types){0, 0});
+    is_as_before(true);
+    MPI_Type_free(&type);
+    for (int i = 0; i < 40; i++)
+        MPI_Type_free(&block[i]);
+    n_first = next_numbers(first);
+}
+END_TEST
+
+/* MPI gives the handles of a type back when the last call that uses it is over, and before any other: those of ours
+   that it would give to the program then stay, and count. */
 START_TEST(used_beyond_a_call)
 {
     double data[40] = {0}, got[40];
     MPI_Request request;
 
-    for (int lent = 0; lent < 2; lent++) {
-        MPI_Datatype type = form(true);
-        const size_t room = espi_own_types_long_room();
-        if (lent)
-            espi_own_types_lend(type);
+    for (int is_long = 0; is_long < 2; is_long++) {
+        MPI_Datatype type = form(is_long), next;
+        const int number = espi_handle_number(type);
+        const size_t room = espi_own_types_room(), long_room = espi_own_types_long_room();
+        ck_assert(espi_own_types_lend(type));
         MPI_Irecv(got, 1, type, 0, 0, MPI_COMM_SELF, &request);
-        espi_own_types_free(&type, 1, 1);
-        ck_assert_uint_eq(espi_own_types_long_room(), room);
+        espi_own_types_free(&type, 1, (struct espi_own_types){!is_long, is_long});
+        ck_assert(espi_own_types_room() == room && espi_own_types_long_room() == long_room);
         MPI_Send(data, 14, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        MPI_Type_contiguous(1, MPI_DOUBLE, &type);
-        ck_assert_int_eq(espi_handle_number(type) >= ESPI_LOW_HANDLES, !lent);
-        MPI_Type_free(&type);
-        if (!lent) { /* as it must not be: put right for the next one */
-            MPI_Type_contiguous(1, MPI_DOUBLE, &type);
-            struct espi_low_handles low = {.n = 0};
-            do
-                MPI_Type_contiguous(0, MPI_BYTE, &low.type[low.n]);
-            while (espi_handle_number(low.type[low.n++]) < ESPI_LOW_HANDLES);
-            MPI_Type_free(&type);
-            espi_low_handles_release(&low);
-        }
+        MPI_Type_contiguous(1, MPI_DOUBLE, &next);
+        ck_assert_int_ne(espi_handle_number(next), number);
+        ck_assert_int_lt(espi_handle_number(next), ESPI_LOW_HANDLES);
+        MPI_Type_free(&next);
     }
+    espi_own_types_end();
+    is_as_before(false);
 }
 END_TEST
 
-/* Many that were lent, and as many that were not. */
-START_TEST(kept)
+/* So many are lent, and no more, until the end. */
+START_TEST(lent)
 {
-    enum { MANY = 40 };
-    MPI_Datatype type[2 * MANY];
+    MPI_Datatype type[2 * ESPI_OWN_LENT_MOST];
+    MPI_Count size;
 
-    for (int i = 0; i < 2 * MANY; i++) {
+    for (int i = 0; i < 2 * ESPI_OWN_LENT_MOST; i++) {
         type[i] = form(true);
         if (i % 2)
-            espi_own_types_lend(type[i]);
+            ck_assert(espi_own_types_lend(type[i]) && espi_own_types_lend(type[i]));
     }
-    for (int i = 0; i < 2 * MANY; i++)
-        espi_own_types_free(&type[i], 1, 1);
+    ck_assert(!espi_own_types_lend(type[0]) && espi_own_types_lend(type[1]));
+    for (int i = 0; i < 2 * ESPI_OWN_LENT_MOST; i++) {
+        MPI_Datatype one = type[i];
+        espi_own_types_free(&one, 1, (struct espi_own_types){0, 1});
+    }
     is_as_before(true);
-    for (int i = 1; i < 2 * MANY; i += 2) {
-        MPI_Count size;
+    for (int i = 1; i < 2 * ESPI_OWN_LENT_MOST; i += 2) {
         ck_assert_int_eq(MPI_Type_size_x(type[i], &size), MPI_SUCCESS);
         ck_assert_int_eq(size, 14 * sizeof(double));
     }
+    espi_own_types_end();
+    is_as_before(true);
+    type[0] = form(true);
+    ck_assert(espi_own_types_lend(type[0]));
+    espi_own_types_free(type, 1, (struct espi_own_types){0, 1});
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {freed_together, used_beyond_a_call, kept};
+    const TTest *const tests[] = {freed_together, of_too_many, used_beyond_a_call, lent};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

@@ -96,13 +96,13 @@ START_TEST(contiguous)
         MPI_Datatype type;
         MPI_Type_contiguous(n, MPI_DOUBLE, &type);
         struct decided d = of_auto(committed(type), 1, 1 + n % 2);
-        ck_assert(!d.facts.improved && d.s.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
+        ck_assert(!d.facts.improved && d.s.made_of.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
         ck_assert(d.s.excess_ns[ESPI_WHOLE] == 0 && d.s.excess_ns[ESPI_PARTS] == 0); /* and never looked at again */
         d = of_auto(nested(3, (int[]){n, 2, 4}, (MPI_Aint[]){8, 8 * n, 16 * n}, MPI_DOUBLE), 3, 1 + n % 2);
         ck_assert(!d.facts.improved && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
         MPI_Type_vector(1 + n % 999, 1, 3, MPI_DOUBLE, &type);
         d = of_auto(committed(type), 1, 1);
-        ck_assert(!d.facts.improved && d.s.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
+        ck_assert(!d.facts.improved && d.s.made_of.types == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && commits == 0);
         ck_assert_uint_eq(d.s.excess_ns[ESPI_WHOLE], 0);
     }
 }
@@ -232,7 +232,7 @@ START_TEST(always)
     ck_assert_int_ne(d.s.better[ESPI_WHOLE], MPI_DATATYPE_NULL);
     ck_assert_int_eq(d.s.better[ESPI_WHOLE], d.s.better[ESPI_PARTS]);
     ck_assert(is_built_of(d.s.better[ESPI_WHOLE], tree_found(d.layout.tree, 0), &d.layout));
-    ck_assert(d.s.gain_ns[ESPI_WHOLE] == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && d.s.types == 1);
+    ck_assert(d.s.gain_ns[ESPI_WHOLE] == 0 && d.s.gain_ns[ESPI_PARTS] == 0 && d.s.made_of.types == 1);
     ck_assert_str_eq(d.facts.emission, "the tree as it stands");
     ck_assert_str_eq(d.facts.why, "costs fewer words");
     let_go(&d);
@@ -280,7 +280,7 @@ START_TEST(refused)
     request = (struct espi_plan_request){.mode = AUTO};
     shorter = true;
     d = decide(list, request);
-    ck_assert(!d.facts.improved && d.s.types == 0 && d.counted[ESPI_COUNT_variants_built] == 0);
+    ck_assert(!d.facts.improved && d.s.made_of.types == 0 && d.counted[ESPI_COUNT_variants_built] == 0);
     shorter = false;
     failing = 1;
     d = decide(list, request); /* one of two forms is kept */
@@ -341,7 +341,7 @@ START_TEST(shared_in_turns)
     }
     for (int tier = 1; tier <= 2; tier++) {
         struct decided d = decide(both[0], (struct espi_plan_request){.mode = AUTO, .tier = tier});
-        ck_assert(!d.facts.improved && d.s.types == 0);
+        ck_assert(!d.facts.improved && d.s.made_of.types == 0);
         ck_assert_uint_eq(d.counted[ESPI_COUNT_plan_too_large], 1);
     }
     MPI_Type_free(&both[0]);

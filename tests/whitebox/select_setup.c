@@ -142,7 +142,7 @@ void let_go(struct decided *d)
         d->s.better[ESPI_WHOLE] = MPI_DATATYPE_NULL;
     for (int p = 0; p < ESPI_PURPOSES; p++)
         if (d->s.better[p] != MPI_DATATYPE_NULL)
-            espi_own_types_free(&d->s.better[p], 1, 0);
+            espi_own_types_free(&d->s.better[p], 1, (struct espi_own_types){0, 0});
 }
 
 struct decided of_auto(MPI_Datatype type, int64_t items, int tier)
@@ -164,7 +164,7 @@ bool is_built_of(MPI_Datatype type, const struct espi_node *tree, const struct e
     espi_low_handles_release(&low);
     ck_assert_int_eq(espi_decode(&arena, type, 0, &is), ESPI_OK);
     ck_assert_int_eq(espi_decode(&arena, e.type, 0, &like), ESPI_OK);
-    espi_own_types_free(&e.type, 1, 0);
+    espi_own_types_free(&e.type, 1, (struct espi_own_types){0, 0});
     return espi_node_equal(is.tree, like.tree) && is.lb == like.lb && is.extent == like.extent;
 }
 

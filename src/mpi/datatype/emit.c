@@ -342,7 +342,7 @@ espi_status espi_emit(const struct espi_node *tree, int64_t lb, int64_t extent, 
     if (status == ESPI_OK && espi_pmpi.Type_commit(&type) != MPI_SUCCESS)
         status = ESPI_ERR_MPI;
     out->types = e.n_made;
-    for (i = 0; i < e.n_made; i++)
+    for (i = e.n_made; i-- > 0;) /* the first one's handle comes first again */
         if (status != ESPI_OK || e.made[i] != type)
             espi_pmpi.Type_free(&e.made[i]);
     if (status == ESPI_OK)

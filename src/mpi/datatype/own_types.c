@@ -1,8 +1,6 @@
 #include "mpi/datatype/own_types.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "mpi/core/pmpi.h"
 
@@ -55,105 +53,118 @@ void espi_low_handles_release(struct espi_low_handles *low)
         espi_pmpi.Type_free(&low->type[--low->n]);
 }
 
+/* ---- forms that were lent ---- */
+
+/* By their handles' numbers, behind those of the few that stand before (HANDLE_KIND_DIRECT): all that low handles and
+   long forms may have, and some more. */
+enum { WORD = 64, DIRECT = 256, NUMBERS = 1 << 16 };
+static _Atomic uint64_t lent[NUMBERS / WORD];
+static atomic_int n_lent, n_kept;
+static MPI_Datatype kept[ESPI_OWN_LENT_MOST]; /* freed by us, and not yet by MPI; each was lent */
+static atomic_long kept_types, kept_long;     /* that these, and what went with them, are made of */
+
+/* NULL: it can not be lent. */
+static _Atomic uint64_t *word_of(MPI_Datatype type, uint64_t *bit)
+{
+    const uint32_t bits = (uint32_t)type;
+    const int number = bits >> 30 == 2 ? (int)(bits & 0xff) : espi_handle_number(type) + DIRECT;
+
+    if (number < 0 || number >= NUMBERS)
+        return NULL;
+    *bit = UINT64_C(1) << number % WORD;
+    return &lent[number / WORD];
+}
+
+bool espi_own_types_lend(MPI_Datatype type)
+{
+    uint64_t bit;
+    _Atomic uint64_t *word = word_of(type, &bit);
+
+    if (word == NULL)
+        return false;
+    if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+        return true;
+    if (atomic_fetch_add(&n_lent, 1) >= ESPI_OWN_LENT_MOST) {
+        atomic_fetch_sub(&n_lent, 1);
+        return false;
+    }
+    if (atomic_fetch_or(word, bit) & bit) /* another thread lent it meanwhile */
+        atomic_fetch_sub(&n_lent, 1);
+    return true;
+}
+
+static bool is_lent(MPI_Datatype type)
+{
+    uint64_t bit;
+    const _Atomic uint64_t *word = word_of(type, &bit);
+
+    return word != NULL && (atomic_load(word) & bit) != 0;
+}
+
+/* Takes those that were lent out of the array. False: there are none. */
+static bool keep_lent(MPI_Datatype *types, int n)
+{
+    bool any = false;
+
+    for (int i = 0; i < n; i++) {
+        if (types[i] == MPI_DATATYPE_NULL || !is_lent(types[i]))
+            continue;
+        kept[atomic_fetch_add(&n_kept, 1)] = types[i];
+        types[i] = MPI_DATATYPE_NULL;
+        any = true;
+    }
+    return any;
+}
+
+/* ---- making and freeing them ---- */
+
 static bool is_of_long_form(MPI_Datatype type)
 {
     return espi_handle_number(type) >= ESPI_LOW_HANDLES;
 }
 
-/* ---- long forms that were lent ---- */
-
-/* By their handles' numbers, which begin behind the low ones. */
-enum { WORD = 64, NUMBERS = ESPI_LOW_HANDLES + ESPI_OWN_LONG_TYPES_MOST + WORD };
-static _Atomic uint64_t lent[NUMBERS / WORD];
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the four below */
-static MPI_Datatype *kept;
-static size_t n_kept, capacity;
-static long kept_types; /* that these are made of */
-
-void espi_own_types_lend(MPI_Datatype type)
+/* What is freed while low handles are reserved comes to lie below them: only long forms. */
+static void free_forms(MPI_Datatype *types, int n)
 {
-    const int number = espi_handle_number(type);
+    struct espi_low_handles low = {.n = 0};
+    bool reserved = false;
 
-    if (is_of_long_form(type) && number < NUMBERS)
-        atomic_fetch_or(&lent[number / WORD], UINT64_C(1) << number % WORD);
-}
-
-/* Where it is not known: it was. */
-static bool is_lent(MPI_Datatype type)
-{
-    const int number = espi_handle_number(type);
-
-    return number >= NUMBERS || (atomic_load(&lent[number / WORD]) & UINT64_C(1) << number % WORD) != 0;
-}
-
-/* Without memory it stays for good. */
-static void keep(MPI_Datatype type)
-{
-    pthread_mutex_lock(&lock);
-    if (n_kept == capacity) {
-        MPI_Datatype *more = realloc(kept, (2 * capacity + 8) * sizeof *more);
-        if (more != NULL) {
-            kept = more;
-            capacity = 2 * capacity + 8;
-        }
+    for (int i = 0; i < n; i++) {
+        if (types[i] == MPI_DATATYPE_NULL || !is_of_long_form(types[i]))
+            continue;
+        if (!reserved)
+            espi_low_handles_reserve(&low);
+        reserved = true;
+        espi_pmpi.Type_free(&types[i]);
     }
-    if (n_kept < capacity)
-        kept[n_kept++] = type;
-    pthread_mutex_unlock(&lock);
+    espi_low_handles_release(&low);
+    for (int i = 0; i < n; i++)
+        if (types[i] != MPI_DATATYPE_NULL)
+            espi_pmpi.Type_free(&types[i]);
+}
+
+void espi_own_types_free(MPI_Datatype *types, int n, struct espi_own_types of)
+{
+    if (keep_lent(types, n)) {
+        atomic_fetch_add(&kept_types, (long)of.types);
+        atomic_fetch_add(&kept_long, (long)of.long_types);
+    } else {
+        atomic_fetch_sub(&held, (long)of.types);
+        atomic_fetch_sub(&held_long, (long)of.long_types);
+    }
+    free_forms(types, n);
 }
 
 void espi_own_types_end(void)
 {
-    pthread_mutex_lock(&lock);
-    MPI_Datatype *types = kept;
-    const int n = (int)n_kept;
-    const long long_types = kept_types;
-    kept = NULL;
-    n_kept = capacity = 0;
-    kept_types = 0;
-    pthread_mutex_unlock(&lock);
-    for (size_t i = 0; i < sizeof lent / sizeof *lent; i++)
-        atomic_store(&lent[i], 0);
-    espi_own_types_free(types, n, long_types);
-    free(types);
-}
+    const int n = atomic_exchange(&n_kept, 0);
 
-/* ---- making and freeing them ---- */
-
-/* What is freed while low handles are reserved comes to lie below them: only long forms. */
-void espi_own_types_free(const MPI_Datatype *types, int n, long long_types)
-{
-    struct espi_low_handles low = {.n = 0};
-    bool reserved = false, keeps = false;
-
-    for (int i = 0; i < n; i++) {
-        MPI_Datatype type = types[i];
-        if (type == MPI_DATATYPE_NULL || !is_of_long_form(type))
-            continue;
-        if (is_lent(type)) {
-            keep(type);
-            keeps = true;
-            continue;
-        }
-        if (!reserved)
-            espi_low_handles_reserve(&low);
-        reserved = true;
-        espi_pmpi.Type_free(&type);
-    }
-    espi_low_handles_release(&low);
-    for (int i = 0; i < n; i++) {
-        MPI_Datatype type = types[i];
-        if (type != MPI_DATATYPE_NULL && !is_of_long_form(type))
-            espi_pmpi.Type_free(&type);
-    }
-    if (!keeps) {
-        atomic_fetch_sub(&held_long, long_types);
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    kept_types += long_types;
-    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < NUMBERS / WORD; i++)
+        atomic_store_explicit(&lent[i], 0, memory_order_relaxed);
+    atomic_store(&n_lent, 0);
+    atomic_fetch_sub(&held, atomic_exchange(&kept_types, 0));
+    atomic_fetch_sub(&held_long, atomic_exchange(&kept_long, 0));
+    free_forms(kept, n);
 }
 
 void espi_own_types_open(bool for_long)

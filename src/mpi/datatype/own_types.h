@@ -28,6 +28,8 @@
 enum { ESPI_OWN_TYPES_MOST = 128, ESPI_OWN_FORM_MOST = 32, ESPI_OWN_TYPES_HIGH = 448, ESPI_LOW_HANDLES = 512 };
 /* The same for long forms. */
 enum { ESPI_OWN_LONG_TYPES_MOST = 60000, ESPI_OWN_LONG_FORM_MOST = 20000 };
+/* Forms that may be given to calls that use them beyond their ends: each of those stays. */
+enum { ESPI_OWN_LENT_MOST = 128 };
 
 /* A derived handle's number in MPICH's pool (HANDLE_KIND_INDIRECT: blocks of 1,024 in bits 12 to 25); -1 for the few
    that stand before. */
@@ -48,7 +50,12 @@ static inline bool espi_own_types_is_high(MPI_Datatype type)
 size_t espi_own_types_room(void);
 size_t espi_own_types_long_room(void);
 
-/* Datatypes were made to stay (n > 0), or are freed now; of long forms, were made. */
+/* Datatypes that forms are made of. */
+struct espi_own_types {
+    size_t types, long_types; /* those of long forms apart */
+};
+
+/* Datatypes were made to stay (n > 0), or are freed now; of long forms, until espi_own_types_free. */
 void espi_own_types_add(long n);
 void espi_own_types_add_long(long n);
 
@@ -61,23 +68,20 @@ void espi_low_handles_reserve(struct espi_low_handles *low);
 /* The pool is then as it was, but for what was made or freed meanwhile. */
 void espi_low_handles_release(struct espi_low_handles *low);
 
-/* Types that a caller holds and has not added yet. */
-struct espi_own_types {
-    size_t types, long_types;
-};
-
-/* Builds a form of `tree` as espi_emit does, as a long one where there is no room for others. ESPI_ERR_LIMIT: there
-   is none for it at all, or MPI would pack it wrongly. */
+/* Builds a form of `tree` as espi_emit does; `have` are the caller's and not added yet. It is a long one where there
+   is no room for others. ESPI_ERR_LIMIT: there is none at all, or MPI would pack it wrongly. */
 espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64_t extent,
                                  struct espi_own_types have, struct espi_emitted *out, bool *is_long);
 
-/* A form is given to a call that may use it beyond its end (ESPI_OUTLASTS). Nobody knows until when MPI has a long
-   one then, and it would give its handles to the program. */
-void espi_own_types_lend(MPI_Datatype type);
+/* A form is to be given to a call that may use it beyond its end (ESPI_OUTLASTS): nobody knows until when. False: it
+   may not be, as ESPI_OWN_LENT_MOST others have been. */
+bool espi_own_types_lend(MPI_Datatype type);
 
-/* Frees n forms, of which long ones that have been added have `long_types`; MPI_DATATYPE_NULL among them is passed
-   over. Long ones that were lent stay, and count, until espi_own_types_end: when MPI is done with them all. */
-void espi_own_types_free(const MPI_Datatype *types, int n, long long_types);
+/* Frees n forms, which were added as `of`; MPI_DATATYPE_NULL among them is passed over. Those that were lent stay,
+   and all of `of` counts, until espi_own_types_end: their handles would come back at any time, and before others. */
+void espi_own_types_free(MPI_Datatype *types, int n, struct espi_own_types of);
+
+/* Nobody uses what was lent any more; or the program has a high handle, and there is nothing to be kept from it. */
 void espi_own_types_end(void);
 
 /* There is room from now on; for long forms, too, or not. */

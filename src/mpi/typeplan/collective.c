@@ -238,11 +238,13 @@ static void see_types(struct espi_collective *call, struct side *s, int which, e
     int any = 0;
 
     for (int i = 0; i < s->types; i++) {
-        const bool is_better = s->count[i] > 0 && s->found[i].better != MPI_DATATYPE_NULL;
+        bool is_better = s->count[i] > 0 && s->found[i].better != MPI_DATATYPE_NULL;
+        if (is_better && call->row->kind & ESPI_OUTLASTS && !espi_own_types_lend(s->found[i].better)) {
+            s->found[i].better = MPI_DATATYPE_NULL;
+            is_better = false;
+        }
         better[i] = is_better ? s->found[i].better : own[i];
         any += is_better;
-        if (is_better && call->row->kind & ESPI_OUTLASTS)
-            espi_own_types_lend(better[i]);
     }
     if (any == 0)
         return;

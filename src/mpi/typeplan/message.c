@@ -126,11 +126,10 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
 static void go_typed(struct espi_message_side *side, const struct espi_api_row *row, int i, espi_word *changed)
 {
     side->type = atomic_load_explicit(&side->found.plan->better[ESPI_PARTS], memory_order_acquire);
-    if (side->type == MPI_DATATYPE_NULL)
-        return;
-    changed[(int)row->typed[i].type] = (espi_word)side->type;
-    if (row->kind & ESPI_OUTLASTS)
-        espi_own_types_lend(side->type);
+    if (side->type != MPI_DATATYPE_NULL && row->kind & ESPI_OUTLASTS && !espi_own_types_lend(side->type))
+        side->type = MPI_DATATYPE_NULL;
+    if (side->type != MPI_DATATYPE_NULL)
+        changed[(int)row->typed[i].type] = (espi_word)side->type;
 }
 
 /* Gives back what sides have, before or after the call. */

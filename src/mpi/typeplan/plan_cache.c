@@ -42,7 +42,7 @@ struct espi_plan_entry {
     struct espi_decoded layout;
     _Atomic int64_t users;
     uint64_t found;            /* clock of finds, for the eviction */
-    size_t types, long_types;  /* MPI types that the substitutes are made of (own_types.h) */
+    struct espi_own_types made_of; /* the substitutes */
     MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
     int n_replaced;
     struct made *made; /* which lead to this plan */
@@ -239,10 +239,10 @@ void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_
 
 static void count_types(struct espi_plan_entry *e, const struct espi_selection *s)
 {
-    e->types += s->types;
-    e->long_types += s->long_types;
-    espi_own_types_add((long)s->types);
-    espi_own_types_add_long((long)s->long_types);
+    e->made_of.types += s->made_of.types;
+    e->made_of.long_types += s->made_of.long_types;
+    espi_own_types_add((long)s->made_of.types);
+    espi_own_types_add_long((long)s->made_of.long_types);
 }
 
 /* A handle may serve both purposes, or have been replaced for one of them only. */
@@ -260,9 +260,8 @@ static void free_substitutes(struct espi_plan_entry *e)
         for (int k = i + 1; k < n; k++)
             if (all[k] == all[i])
                 all[k] = MPI_DATATYPE_NULL;
-    espi_own_types_free(all, n, (long)e->long_types);
-    espi_own_types_add(-(long)e->types);
-    e->types = e->long_types = 0;
+    espi_own_types_free(all, n, e->made_of);
+    e->made_of = (struct espi_own_types){0, 0};
 }
 
 /* Out of the table already. */
@@ -300,8 +299,8 @@ static struct espi_plan_entry *evict(void)
     size_t unused = 0, types = 0, long_types = 0;
 
     HASH_ITER(hh, plans, e, next) {
-        types += e->types;
-        long_types += e->long_types;
+        types += e->made_of.types;
+        long_types += e->made_of.long_types;
         if (atomic_load(&e->users) > 0)
             continue;
         unused++;
@@ -470,6 +469,7 @@ void espi_plans_give_types_back(void)
         for (int p = 0; p < ESPI_PURPOSES; p++)
             e->plan.gain_ns[p] = 0;
     }
+    espi_own_types_end();
     espi_stream_types_give_back();
 }
 

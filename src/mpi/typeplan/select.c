@@ -108,8 +108,7 @@ static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_
     struct espi_emitted e;
     uint64_t begun = espi_stats_now();
     bool is_long;
-    const struct espi_own_types have = {g->s->types, g->s->long_types};
-    espi_status status = espi_own_types_build(tree, r->layout->lb, r->layout->extent, have, &e, &is_long);
+    espi_status status = espi_own_types_build(tree, r->layout->lb, r->layout->extent, g->s->made_of, &e, &is_long);
 
     g->refused = status == ESPI_OK && !espi_same_bounds(e.type, r->type);
     if (status == ESPI_OK && !g->refused && r->check) {
@@ -120,10 +119,10 @@ static espi_status build(struct selecting *g, const struct espi_node *tree, MPI_
         status = ESPI_ERR_UNSUPPORTED;
     if (status == ESPI_OK) {
         espi_count_anywhere(ESPI_COUNT_variants_built, 1);
-        *(is_long ? &g->s->long_types : &g->s->types) += e.types;
+        *(is_long ? &g->s->made_of.long_types : &g->s->made_of.types) += e.types;
         *better = e.type;
     } else if (e.type != MPI_DATATYPE_NULL) {
-        espi_own_types_free(&e.type, 1, 0);
+        espi_own_types_free(&e.type, 1, (struct espi_own_types){0, 0});
     }
     espi_count_anywhere(ESPI_COUNT_time_emit, espi_stats_now() - begun);
     return status;
@@ -286,7 +285,6 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
         g->facts.emission = r->exact ? "a pack program of the least-cost tree" : "a pack program";
 }
 
-/* By words, and whether the pack program is faster than what was selected. */
 /* Whether messages of the type get to the engine in several parts. What has no gaps does not get there at all. */
 static bool go_in_parts(const struct espi_plan_request *r)
 {
@@ -296,6 +294,7 @@ static bool go_in_parts(const struct espi_plan_request *r)
            !(espi_engine_is_contiguous(tree) && r->layout->extent == tree->size);
 }
 
+/* By words, and whether the pack program is faster than what was selected. */
 static void select_by_words_or_pack(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;

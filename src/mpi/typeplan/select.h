@@ -2,12 +2,13 @@
 #ifndef ESPI_MPI_TYPEPLAN_SELECT_H
 #define ESPI_MPI_TYPEPLAN_SELECT_H
 
+#include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/plan_cache.h"
 
 struct espi_selection {
     /* Owned by the caller; may be the same handle twice; MPI_DATATYPE_NULL: the program's own. */
     MPI_Datatype better[ESPI_PURPOSES];
-    size_t types, long_types;         /* MPI types they are made of: own_types.h */
+    struct espi_own_types made_of;
     uint64_t gain_ns[ESPI_PURPOSES];  /* what a use of request->count items saves */
     uint64_t excess_ns[ESPI_PURPOSES]; /* what the best conceivable form would save on top of it */
     uint64_t packed_ns[ESPI_PACKABLES]; /* what the pack program saves on top of it */

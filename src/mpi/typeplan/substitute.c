@@ -127,11 +127,9 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks);
     if (way.packed) {
         d->plans[side] = way.packed;
-    } else if (way.type != type) {
+    } else if (way.type != type && (!(d->row->kind & ESPI_OUTLASTS) || espi_own_types_lend(way.type))) {
         d->changed[(int)typed->type] = way.type;
         d->substituted++;
-        if (d->row->kind & ESPI_OUTLASTS)
-            espi_own_types_lend(way.type);
     }
 }
 

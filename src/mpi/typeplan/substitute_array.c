@@ -45,6 +45,8 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
         }
         espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
         ways[i] = espi_types_blocks_way(d->thread, types[i], count, whole, use, count);
+        if (ways[i].type != types[i] && d->row->kind & ESPI_OUTLASTS && !espi_own_types_lend(ways[i].type))
+            ways[i].type = types[i];
         programs += ways[i].packed != NULL;
         others += ways[i].packed == NULL;
     }
@@ -115,11 +117,8 @@ static void better_types(struct espi_substitution *d, const struct espi_buffer_a
         changed += ways[i].type != types[i];
     if (changed == 0 || !(copy = malloc((size_t)n * sizeof *copy)))
         return;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         copy[i] = ways[i].type;
-        if (ways[i].type != types[i] && d->row->kind & ESPI_OUTLASTS)
-            espi_own_types_lend(ways[i].type);
-    }
     const MPI_Datatype *use = copy;
     if (d->row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) {
         /* MPI may read the array until the operation is complete. */
