@@ -13,9 +13,6 @@ enum espi_api_treatment { ESPI_API_SUBSTITUTE, ESPI_API_TREE, ESPI_API_REDUCE, E
 
 enum espi_shape { ESPI_SHAPE_NONE, ESPI_SHAPE_ONE, ESPI_SHAPE_V, ESPI_SHAPE_W };
 
-/* Calls after whose end MPI may still use the types that they were given. */
-enum { ESPI_OUTLASTS = ESPI_NONBLOCKING | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_RMA };
-
 /* One described buffer of a call. Positions of arguments, -1 where there is none. */
 struct espi_buffer_args {
     unsigned char shape; /* enum espi_shape */

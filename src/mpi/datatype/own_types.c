@@ -4,6 +4,8 @@
 
 #include "mpi/core/pmpi.h"
 
+enum { KEPT_MOST = 32 };
+
 static atomic_long held, held_long;
 static atomic_bool closed, without_long;
 
@@ -53,118 +55,119 @@ void espi_low_handles_release(struct espi_low_handles *low)
         espi_pmpi.Type_free(&low->type[--low->n]);
 }
 
-/* ---- forms that were lent ---- */
-
-/* By their handles' numbers, behind those of the few that stand before (HANDLE_KIND_DIRECT): all that low handles and
-   long forms may have, and some more. */
-enum { WORD = 64, DIRECT = 256, NUMBERS = 1 << 16 };
-static _Atomic uint64_t lent[NUMBERS / WORD];
-static atomic_int n_lent, n_kept;
-static MPI_Datatype kept[ESPI_OWN_LENT_MOST]; /* freed by us, and not yet by MPI; each was lent */
-static atomic_long kept_types, kept_long;     /* that these, and what went with them, are made of */
-
-/* NULL: it can not be lent. */
-static _Atomic uint64_t *word_of(MPI_Datatype type, uint64_t *bit)
-{
-    const uint32_t bits = (uint32_t)type;
-    const int number = bits >> 30 == 2 ? (int)(bits & 0xff) : espi_handle_number(type) + DIRECT;
-
-    if (number < 0 || number >= NUMBERS)
-        return NULL;
-    *bit = UINT64_C(1) << number % WORD;
-    return &lent[number / WORD];
-}
-
-bool espi_own_types_lend(MPI_Datatype type)
-{
-    uint64_t bit;
-    _Atomic uint64_t *word = word_of(type, &bit);
-
-    if (word == NULL)
-        return false;
-    if (atomic_load_explicit(word, memory_order_relaxed) & bit)
-        return true;
-    if (atomic_fetch_add(&n_lent, 1) >= ESPI_OWN_LENT_MOST) {
-        atomic_fetch_sub(&n_lent, 1);
-        return false;
-    }
-    if (atomic_fetch_or(word, bit) & bit) /* another thread lent it meanwhile */
-        atomic_fetch_sub(&n_lent, 1);
-    return true;
-}
-
-static bool is_lent(MPI_Datatype type)
-{
-    uint64_t bit;
-    const _Atomic uint64_t *word = word_of(type, &bit);
-
-    return word != NULL && (atomic_load(word) & bit) != 0;
-}
-
-/* Takes those that were lent out of the array. False: there are none. */
-static bool keep_lent(MPI_Datatype *types, int n)
-{
-    bool any = false;
-
-    for (int i = 0; i < n; i++) {
-        if (types[i] == MPI_DATATYPE_NULL || !is_lent(types[i]))
-            continue;
-        kept[atomic_fetch_add(&n_kept, 1)] = types[i];
-        types[i] = MPI_DATATYPE_NULL;
-        any = true;
-    }
-    return any;
-}
-
-/* ---- making and freeing them ---- */
+/* ---- freeing forms ---- */
 
 static bool is_of_long_form(MPI_Datatype type)
 {
     return espi_handle_number(type) >= ESPI_LOW_HANDLES;
 }
 
-/* What is freed while low handles are reserved comes to lie below them: only long forms. */
-static void free_forms(MPI_Datatype *types, int n)
-{
-    struct espi_low_handles low = {.n = 0};
-    bool reserved = false;
+/* Forms that calls under way still use. MPI would give their handles back when these are over, before all others. */
+static struct kept {
+    MPI_Datatype type; /* freed, and alive as part of the other one */
+    MPI_Datatype by;
+    struct espi_own_types of; /* what is not held any more when it is gone */
+} kept[KEPT_MOST];
+static int n_kept;
 
-    for (int i = 0; i < n; i++) {
-        if (types[i] == MPI_DATATYPE_NULL || !is_of_long_form(types[i]))
-            continue;
-        if (!reserved)
-            espi_low_handles_reserve(&low);
-        reserved = true;
-        espi_pmpi.Type_free(&types[i]);
-    }
-    espi_low_handles_release(&low);
-    for (int i = 0; i < n; i++)
-        if (types[i] != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&types[i]);
+/* Whether the handle is the one that was given back last but `later`. */
+static bool was_given_back(MPI_Datatype type, int later)
+{
+    MPI_Datatype probe[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+    bool is = false;
+
+    for (int i = 0; i <= later; i++)
+        is = espi_pmpi.Type_contiguous(0, MPI_BYTE, &probe[i]) == MPI_SUCCESS && probe[i] == type;
+    for (int i = later; i >= 0; i--)
+        if (probe[i] != MPI_DATATYPE_NULL)
+            espi_pmpi.Type_free(&probe[i]);
+    return is;
 }
 
-void espi_own_types_free(MPI_Datatype *types, int n, struct espi_own_types of)
+/* Frees `by`, which is `type` or keeps it alive. False: MPI still uses `type`, and `by` keeps it alive: its handle is
+   good until MPI has done with it, so it can be made a part of another type. */
+static bool is_gone(MPI_Datatype type, MPI_Datatype *by)
 {
-    if (keep_lent(types, n)) {
-        atomic_fetch_add(&kept_types, (long)of.types);
-        atomic_fetch_add(&kept_long, (long)of.long_types);
-    } else {
-        atomic_fetch_sub(&held, (long)of.types);
-        atomic_fetch_sub(&held_long, (long)of.long_types);
+    const int later = *by != type;
+
+    espi_pmpi.Type_free(by);
+    if (was_given_back(type, later))
+        return true;
+    *by = MPI_DATATYPE_NULL;
+    if (n_kept - later < KEPT_MOST && espi_pmpi.Type_contiguous(1, type, by) == MPI_SUCCESS)
+        return false;
+    return true;
+}
+
+/* A form that is kept takes `of` over. */
+static void free_form(MPI_Datatype type, struct espi_own_types *of)
+{
+    MPI_Datatype by = type;
+
+    if (atomic_load(&without_long)) { /* other threads may get and give back handles meanwhile */
+        espi_pmpi.Type_free(&by);
+    } else if (!is_gone(type, &by)) {
+        kept[n_kept++] = (struct kept){type, by, *of};
+        *of = (struct espi_own_types){0, 0};
     }
-    free_forms(types, n);
+}
+
+static void let_go(struct espi_own_types of)
+{
+    atomic_fetch_sub(&held, (long)of.types);
+    atomic_fetch_sub(&held_long, (long)of.long_types);
+}
+
+/* Looks again for those that were kept, long forms or others. `end`: MPI uses none any more. */
+static void free_kept(bool of_long, bool end)
+{
+    for (int i = n_kept - 1; i >= 0; i--) {
+        if (is_of_long_form(kept[i].type) != of_long)
+            continue;
+        if (end)
+            espi_pmpi.Type_free(&kept[i].by);
+        else if (!is_gone(kept[i].type, &kept[i].by))
+            continue;
+        let_go(kept[i].of);
+        kept[i] = kept[--n_kept];
+    }
+}
+
+static bool any_is_long(const MPI_Datatype *types, int n)
+{
+    bool any = false;
+
+    for (int i = 0; i < n; i++)
+        any = any || is_of_long_form(types[i]);
+    for (int i = 0; i < n_kept; i++)
+        any = any || is_of_long_form(kept[i].type);
+    return any;
+}
+
+/* What is freed while low handles are reserved comes to lie below them: only long forms. */
+static void free_all(const MPI_Datatype *types, int n, struct espi_own_types of, bool end)
+{
+    for (int of_long = any_is_long(types, n); of_long >= 0; of_long--) {
+        struct espi_low_handles low = {.n = 0};
+        if (of_long)
+            espi_low_handles_reserve(&low);
+        free_kept(of_long, end);
+        for (int i = 0; i < n; i++)
+            if (types[i] != MPI_DATATYPE_NULL && is_of_long_form(types[i]) == of_long)
+                free_form(types[i], &of);
+        espi_low_handles_release(&low);
+    }
+    let_go(of);
+}
+
+void espi_own_types_free(const MPI_Datatype *types, int n, struct espi_own_types of)
+{
+    free_all(types, n, of, false);
 }
 
 void espi_own_types_end(void)
 {
-    const int n = atomic_exchange(&n_kept, 0);
-
-    for (int i = 0; i < NUMBERS / WORD; i++)
-        atomic_store_explicit(&lent[i], 0, memory_order_relaxed);
-    atomic_store(&n_lent, 0);
-    atomic_fetch_sub(&held, atomic_exchange(&kept_types, 0));
-    atomic_fetch_sub(&held_long, atomic_exchange(&kept_long, 0));
-    free_forms(kept, n);
+    free_all(NULL, 0, (struct espi_own_types){0, 0}, true);
 }
 
 void espi_own_types_open(bool for_long)
@@ -178,21 +181,11 @@ bool espi_own_types_close(void)
     return !atomic_exchange(&closed, true);
 }
 
-/* Whether MPI packs a form of ours as it should: it has gaps, or a low handle. MPICH takes only entries one behind
-   the other for what has no gaps; here they may come in any order. */
-static bool is_packed_well(MPI_Datatype type)
-{
-    MPI_Count size, true_lb, true_extent;
-
-    return !espi_own_types_is_high(type) ||
-           (espi_pmpi.Type_size_x(type, &size) == MPI_SUCCESS &&
-            espi_pmpi.Type_get_true_extent_x(type, &true_lb, &true_extent) == MPI_SUCCESS && size != true_extent);
-}
-
 espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64_t extent,
                                  struct espi_own_types have, struct espi_emitted *out, bool *is_long)
 {
     const size_t most = espi_own_types_room(), most_long = espi_own_types_long_room();
+    const bool has_gaps = tree->size != tree->true_ub - tree->true_lb; /* MPICH asks for order, too */
     struct espi_low_handles low;
     espi_status status;
 
@@ -202,15 +195,11 @@ espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64
         espi_pmpi.Type_free(&out->type);
         return ESPI_ERR_LIMIT;
     }
-    if (status != ESPI_ERR_LIMIT || most_long <= have.long_types)
+    if (status != ESPI_ERR_LIMIT || most_long <= have.long_types || !has_gaps)
         return status;
     *is_long = true;
     espi_low_handles_reserve(&low);
     status = espi_emit(tree, lb, extent, most_long - have.long_types, out);
-    if (status == ESPI_OK && !is_packed_well(out->type)) {
-        espi_pmpi.Type_free(&out->type);
-        status = ESPI_ERR_LIMIT;
-    }
     espi_low_handles_release(&low);
     return status;
 }

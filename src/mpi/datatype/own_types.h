@@ -8,8 +8,9 @@
  *   - forms of up to ESPI_OWN_FORM_MOST datatypes take handles as they come, ESPI_OWN_TYPES_MOST in all;
  *   - longer ones, and those for which the first have left no room, are built, and freed, while the low handles are
  *     reserved for the program (below). What the pool got back last it gives out first, so that the program's next
- *     types have the handles that they would have had. They are kept where they have gaps: a form without any would
- *     itself be packed short. Those that MPI may still use when they are freed stay to the end of the program;
+ *     types have the handles that they would have had. Only what has gaps is built so: a form without any would
+ *     itself be packed short;
+ *   - one that a call under way still uses when it is to be freed is kept until that call is over;
  *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
  *     the first one (espi_plans_give_types_back), but not where another thread may be about to use one.
  * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit, and
@@ -28,8 +29,6 @@
 enum { ESPI_OWN_TYPES_MOST = 128, ESPI_OWN_FORM_MOST = 32, ESPI_OWN_TYPES_HIGH = 448, ESPI_LOW_HANDLES = 512 };
 /* The same for long forms. */
 enum { ESPI_OWN_LONG_TYPES_MOST = 60000, ESPI_OWN_LONG_FORM_MOST = 20000 };
-/* Forms that may be given to calls that use them beyond their ends: each of those stays. */
-enum { ESPI_OWN_LENT_MOST = 128 };
 
 /* A derived handle's number in MPICH's pool (HANDLE_KIND_INDIRECT: blocks of 1,024 in bits 12 to 25); -1 for the few
    that stand before. */
@@ -73,15 +72,10 @@ void espi_low_handles_release(struct espi_low_handles *low);
 espi_status espi_own_types_build(const struct espi_node *tree, int64_t lb, int64_t extent,
                                  struct espi_own_types have, struct espi_emitted *out, bool *is_long);
 
-/* A form is to be given to a call that may use it beyond its end (ESPI_OUTLASTS): nobody knows until when. False: it
-   may not be, as ESPI_OWN_LENT_MOST others have been. */
-bool espi_own_types_lend(MPI_Datatype type);
-
-/* Frees n forms, which were added as `of`; MPI_DATATYPE_NULL among them is passed over. Those that were lent stay,
-   and all of `of` counts, until espi_own_types_end: their handles would come back at any time, and before others. */
-void espi_own_types_free(MPI_Datatype *types, int n, struct espi_own_types of);
-
-/* Nobody uses what was lent any more; or the program has a high handle, and there is nothing to be kept from it. */
+/* Frees n forms, which were added as `of`; MPI_DATATYPE_NULL among them is passed over. One that MPI still uses
+   stays, and all of `of` counts, until MPI is found to be done with it: at a later call, or by espi_own_types_end. */
+void espi_own_types_free(const MPI_Datatype *types, int n, struct espi_own_types of);
+/* MPI ends. */
 void espi_own_types_end(void);
 
 /* There is room from now on; for long forms, too, or not. */

@@ -5,7 +5,6 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/core/runtime.h"
-#include "mpi/datatype/own_types.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -238,11 +237,7 @@ static void see_types(struct espi_collective *call, struct side *s, int which, e
     int any = 0;
 
     for (int i = 0; i < s->types; i++) {
-        bool is_better = s->count[i] > 0 && s->found[i].better != MPI_DATATYPE_NULL;
-        if (is_better && call->row->kind & ESPI_OUTLASTS && !espi_own_types_lend(s->found[i].better)) {
-            s->found[i].better = MPI_DATATYPE_NULL;
-            is_better = false;
-        }
+        const bool is_better = s->count[i] > 0 && s->found[i].better != MPI_DATATYPE_NULL;
         better[i] = is_better ? s->found[i].better : own[i];
         any += is_better;
     }

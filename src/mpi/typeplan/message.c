@@ -4,7 +4,6 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
-#include "mpi/datatype/own_types.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
@@ -123,13 +122,11 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
 /* ---- a call ---- */
 
 /* One side goes as a type: the better one for messages of several parts, if there is one. */
-static void go_typed(struct espi_message_side *side, const struct espi_api_row *row, int i, espi_word *changed)
+static void go_typed(struct espi_message_side *side, const struct espi_buffer_args *typed, espi_word *changed)
 {
     side->type = atomic_load_explicit(&side->found.plan->better[ESPI_PARTS], memory_order_acquire);
-    if (side->type != MPI_DATATYPE_NULL && row->kind & ESPI_OUTLASTS && !espi_own_types_lend(side->type))
-        side->type = MPI_DATATYPE_NULL;
     if (side->type != MPI_DATATYPE_NULL)
-        changed[(int)row->typed[i].type] = (espi_word)side->type;
+        changed[(int)typed->type] = (espi_word)side->type;
 }
 
 /* Gives back what sides have, before or after the call. */
@@ -152,7 +149,7 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
         if (side->found.plan == NULL)
             continue;
         if (side->found.parts && m->turn.way == ESPI_WAY_TYPED) {
-            go_typed(side, row, i, changed);
+            go_typed(side, &row->typed[i], changed);
         } else if (!espi_packed_begin(&m->packed, i, row, args, changed, side->found.plan->pack,
                                       &side->found.plan->times, m->turn.way, false)) {
             return false;

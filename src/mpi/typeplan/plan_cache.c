@@ -469,7 +469,6 @@ void espi_plans_give_types_back(void)
         for (int p = 0; p < ESPI_PURPOSES; p++)
             e->plan.gain_ns[p] = 0;
     }
-    espi_own_types_end();
     espi_stream_types_give_back();
 }
 

@@ -13,7 +13,6 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
-#include "mpi/datatype/own_types.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/call_args.h"
@@ -127,7 +126,7 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
     struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks);
     if (way.packed) {
         d->plans[side] = way.packed;
-    } else if (way.type != type && (!(d->row->kind & ESPI_OUTLASTS) || espi_own_types_lend(way.type))) {
+    } else if (way.type != type) {
         d->changed[(int)typed->type] = way.type;
         d->substituted++;
     }

@@ -5,7 +5,6 @@
 #include "mpi/core/array_pool.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
-#include "mpi/datatype/own_types.h"
 #include "mpi/packed/packed_blocks.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
@@ -45,8 +44,6 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
         }
         espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
         ways[i] = espi_types_blocks_way(d->thread, types[i], count, whole, use, count);
-        if (ways[i].type != types[i] && d->row->kind & ESPI_OUTLASTS && !espi_own_types_lend(ways[i].type))
-            ways[i].type = types[i];
         programs += ways[i].packed != NULL;
         others += ways[i].packed == NULL;
     }
