@@ -70,52 +70,52 @@ static struct kept {
 } kept[KEPT_MOST];
 static int n_kept;
 
-/* Whether the handle is the one that was given back last but `later`. */
-static bool was_given_back(MPI_Datatype type, int later)
-{
-    MPI_Datatype probe[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
-    bool is = false;
+/* MPICH deletes the attributes of a type when nothing uses it any more, and not when it is freed
+   (MPIR_Datatype_ptr_release). Where that were otherwise all types would be gone at once. */
+static int keyval = MPI_KEYVAL_INVALID;
+static bool gone;
 
-    for (int i = 0; i <= later; i++)
-        is = espi_pmpi.Type_contiguous(0, MPI_BYTE, &probe[i]) == MPI_SUCCESS && probe[i] == type;
-    for (int i = later; i >= 0; i--)
-        if (probe[i] != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&probe[i]);
-    return is;
+static int note_gone(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type, (void)key, (void)value, (void)extra;
+    gone = true;
+    return MPI_SUCCESS;
 }
 
-/* Frees `by`, which is `type` or keeps it alive. False: MPI still uses `type`, and `by` keeps it alive: its handle is
-   good until MPI has done with it, so it can be made a part of another type. */
+static bool is_watched(MPI_Datatype type)
+{
+    if (keyval == MPI_KEYVAL_INVALID &&
+        espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, note_gone, &keyval, NULL) != MPI_SUCCESS)
+        return false;
+    return espi_pmpi.Type_set_attr(type, keyval, NULL) == MPI_SUCCESS;
+}
+
+/* Frees `by`, which is `type` or keeps it alive. False: MPI still uses `type`, whose handle therefore is good, and
+   `by` is another one that keeps it alive. */
 static bool is_gone(MPI_Datatype type, MPI_Datatype *by)
 {
-    const int later = *by != type;
-
+    gone = false;
     espi_pmpi.Type_free(by);
-    if (was_given_back(type, later))
-        return true;
-    *by = MPI_DATATYPE_NULL;
-    if (n_kept - later < KEPT_MOST && espi_pmpi.Type_contiguous(1, type, by) == MPI_SUCCESS)
-        return false;
-    return true;
-}
-
-/* A form that is kept takes `of` over. */
-static void free_form(MPI_Datatype type, struct espi_own_types *of)
-{
-    MPI_Datatype by = type;
-
-    if (atomic_load(&without_long)) { /* other threads may get and give back handles meanwhile */
-        espi_pmpi.Type_free(&by);
-    } else if (!is_gone(type, &by)) {
-        kept[n_kept++] = (struct kept){type, by, *of};
-        *of = (struct espi_own_types){0, 0};
-    }
+    return gone || espi_pmpi.Type_contiguous(1, type, by) != MPI_SUCCESS;
 }
 
 static void let_go(struct espi_own_types of)
 {
     atomic_fetch_sub(&held, (long)of.types);
     atomic_fetch_sub(&held_long, (long)of.long_types);
+}
+
+/* A form that is kept takes `of` over. Where other threads may free types it is not looked at. */
+static void free_form(MPI_Datatype type, struct espi_own_types *of)
+{
+    MPI_Datatype by = type;
+
+    if (atomic_load(&without_long) || n_kept == KEPT_MOST || !is_watched(type)) {
+        espi_pmpi.Type_free(&by);
+    } else if (!is_gone(type, &by)) {
+        kept[n_kept++] = (struct kept){type, by, *of};
+        *of = (struct espi_own_types){0, 0};
+    }
 }
 
 /* Looks again for those that were kept, long forms or others. `end`: MPI uses none any more. */
@@ -168,6 +168,8 @@ void espi_own_types_free(const MPI_Datatype *types, int n, struct espi_own_types
 void espi_own_types_end(void)
 {
     free_all(NULL, 0, (struct espi_own_types){0, 0}, true);
+    if (keyval != MPI_KEYVAL_INVALID)
+        espi_pmpi.Type_free_keyval(&keyval);
 }
 
 void espi_own_types_open(bool for_long)
