@@ -229,8 +229,62 @@ START_TEST(typed_blocks)
 }
 END_TEST
 
+/* On one node blocks that no model would pack go with long ones that it would, where that is found out to be faster;
+   short ones do not, and all are left beside such as have no program. */
+START_TEST(joined_blocks)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+    static const struct {
+        int first, second;
+        bool dense, predefined;
+        enum espi_course course;
+        int packed;
+    } is[] = {{LONG, COUNT, true, false, ESPI_COURSE_PACKED, 4}, {LONG, COUNT, false, false, ESPI_COURSE_PACKED, 0},
+              {COUNT, COUNT, true, false, ESPI_COURSE_GENERAL, 0}, {LONG, COUNT, true, true, ESPI_COURSE_GENERAL, 0},
+              {LONG, LONG + 2, true, false, ESPI_COURSE_PACKED, 4}};
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    MPI_Datatype other = used_once(regular_ints(5));
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        int some[PEERS] = {is[i].first, is[i].second}, apart[PEERS] = {0, (int)(is[i].first * extent)};
+        MPI_Datatype mixed[PEERS] = {type, is[i].predefined ? MPI_INT : other};
+        const espi_word args[] = {(espi_word)wide[0], (espi_word)some, (espi_word)apart, (espi_word)mixed,
+                                  (espi_word)wide[1], (espi_word)some, (espi_word)apart, (espi_word)mixed,
+                                  MPI_COMM_SELF};
+        const uint64_t packed_before = counted(ESPI_COUNT_calls_packed);
+        struct espi_plan *of_other = atomic_load(&espi_slot_of(other)->plan);
+        struct call call;
+        for (int k = 0; k < ESPI_PURPOSES; k++) {
+            plan->engine_ns[k] = 1e9;
+            of_other->engine_ns[k] = -1e9; /* never */
+        }
+        plan->count = of_other->count = LONG;
+        plan->judged = of_other->judged = 0;
+        espi_slot_class(espi_slot_of(other))->packs = true; /* not to be told anything more */
+        goes_dense = is[i].dense;
+        goes_typed = !is[i].dense;
+        was = (struct espi_way_question){.bytes = 0};
+        ck_assert_msg(course_of(&call, ESPI_FN_Alltoallw, args) == is[i].course, "case %zu", i);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_packed) - packed_before, (uint64_t)is[i].packed);
+        ck_assert_int_eq(is_untouched(&call, ESPI_FN_Alltoallw), is[i].packed == 0);
+        if (is[i].course == ESPI_COURSE_PACKED) {
+            ck_assert(was.open == ESPI_WAYS_EVEN && !was.packs && was.near &&
+                      was.bytes == (is[i].second > LONG ? is[i].second : LONG) * (int)SIZE);
+            ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+        }
+    }
+    goes_dense = goes_typed = false;
+    ck_assert(all_is_back());
+    MPI_Type_free(&other);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "collective", shared_saving, typed_blocks, packed, as_it_is, general, no_memory,
-                     error);
+                     error, joined_blocks);
 }

@@ -24,6 +24,7 @@ struct side {
     int64_t longest; /* of blocks that are packed, and go as messages of several parts; 0: there are none */
     bool near;   /* all ranks are on one node */
     bool mixed;  /* blocks of which some might be packed, which are all left */
+    bool joined; /* blocks of which the models would pack some alone: whether all are is found out */
     bool packed; /* else blocks with a plan are the library's because the way of long ones is that now */
     int64_t count[TYPES_MOST]; /* items of each type; 0: there is nothing to do for it */
     struct espi_blocks_plan found[TYPES_MOST];
@@ -63,8 +64,8 @@ static void note_block(struct side *s, const struct espi_blocks_plan *found, int
         s->longest = bytes;
 }
 
-/* Between nodes: short blocks go with the long ones, so that the side can be packed; how many did. */
-static int join_short(struct side *s, int *unnoted)
+/* Blocks that no model would pack go with those that it would, so that the side can be packed; how many did. */
+static int join_others(struct side *s, int *unnoted)
 {
     int joined = 0;
 
@@ -74,7 +75,8 @@ static int join_short(struct side *s, int *unnoted)
         if (s->count[i] == 0 || found->plan != NULL || !espi_blocks_plan_joins(found, s->count[i]))
             continue;
         *unnoted -= was_unnoted;
-        s->bytes += s->found[i].plan->size * s->count[i];
+        s->bytes += found->plan->size * s->count[i];
+        note_block(s, found, found->plan->size * s->count[i]);
         joined++;
     }
     return joined;
@@ -122,8 +124,11 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
         unnoted += found->unnoted;
         note_block(s, found, bytes);
     }
-    if (!s->near && programs > 0 && derived > programs)
-        others -= join_short(s, &unnoted);
+    if (programs > 0 && derived > programs && (!s->near || s->longest > 0)) { /* of short ones the models know */
+        const int joined = join_others(s, &unnoted);
+        others -= joined;
+        s->joined = s->near && joined > 0;
+    }
     if (unnoted > 0)
         return false;
     s->packed = programs > 0 && others == 0;
@@ -181,7 +186,7 @@ static bool look_at_side(struct side *s, struct espi_comm_facts *facts, const st
 
     s->types = 0;
     s->bytes = s->longest = 0;
-    s->packed = s->mixed = false;
+    s->packed = s->mixed = s->joined = false;
     if (typed->shape == ESPI_SHAPE_NONE || is_in_place(typed, args) ||
         (typed->at_root && (int)args[row->root] != facts->rank))
         return true;
@@ -219,6 +224,9 @@ static bool ask_way(const struct side side[2], struct espi_way_question *q)
         if (!side[i].packed || side[i].longest == 0)
             continue;
         q->near = side[i].near;
+        q->packs = q->packs && !side[i].joined;
+        if (side[i].joined)
+            q->open = ESPI_WAYS_EVEN;
         q->bytes = side[i].longest > q->bytes ? side[i].longest : q->bytes;
         for (int t = 0; t < side[i].types; t++)
             if (side[i].count[t] > 0 && side[i].found[t].plan->open[side[i].near] != ESPI_WAYS_SURE)
