@@ -165,10 +165,10 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
     (void)stats, (void)found, (void)count, (void)bytes, (void)type, (void)saved;
 }
 
-bool espi_blocks_plan_joins(struct espi_blocks_plan *found, int64_t count)
+struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found, int64_t count)
 {
     (void)found, (void)count;
-    return false;
+    return NULL;
 }
 
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count)

@@ -283,8 +283,69 @@ START_TEST(joined_blocks)
 }
 END_TEST
 
+/* Long blocks of which no model says that packing them pays, nor that it does not, are tried, too; others are let
+   pass the next time. */
+START_TEST(tried_blocks)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+    static const struct {
+        enum espi_ways_open open;
+        enum espi_mode packing;
+        int items;
+        bool w, predefined;
+        enum espi_course course;
+    } is[] = {{ESPI_WAYS_EVEN, ESPI_MODE_AUTO, LONG, false, false, ESPI_COURSE_PACKED},
+              {ESPI_WAYS_EVEN, ESPI_MODE_AUTO, LONG, true, false, ESPI_COURSE_PACKED},
+              {ESPI_WAYS_EVEN, ESPI_MODE_AUTO, LONG, true, true, ESPI_COURSE_AS_IT_IS},
+              {ESPI_WAYS_EVEN, ESPI_MODE_AUTO, COUNT, false, false, ESPI_COURSE_AS_IT_IS},
+              {ESPI_WAYS_EVEN, ESPI_MODE_OFF, LONG, false, false, ESPI_COURSE_AS_IT_IS},
+              {ESPI_WAYS_NONE, ESPI_MODE_AUTO, LONG, false, false, ESPI_COURSE_AS_IT_IS},
+              {ESPI_WAYS_NONE, ESPI_MODE_AUTO, LONG, true, false, ESPI_COURSE_AS_IT_IS}};
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++)
+        for (int dense = 0; dense < 2; dense++) {
+            const bool asked = is[i].course == ESPI_COURSE_PACKED;
+            const int some[PEERS] = {is[i].items, is[i].items}, apart[PEERS] = {0, (int)(is[i].items * extent)};
+            const MPI_Datatype two[PEERS] = {type, is[i].predefined ? MPI_INT : type};
+            const espi_word alltoall[] = {(espi_word)wide[0], (espi_word)is[i].items, type, (espi_word)wide[1],
+                                          (espi_word)is[i].items, type, MPI_COMM_SELF},
+                            alltoallw[] = {(espi_word)wide[0], (espi_word)some, (espi_word)apart, (espi_word)two,
+                                           (espi_word)wide[1], (espi_word)some, (espi_word)apart, (espi_word)two,
+                                           MPI_COMM_SELF};
+            const enum espi_fn fn = is[i].w ? ESPI_FN_Alltoallw : ESPI_FN_Alltoall;
+            const uint64_t packed_before = counted(ESPI_COUNT_bytes_packed);
+            struct call call;
+            espi_type_service.packing = is[i].packing;
+            plan->open[true] = is[i].open;
+            plan->engine_ns[ESPI_WHOLE] = plan->engine_ns[ESPI_PARTS] = -1e9;
+            plan->count = LONG;
+            plan->judged = plan->left = 0;
+            espi_slot_class(espi_slot_of(type))->packs = true;
+            goes_dense = dense;
+            goes_typed = !dense;
+            was = (struct espi_way_question){.bytes = 0};
+            ck_assert_msg(course_of(&call, fn, is[i].w ? alltoallw : alltoall) == is[i].course, "case %zu", i);
+            ck_assert_int_eq(is_untouched(&call, fn), !asked || !dense);
+            ck_assert_int_eq(plan->left != 0, !asked);
+            ck_assert_uint_eq(counted(ESPI_COUNT_bytes_packed) - packed_before,
+                              asked && dense ? 2 * PEERS * (uint64_t)LONG * SIZE : 0);
+            ck_assert_int_eq(was.bytes, asked ? LONG * (int)SIZE : 0);
+            if (asked) {
+                ck_assert(was.open == ESPI_WAYS_EVEN && !was.packs && was.near);
+                ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
+            }
+        }
+    goes_dense = goes_typed = false;
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "collective", shared_saving, typed_blocks, packed, as_it_is, general, no_memory,
-                     error, joined_blocks);
+                     error, joined_blocks, tried_blocks);
 }

@@ -28,6 +28,33 @@ START_TEST(fastest)
 }
 END_TEST
 
+/* Trials of long messages take fewer calls. */
+START_TEST(long_ones)
+{
+    static const struct {
+        int64_t bytes;
+        int least, most;
+    } is[] = {{LONG, 3 * TIMES, TRIAL}, {1 << 20, 15, 24}, {(16 << 20) - 1, 15, 24}, {16 << 20, 6, 12}};
+
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++)
+        for (int best = 0; best < ESPI_WAYS; best++) {
+            struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, true);
+            int calls = 0;
+            q.bytes = is[i].bytes;
+            begin(true);
+            const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+            for (; counted(ESPI_COUNT_ways_decided) == decided; calls++) {
+                script takes = {{0}};
+                for (int way = 0; way < ESPI_WAYS; way++)
+                    takes[ESPI_WAY_BLOCKS][way] = 100000 + 10000 * (way != best) + random_below(3000);
+                call_once(&q, takes);
+            }
+            ck_assert_msg(calls >= is[i].least && calls <= is[i].most, "%zu: %d calls", i, calls);
+            ck_assert_int_eq(espi_way_of(&q), best);
+        }
+}
+END_TEST
+
 /* A way that is far slower is gone twice, after the calls that are not counted. */
 START_TEST(given_up)
 {
@@ -230,8 +257,35 @@ START_TEST(in_step)
     }
     ck_assert_int_ne(ended[0], ended[1]);
     ck_assert_int_eq(began[0], began[1]);
-    ck_assert_int_ge(began[0], AGAIN); /* the first run goes the way that is gone anyhow */
+    ck_assert_int_ge(began[0], AGAIN - 1); /* with a run of another way, or of the one that is gone anyhow */
     ck_assert_int_le(began[0], AGAIN + 12);
+}
+END_TEST
+
+/* Also ranks of which one has given a way up, or goes another way than the others: runs come in the same order. */
+START_TEST(same_runs)
+{
+    enum { CALLS = 100 };
+    const script takes[2] = {{[ESPI_WAY_BLOCKS] = {10000, 9000, 13000}}, {[ESPI_WAY_BLOCKS] = {9000, 10000, 13600}}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, true);
+    static enum espi_message_way went[2][CALLS];
+    int tried = 0;
+
+    for (int rank = 0; rank < 2; rank++) {
+        begin(true);
+        for (int i = 0; i < CALLS; i++)
+            went[rank][i] = call_once(&q, takes[rank]);
+        ck_assert_int_eq(espi_way_of(&q), rank == 0 ? CELLS : TYPED);
+    }
+    for (int i = 0; i < CALLS; i++)
+        if (went[0][i] == DENSE) { /* rank 1 has given that up */
+            tried++;
+        } else if (went[0][i] != went[1][i]) {
+            ck_assert_msg(went[0][i] == CELLS && went[1][i] == TYPED, "call %d", i); /* as each has decided */
+        } else {
+            tried++;
+        }
+    ck_assert_int_gt(tried, 45);
 }
 END_TEST
 
@@ -391,6 +445,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "message_ways", fastest, given_up, left_to_receiving, warm, both_sides, stays, again,
-                     cold_cells, in_step, dear_trials, groups, no_choice, other_way, without_cells, no_times, saves);
+    return TYPES_RUN(argc, argv, "message_ways", fastest, long_ones, given_up, left_to_receiving, warm, both_sides,
+                     stays, again, cold_cells, in_step, same_runs, dear_trials, groups, no_choice, other_way,
+                     without_cells, no_times, saves);
 }

@@ -24,7 +24,7 @@ struct side {
     int64_t longest; /* of blocks that are packed, and go as messages of several parts; 0: there are none */
     bool near;   /* all ranks are on one node */
     bool mixed;  /* blocks of which some might be packed, which are all left */
-    bool joined; /* blocks of which the models would pack some alone: whether all are is found out */
+    bool joined; /* the models would not pack it, or not all of it: whether it is packed is found out */
     bool packed; /* else blocks with a plan are the library's because the way of long ones is that now */
     int64_t count[TYPES_MOST]; /* items of each type; 0: there is nothing to do for it */
     struct espi_blocks_plan found[TYPES_MOST];
@@ -64,22 +64,30 @@ static void note_block(struct side *s, const struct espi_blocks_plan *found, int
         s->longest = bytes;
 }
 
-/* Blocks that no model would pack go with those that it would, so that the side can be packed; how many did. */
-static int join_others(struct side *s, int *unnoted)
+/* The `others`, blocks that no model would pack, go with those that are packed, or are tried. False: not all can. */
+static bool join_others(struct side *s, int others, int *unnoted)
 {
+    struct espi_plan *plans[TYPES_MOST];
     int joined = 0;
 
     for (int i = 0; i < s->types; i++) {
-        struct espi_blocks_plan *found = &s->found[i];
-        const bool was_unnoted = found->unnoted;
-        if (s->count[i] == 0 || found->plan != NULL || !espi_blocks_plan_joins(found, s->count[i]))
-            continue;
-        *unnoted -= was_unnoted;
-        s->bytes += found->plan->size * s->count[i];
-        note_block(s, found, found->plan->size * s->count[i]);
-        joined++;
+        plans[i] = s->count[i] > 0 && s->found[i].plan == NULL ? espi_blocks_plan_of_other(&s->found[i], s->count[i])
+                                                               : NULL;
+        joined += plans[i] != NULL;
     }
-    return joined;
+    if (joined == 0 || joined < others)
+        return false;
+    for (int i = 0; i < s->types; i++) {
+        struct espi_blocks_plan *found = &s->found[i];
+        if (plans[i] == NULL)
+            continue;
+        *unnoted -= found->unnoted;
+        found->unnoted = false;
+        found->plan = plans[i];
+        s->bytes += plans[i]->size * s->count[i];
+        note_block(s, found, plans[i]->size * s->count[i]);
+    }
+    return true;
 }
 
 /* Blocks beside such as no program is there for. */
@@ -96,7 +104,7 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype *types = types_of(typed, args);
-    int programs = 0, others = 0, derived = 0, unnoted = 0;
+    int programs = 0, others = 0, derived = 0, unnoted = 0, tried = 0;
 
     if (s->facts.blocks > TYPES_MOST || types == NULL || args[typed->count] == 0)
         return false;
@@ -122,12 +130,15 @@ static bool find_plans(struct side *s, const struct espi_api_row *row, int which
         others += found->plan == NULL;
         derived++;
         unnoted += found->unnoted;
+        tried += found->tried;
         note_block(s, found, bytes);
     }
-    if (programs > 0 && derived > programs && (!s->near || s->longest > 0)) { /* of short ones the models know */
-        const int joined = join_others(s, &unnoted);
-        others -= joined;
-        s->joined = s->near && joined > 0;
+    /* On one node beside long ones only: of short ones the models know. */
+    if (derived > programs && (s->near ? s->longest > 0 || tried > 0 : programs > 0) &&
+        join_others(s, others, &unnoted)) {
+        s->joined = s->near;
+        programs = derived;
+        others = 0;
     }
     if (unnoted > 0)
         return false;
@@ -160,8 +171,11 @@ static bool find_plan(struct side *s, const struct espi_api_row *row, int which,
     s->types = 1;
     s->count[0] = items;
     if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each,
-                          s->near) ||
-        s->found[0].unnoted)
+                          s->near))
+        return false;
+    if (s->found[0].tried && (s->found[0].plan = espi_blocks_plan_of_other(&s->found[0], items)) != NULL)
+        s->joined = true;
+    else if (s->found[0].unnoted)
         return false;
     s->packed = s->found[0].plan != NULL;
     if (!s->packed)
@@ -289,8 +303,12 @@ static bool pack_side(struct espi_collective *call, const struct side *s, int wh
             is_new = espi_plan_is_new(plan) || is_new;
         }
     }
+    const bool extra = is_new && s->facts.received && call->turn.group != NULL;
+    const uint64_t begun = extra ? espi_stats_now() : 0;
     if (espi_collective_begin(packed, call->row, typed, &s->facts, call->args, changed, call->turn.way, is_new,
                               false)) {
+        if (extra) /* room that holds what is there: what the first calls take more says nothing of the way */
+            call->turn.begun += espi_stats_now() - begun;
         call->blocks[which] = packed;
         return true;
     }

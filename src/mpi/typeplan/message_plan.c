@@ -112,7 +112,7 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
 
     found->plan = NULL;
     found->better = MPI_DATATYPE_NULL;
-    found->unnoted = false;
+    found->unnoted = found->tried = false;
     found->slot = s;
     found->purpose = ESPI_WHOLE;
     found->use = use;
@@ -133,22 +133,22 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
     }
     if (bytes <= INT32_MAX && (found->far ? espi_plan_may_pack_far(plan, each) : espi_plan_packs(plan, use, each)))
         found->plan = plan;
+    else
+        found->tried = !found->far && espi_packs_blocks(use) && each > 0 && plan->size > ESPI_ENGINE_PART / each &&
+                       plan->open[true] != ESPI_WAYS_NONE;
     found->better = atomic_load_explicit(&plan->better[found->purpose], memory_order_acquire);
     found->unnoted = found->better == MPI_DATATYPE_NULL && found->plan == NULL &&
                      !espi_class_has_noted(espi_slot_class(s), plan, use, false);
     return true;
 }
 
-bool espi_blocks_plan_joins(struct espi_blocks_plan *found, int64_t count)
+struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found, int64_t count)
 {
     struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_acquire);
+    const bool may = plan != NULL && plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
+                     plan->size <= INT32_MAX / count;
 
-    if (plan == NULL || plan->pack == NULL || espi_type_service.packing == ESPI_MODE_OFF ||
-        plan->size > INT32_MAX / count)
-        return false;
-    found->plan = plan;
-    found->unnoted = false;
-    return true;
+    return may ? plan : NULL;
 }
 
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,

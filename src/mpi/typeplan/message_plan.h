@@ -47,6 +47,7 @@ struct espi_blocks_plan {
     enum espi_purpose purpose;
     enum espi_packable use;
     bool far;     /* what packing saves is known from times alone */
+    bool tried;   /* no model says that packing it pays, nor that it does not: it is to be found out, on one node */
     bool unnoted; /* if it is not packed, espi_types_blocks_way has to see it */
 };
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
@@ -59,9 +60,9 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
                              int64_t bytes, double saved);
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                             int64_t bytes, MPI_Datatype type, double saved);
-/* A short block that leaves the node beside long ones, as a side is packed as a whole or not at all. False: it has no
-   program. */
-bool espi_blocks_plan_joins(struct espi_blocks_plan *found, int64_t count);
+/* The plan of a block that is not to be packed by itself, if it has a program: a side is packed as a whole or not at
+   all. */
+struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found, int64_t count);
 
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count);
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,

@@ -1,0 +1,262 @@
+#include "mpi/packed/way_trial.h"
+
+#include <float.h>
+#include <limits.h>
+#include <string.h>
+
+#include "stats/stats.h"
+
+/*
+ * How many calls a trial takes: those of a run, which are one more each time up to `longer` more, so that what comes
+ * again and again does not always meet the same way; those of them that are not counted; times of each way and call;
+ * and how many are enough of calls that come seldom. Of long messages fewer: each takes more of the program's time,
+ * and tells more, as what disturbs it, and what the last one left in the caches, is less against it.
+ */
+struct espi_way_pace {
+    int run, longer, warm, times, enough;
+};
+enum { LONG = 1 << 20, VERY_LONG = 16 << 20 };
+static const struct espi_way_pace usual = {8, 3, 2, ESPI_WAY_TIMES, 5}, of_long = {3, 1, 1, 5, 2},
+                                  of_very_long = {3, 1, 1, 2, 2};
+
+/* A way is given up when its least times, of all calls together, are so much above the second least of another; the
+   way that is gone stays unless another is faster by one part in so many. Messages until the next trial: at first,
+   how they grow, at most; and where the last trial cost more than a part of their time, which is a guess, at most.
+   Then runs that a way has to get its times in, which it does not get where there are no buffers, say; and what part
+   of the messages come seldom. */
+#define GIVEN_UP 1.5
+enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, RUNS_MOST = 4,
+       SELDOM = 8 };
+
+void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, unsigned ways)
+{
+    g->state = ESPI_WAYS_TRYING;
+    g->pace = bytes < LONG ? &usual : bytes < VERY_LONG ? &of_long : &of_very_long;
+    g->open = g->met | ways;
+    g->given_up = g->by = 0;
+    memset(g->times, 0, sizeof g->times);
+    memset(g->run, 0, sizeof g->run);
+    memset(g->turns, 0, sizeof g->turns);
+    memset(g->runs, 0, sizeof g->runs);
+    memset(g->made, 0, sizeof g->made);
+}
+
+static unsigned messages_of(const struct espi_way_group *g, int call) /* in this trial */
+{
+    return g->made[call][ESPI_WAY_TYPED] + g->made[call][ESPI_WAY_CELLS] + g->made[call][ESPI_WAY_DENSE];
+}
+
+/* Bits 1 << call, but for calls that come so seldom that what they take hardly counts. */
+static unsigned calls_that_count(const struct espi_way_group *g)
+{
+    unsigned most = 0, calls = 0;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+        most = messages_of(g, call) > most ? messages_of(g, call) : most;
+    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+        calls |= messages_of(g, call) > most / SELDOM ? 1u << call : 0;
+    return calls;
+}
+
+/* The least times of a way, or the second least, in all these calls, as a way that sending takes little time for may
+   leave it to receiving. 0: they are not known. */
+static double sum_of_least(const struct espi_way_group *g, unsigned calls, int way, bool second)
+{
+    double sum = 0;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const struct espi_way_times *t = &g->times[call][way];
+        if (calls & 1u << call && t->n < 2)
+            return 0;
+        if (calls & 1u << call)
+            sum += (double)messages_of(g, call) * (double)espi_way_least(t, second);
+    }
+    return sum;
+}
+
+/* Ways that are far slower than another are tried no more; but once more where other calls have come meanwhile. */
+static void give_up(struct espi_way_group *g)
+{
+    const unsigned calls = calls_that_count(g);
+    double best = 0;
+
+    g->open |= calls & ~g->by ? g->given_up : 0;
+    g->given_up &= ~g->open;
+    g->by |= calls;
+    for (int way = 0; way < ESPI_WAYS; way++) {
+        const double sum = g->open & 1u << way ? sum_of_least(g, calls, way, true) : 0;
+        if (sum > 0 && (best == 0 || sum < best))
+            best = sum;
+    }
+    for (int way = 0; way < ESPI_WAYS && best > 0; way++)
+        if (g->open & 1u << way && sum_of_least(g, calls, way, false) > GIVEN_UP * best)
+            g->given_up |= 1u << way;
+    g->open &= ~g->given_up;
+}
+
+static bool has_times(const struct espi_way_group *g, int call, int wanted)
+{
+    for (int way = 0; way < ESPI_WAYS; way++)
+        if (g->open & 1u << way && g->times[call][way].n < wanted)
+            return false;
+    return true;
+}
+
+/* All times are there: those of the calls that come most often, and enough of the others, but these need not come. */
+static bool is_over(const struct espi_way_group *g)
+{
+    const unsigned enough = 4 * (unsigned)g->pace->times * (unsigned)__builtin_popcount(g->open);
+    unsigned all = 0;
+    int most = 0;
+    bool rest = true;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        all += g->turns[call];
+        most = g->turns[call] > g->turns[most] ? call : most;
+        rest = rest && (g->turns[call] == 0 || has_times(g, call, g->pace->enough));
+    }
+    return has_times(g, most, g->pace->times) && (rest || all >= enough);
+}
+
+/* About what the trial took more than if all its messages had gone the way that was found best, in messages that go
+   that way. */
+static double cost_of_trial(const struct espi_way_group *g)
+{
+    double cost = 0;
+
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const struct espi_way_times *best = &g->times[call][g->way];
+        for (int way = 0; way < ESPI_WAYS && best->n > 0; way++) {
+            const struct espi_way_times *t = &g->times[call][way]; /* the least: calls may have been disturbed */
+            if (t->n > 0 && espi_way_least(t, false) > espi_way_least(best, false))
+                cost += g->made[call][way] * (double)(espi_way_least(t, false) / espi_way_least(best, false) - 1);
+        }
+    }
+    return cost;
+}
+
+/* The message with which the next trial begins: at numbers that are the same on all ranks, whenever the last one
+   ended there. For what a way takes is not seen where the other side does not go it at the same time. */
+static uint64_t next_trial(const struct espi_way_group *g)
+{
+    const double cost = PART * cost_of_trial(g);
+    const uint64_t wait = cost < AGAIN / 2 ? AGAIN / 2 : cost < DEAR_MOST ? (uint64_t)cost : DEAR_MOST,
+                   least = g->seen + wait;
+    uint64_t next = AGAIN;
+
+    while (next < least && next < AGAIN_MOST)
+        next *= AGAIN_GROWS;
+    return next < least ? (least + AGAIN_MOST - 1) / AGAIN_MOST * AGAIN_MOST : next;
+}
+
+void espi_way_trial_decide(struct espi_way_group *g)
+{
+    const enum espi_message_way before = g->way;
+    const bool again = g->next > 0; /* it had been decided before */
+    double sum[ESPI_WAYS] = {0};
+    unsigned best = before;
+    bool any = false;
+
+    memset(g->found, 0, sizeof g->found);
+    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const bool counts = g->turns[call] > 0 && has_times(g, call, g->pace->enough);
+        for (int way = 0; way < ESPI_WAYS; way++) {
+            const struct espi_way_times *t = &g->times[call][way];
+            if (t->n > 0)
+                g->found[call][way] = espi_way_middle(t);
+            if (counts && g->open & 1u << way)
+                sum[way] += (double)messages_of(g, call) * g->found[call][way];
+        }
+        any = any || counts;
+    }
+    for (unsigned way = 0; way < ESPI_WAYS && any; way++) {
+        const double now = g->open & 1u << best ? sum[best] : 0;
+        if (g->open & 1u << way && (now == 0 || sum[way] < (best == before ? now - now / CLEAR : now)))
+            best = way;
+    }
+    g->way = (enum espi_message_way)best;
+    if (best != ESPI_WAY_TYPED)
+        g->packed = g->way;
+    else if (sum[ESPI_WAY_CELLS] > 0 && sum[ESPI_WAY_DENSE] > 0)
+        g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+    g->state = ESPI_WAYS_DECIDED;
+    g->next = next_trial(g);
+    espi_count_anywhere(ESPI_COUNT_ways_decided, 1);
+    if (again && g->way != before)
+        espi_count_anywhere(ESPI_COUNT_ways_reversed, 1);
+}
+
+void espi_way_trial_took(struct espi_way_group *g, enum espi_way_call call, enum espi_message_way way, int64_t bytes,
+                         uint64_t ns)
+{
+    struct espi_way_times *t = &g->times[call][way];
+
+    espi_count_anywhere(ESPI_COUNT_ways_timed, 1);
+    if (g->state != ESPI_WAYS_TRYING || !(g->open & 1u << way))
+        return;
+    if (t->n < g->pace->times)
+        t->ns[t->n++] = (float)((double)ns * 0x1p20 / (double)bytes);
+    if (t->n >= 2)
+        give_up(g);
+    if (is_over(g))
+        espi_way_trial_decide(g);
+}
+
+/* Runs come in one order on all ranks, whatever they took: a way is seen as it is where the other side goes it, too.
+   So that of a way that is given up keeps its place, and so does the way that is gone anyhow. */
+static enum espi_message_way way_of_next_run(const struct espi_way_group *g, enum espi_way_call call)
+{
+    enum espi_message_way next = g->way;
+    unsigned fewest = UINT_MAX;
+
+    for (unsigned way = 0; way < ESPI_WAYS; way++)
+        if ((g->open | g->given_up) & 1u << way && g->runs[call][way] < fewest) {
+            fewest = g->runs[call][way];
+            next = (enum espi_message_way)way;
+        }
+    return next;
+}
+
+static void begin_run(struct espi_way_group *g, struct espi_way_run *run, enum espi_way_call call)
+{
+    const struct espi_way_pace *pace = g->pace;
+
+    run->way = way_of_next_run(g, call);
+    while (g->open & 1u << run->way && g->times[call][run->way].n < pace->times &&
+           g->runs[call][run->way] >= RUNS_MOST && (g->open & (g->open - 1)) != 0) { /* one is left */
+        g->open &= ~(1u << run->way);
+        run->way = way_of_next_run(g, call);
+    }
+    g->runs[call][run->way]++;
+    run->length = run->length == 0 || run->length >= pace->run + pace->longer ? pace->run : run->length + 1;
+    run->left = run->length;
+    run->gone = 0;
+}
+
+/* What is gone in the place of a way that was given up. */
+static enum espi_message_way best_so_far(const struct espi_way_group *g, enum espi_way_call call)
+{
+    enum espi_message_way best = g->way;
+    float least = FLT_MAX;
+
+    for (unsigned way = 0; way < ESPI_WAYS; way++) {
+        const struct espi_way_times *t = &g->times[call][way];
+        if (g->open & 1u << way && (t->n > 0 ? espi_way_least(t, false) < least : !(g->open & 1u << best))) {
+            best = (enum espi_message_way)way;
+            least = t->n > 0 ? espi_way_least(t, false) : least;
+        }
+    }
+    return best;
+}
+
+enum espi_message_way espi_way_trial_next(struct espi_way_group *g, enum espi_way_call call, bool *counts)
+{
+    struct espi_way_run *run = &g->run[call];
+
+    if (run->left == 0)
+        begin_run(g, run, call);
+    run->left--;
+    g->turns[call]++;
+    *counts = g->open & 1u << run->way && run->gone++ >= g->pace->warm;
+    return g->open & 1u << run->way ? run->way : best_so_far(g, call);
+}

@@ -1,0 +1,43 @@
+/*
+ * Messages that are alike, and trials of the ways that they may go (message_ways.h): whose turn it is, when there are
+ * times enough, and what they say. Reads no clock and calls no MPI.
+ */
+#ifndef ESPI_MPI_PACKED_WAY_TRIAL_H
+#define ESPI_MPI_PACKED_WAY_TRIAL_H
+
+#include "mpi/packed/message_ways.h"
+#include "mpi/packed/way_times.h"
+
+struct espi_way_run {
+    enum espi_message_way way;
+    int left, gone; /* calls: to come, and that were made; 0, 0: there is none */
+    int length;     /* of the last one that began */
+};
+
+struct espi_way_group {
+    enum { ESPI_WAYS_FRESH, ESPI_WAYS_TRYING, ESPI_WAYS_DECIDED } state;
+    enum espi_message_way way;      /* that is gone, but for turns */
+    enum espi_message_way packed;   /* the better one of cells and dense bytes, for what is packed anyhow */
+    unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go, */
+    unsigned given_up, by;          /* and what is given up; bits 1 << call: by times of these */
+    struct espi_way_times times[ESPI_WAY_CALLS][ESPI_WAYS];
+    struct espi_way_run run[ESPI_WAY_CALLS];
+    const struct espi_way_pace *pace;
+    unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
+    unsigned runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
+    unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
+    uint64_t seen, next;            /* messages so far; with which to try again, 0: it was never decided */
+    float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* medians of the last trial; 0: none */
+};
+
+/* A trial of messages of so many bytes begins; `ways`: bits 1 << way that are open to the first one. */
+void espi_way_trial_begin(struct espi_way_group *group, int64_t bytes, unsigned ways);
+/* The way whose turn it is in such calls; `counts`: such a call is to be timed. */
+enum espi_message_way espi_way_trial_next(struct espi_way_group *group, enum espi_way_call call, bool *counts);
+/* A call took so long; the trial ends when it was the last one that was missing. */
+void espi_way_trial_took(struct espi_way_group *group, enum espi_way_call call, enum espi_message_way way,
+                         int64_t bytes, uint64_t ns);
+/* Ends it with the times that there are. */
+void espi_way_trial_decide(struct espi_way_group *group);
+
+#endif
