@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 2, CALLS = 3 };
+enum { RANKS = 2, CALLS = 3, ROUNDS = 40 };
 enum what { BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW,
             NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW,
             WHATS };
@@ -18,6 +18,8 @@ struct call {
     enum form form;
     bool large, in_place, apart; /* apart: blocks that are received do not follow each other */
     int root;
+    int rounds, round; /* a blocking call may come again, with other data */
+    bool anew;         /* each time with types made anew */
     int sends[RANKS], receives[RANKS]; /* variants of the family */
     struct side s, r;
     MPI_Request request;
@@ -55,6 +57,8 @@ static void draw(struct worker *w, struct call *c)
                        .large = tg_below(&w->state, 2), .in_place = tg_below(&w->state, 4) == 0,
                        .apart = tg_below(&w->state, 2), .root = (int)tg_below(&w->state, RANKS),
                        .request = MPI_REQUEST_NULL};
+    c->rounds = c->form == BLOCKING && tg_below(&w->state, 4) == 0 ? 1 + (int)tg_below(&w->state, ROUNDS) : 1;
+    c->anew = tg_below(&w->state, 2);
     for (int rank = 0; rank < RANKS; rank++) {
         c->sends[rank] = (int)tg_below(&w->state, FAMILY);
         c->receives[rank] = 1 + (int)tg_below(&w->state, FAMILY - 1);
@@ -104,25 +108,25 @@ static bool in_place(const struct call *c, int rank)
 }
 
 /* Both sides are filled as senders are: what is sent from where it is received was there before. */
-static int rank_of(int rank, int side)
+static int rank_of(const struct call *c, int rank, int side)
 {
-    return rank + RANKS * side;
+    return rank + RANKS * (side + 2 * c->round);
 }
 
 static void sent_block(const struct family *f, const struct call *c, int from, unsigned char *bytes)
 {
     if (in_place(c, from) && !is_scatter(c))
-        wire(f, c->receives[from], BLOCKS, rank_of(from, 1), block_from(c, is_allgather(c) ? from : me), bytes);
+        wire(f, c->receives[from], BLOCKS, rank_of(c, from, 1), block_from(c, is_allgather(c) ? from : me), bytes);
     else
-        wire(f, c->sends[from], BLOCKS, rank_of(from, 0), block_to(c, me), bytes);
+        wire(f, c->sends[from], BLOCKS, rank_of(c, from, 0), block_to(c, me), bytes);
 }
 
 /* The sides as they are before the call, and what is wanted after it. */
 static void fill(const struct family *f, struct call *c)
 {
     unsigned char *bytes = malloc(f->bytes + 1);
-    side_send(&c->s, f, c->sends[me], BLOCKS, rank_of(me, 0));
-    side_send(&c->r, f, c->receives[me], BLOCKS, rank_of(me, 1));
+    side_send(&c->s, f, c->sends[me], BLOCKS, rank_of(c, me, 0));
+    side_send(&c->r, f, c->receives[me], BLOCKS, rank_of(c, me, 1));
     for (int from = 0; from < RANKS; from++) {
         if (!is_sent(c, from, me) || (from == me && in_place(c, me)))
             continue;
@@ -258,6 +262,38 @@ static int complete(struct worker *w, struct call *c, int n)
     return code;
 }
 
+static void check(struct worker *w, const struct family *f, struct call *c)
+{
+    char text[80];
+    snprintf(text, sizeof text, "what collective call %d, form %d, round %d, received", c->what, c->form, c->round);
+    compare(w, f, &c->r, text);
+    compare(w, f, &c->s, "what a collective call sent changed");
+    side_free(&c->s);
+    side_free(&c->r);
+}
+
+static void free_types(struct call *c)
+{
+    MPI_Type_free(&c->type[0]);
+    MPI_Type_free(&c->type[1]);
+}
+
+/* All rounds of the call but for the last one are carried out; that one is made, and its types are freed. */
+static void make_rounds(struct worker *w, const struct family *f, struct call *c)
+{
+    for (c->round = 0; c->round < c->rounds; c->round++) {
+        if (c->round > 0)
+            check(w, f, c);
+        fill(f, c);
+        if (c->round == 0 || c->anew)
+            prepare(f, c);
+        must(w, make(w, c) == MPI_SUCCESS, "a collective call");
+        if (c->anew || c->round == c->rounds - 1)
+            free_types(c);
+    }
+    c->round--;
+}
+
 /* Persistent ones, which go by the library, are started once: MPICH 4.0.2 lets go of their types at each start. */
 void collectives(struct worker *w, const struct family *f)
 {
@@ -265,25 +301,16 @@ void collectives(struct worker *w, const struct family *f)
     struct call c[CALLS];
     for (int i = 0; i < n; i++) {
         draw(w, &c[i]);
-        fill(f, &c[i]);
-        prepare(f, &c[i]);
-        must(w, make(w, &c[i]) == MPI_SUCCESS, "a collective call");
-        MPI_Type_free(&c[i].type[0]);
-        MPI_Type_free(&c[i].type[1]);
+        make_rounds(w, f, &c[i]);
         if (c[i].form == PERSISTENT)
             must(w, MPI_Start(&c[i].request) == MPI_SUCCESS, "MPI_Start of a collective call");
     }
     must(w, complete(w, c, n) == MPI_SUCCESS, "completion of collective calls");
     for (int i = 0; i < n; i++) {
-        char text[80];
-        snprintf(text, sizeof text, "what collective call %d, form %d, received", c[i].what, c[i].form);
-        compare(w, f, &c[i].r, text);
-        compare(w, f, &c[i].s, "what a collective call sent changed");
         must(w, (c[i].request != MPI_REQUEST_NULL) == (c[i].form == PERSISTENT), "a request of a collective call");
         if (c[i].request != MPI_REQUEST_NULL)
             must(w, MPI_Request_free(&c[i].request) == MPI_SUCCESS, "MPI_Request_free of a collective call");
-        side_free(&c[i].s);
-        side_free(&c[i].r);
+        check(w, f, &c[i]);
     }
 }
 

@@ -5,6 +5,7 @@
  * substitute would show as USER<dup>.
  */
 #include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/unseen.h"
@@ -92,6 +93,25 @@ enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t byt
 void espi_plan_release(struct espi_plan *plan)
 {
     (void)plan; /* there is none */
+}
+
+void espi_plan_release_owner(void *plan)
+{
+    (void)plan;
+}
+
+atomic_uint espi_plans_epoch;
+
+struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                                         bool packs, enum espi_packable use)
+{
+    (void)plan, (void)count, (void)purpose, (void)packs, (void)use;
+    return (struct espi_plan_saving){0, ESPI_SAVED_ALONE};
+}
+
+void espi_class_note(struct espi_type_slot *slot, const struct espi_plan *plan, enum espi_packable use, bool packs)
+{
+    (void)slot, (void)plan, (void)use, (void)packs;
 }
 
 void espi_plan_hold(struct espi_plan *plan)

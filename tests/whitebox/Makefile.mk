@@ -5,7 +5,7 @@ if HAVE_CHECK
 ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers \
 	%D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select \
 	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
-	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/packed_times %D%/packed_record %D%/pack_gain \
+	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/repeated %D%/packed_times %D%/packed_record %D%/pack_gain \
 	%D%/packed_complete %D%/message_ways %D%/message_batches %D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy \
 	%D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
@@ -49,6 +49,8 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_collective_SOURCES = %D%/collective.c %D%/collective_setup.h
 %C%_collective_far_SOURCES = %D%/collective_far.c %D%/collective_setup.h
 %C%_collective_far_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
+%C%_repeated_SOURCES = %D%/repeated.c %D%/collective_setup.h
+%C%_repeated_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
 %C%_collective_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
 %C%_packed_complete_LDFLAGS = -Wl,--wrap=malloc
 %C%_reduce_requests_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=espi_staged_unpack

@@ -14,6 +14,7 @@
 #include "mpi/typeplan/call_args.h"
 #include "mpi/typeplan/message.h"
 #include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"

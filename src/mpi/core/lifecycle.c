@@ -21,6 +21,7 @@
 #include "mpi/reduce/reduce.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/repeated.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"
 #include "stats/stats.h"
@@ -119,6 +120,7 @@ static void stop_services(void)
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_selfcopy_stop();
     espi_packed_requests_stop();
+    espi_repeated_stop();
     espi_types_stop();
     espi_gather_comms_stop();
     espi_tree_sweep(true);

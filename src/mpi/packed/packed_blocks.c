@@ -156,10 +156,10 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
 
 struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays)
 {
-    enum { ALIGNED = (int)sizeof(max_align_t) };
+    enum { LINE = 64 }; /* of the cache, for the stream: wide stores that cross lines are slow */
     struct espi_packed_blocks *side;
     const size_t before = sizeof *side + (size_t)n * sizeof side->blocks[0],
-                 head = (before + arrays + ALIGNED - 1) / ALIGNED * ALIGNED;
+                 head = before + arrays + LINE - 1;
 
     if (bytes <= 0 || bytes > INT_MAX || (side = espi_packed_buffer((int64_t)head + bytes)) == NULL)
         return NULL;
@@ -169,7 +169,7 @@ struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t a
     side->bytes = bytes;
     side->room = (int64_t)head + bytes;
     side->arrays = (char *)side + before;
-    side->stream = (char *)side + head;
+    side->stream = (char *)side + head - ((uintptr_t)side + head) % LINE;
     return side;
 }
 

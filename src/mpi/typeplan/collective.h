@@ -12,11 +12,10 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/packed_collective.h"
+#include "mpi/typeplan/call_side.h"
 
 struct espi_packed_request;
-
-/* Types that a side may have; with more of them a look at each is a small part of the call. */
-enum { ESPI_COLLECTIVE_TYPES = 32 };
+struct espi_repeated;
 
 /* A call under way. */
 struct espi_collective {
@@ -24,10 +23,11 @@ struct espi_collective {
     const struct espi_api_row *row;
     const espi_word *args;                /* as the program gave them */
     struct espi_packed_blocks *blocks[2]; /* of each side; NULL: it goes as it is */
+    struct espi_repeated *repeated;       /* keeps the blocks for the next call like this one; NULL: nothing does */
     struct espi_packed_request *request;  /* of a nonblocking call */
     struct espi_way_turn turn;            /* of long blocks */
     int substituted;                      /* types that better ones stand for */
-    MPI_Datatype better[2][ESPI_COLLECTIVE_TYPES]; /* what MPI sees in an array where there are some */
+    MPI_Datatype better[2][ESPI_CALL_TYPES]; /* what MPI sees in an array where there are some */
 };
 
 /* Whether calls of this function may go the short way. */

@@ -213,11 +213,6 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
     return true;
 }
 
-static void release_plan(void *plan)
-{
-    espi_plan_release(plan);
-}
-
 static void end_side(struct espi_message *m, const espi_word *changed, int result, int which)
 {
     struct espi_packed_side *side = &m->packed.side[which];
@@ -242,7 +237,8 @@ static void enter_request(struct espi_message *m)
                                                 .type = MPI_DATATYPE_NULL,
                                                 .batch = m->turn.batch,
                                                 .owner = m->side[0].found.plan};
-    espi_packed_request_enter(m->request, *(const MPI_Request *)m->args[m->row->args - 1], &message, release_plan);
+    espi_packed_request_enter(m->request, *(const MPI_Request *)m->args[m->row->args - 1], &message,
+                              espi_plan_release_owner);
 }
 
 bool espi_message_end(struct espi_message *m, const espi_word *changed, int result)

@@ -1,6 +1,7 @@
 #include "mpi/typeplan/message_plan.h"
 
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"

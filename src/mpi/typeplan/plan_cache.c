@@ -49,6 +49,8 @@ struct espi_plan_entry {
     UT_hash_handle hh;
 };
 
+atomic_uint espi_plans_epoch;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the three below */
 static struct espi_plan_entry *plans;
 static struct made *remembered; /* by their hints */
@@ -179,62 +181,9 @@ void espi_plan_release(struct espi_plan *plan)
     espi_add_64(&plan->entry->users, -1);
 }
 
-static enum espi_stats_saved where_saved(enum espi_packable use)
+void espi_plan_release_owner(void *plan)
 {
-    switch (use) {
-    case ESPI_PACK_MESSAGE:
-    case ESPI_PACK_KEPT_SENT:
-        return ESPI_SAVED_SENDING;
-    case ESPI_PACK_RECEIVED:
-    case ESPI_PACK_KEPT_RECEIVED:
-        return ESPI_SAVED_RECEIVING;
-    default:
-        return ESPI_SAVED_ALONE;
-    }
-}
-
-/* By the verdict on the last call, which is this one's, but where threads call at the same time. */
-static uint64_t saved_in_collective(const struct espi_plan *plan, int64_t count)
-{
-    const uint64_t each = atomic_load_explicit(&plan->judged, memory_order_relaxed) >> ESPI_JUDGED_EACH;
-
-    return each > 0 ? atomic_load_explicit(&plan->judged_ns, memory_order_relaxed) * ((uint64_t)count / each) : 0;
-}
-
-void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
-                      enum espi_packable use)
-{
-    const enum espi_packable as = espi_packs_as(use);
-    const enum espi_stats_saved where = purpose == ESPI_PARTS ? where_saved(use) : ESPI_SAVED_ALONE;
-    const uint64_t scale = (uint64_t)plan->count;
-    uint64_t saved = plan->gain_ns[purpose];
-
-    if (use == ESPI_PACK_ONE_SIDED)
-        return;
-    if (packs && !espi_packs_kept(use) && as < ESPI_PACKABLES)
-        saved += plan->packed_ns[as];
-    saved = count == plan->count ? 1000 * saved : 1000 * saved / scale * (uint64_t)count;
-    if (packs && espi_packs_kept(use))
-        saved += 1000 * espi_plan_kept_ns(plan, count);
-    else if (packs && as >= ESPI_PACKABLES)
-        saved += 1000 * saved_in_collective(plan, count);
-    espi_bump(&plan->record->saved_ps[where], saved);
-    if (packs || purpose != ESPI_PARTS || plan->pack == NULL) /* else it may yet be found that it is better packed */
-        atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
-}
-
-/* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. Blocks of
-   collective calls mostly have types of their own, and go as the program's. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns, bool made)
-{
-    const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * espi_plan_parts_ns(plan, count),
-                   way = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0, saved = way + type;
-
-    if (made) {
-        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
-        espi_bump(&plan->record->saved_ps[where_saved(use)], type);
-    }
-    atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
+    espi_plan_release(plan);
 }
 
 static void count_types(struct espi_plan_entry *e, const struct espi_selection *s)
@@ -458,6 +407,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
     }
     take_figures(plan, request, &s);
     count_types(e, &s);
+    atomic_fetch_add_explicit(&espi_plans_epoch, 1, memory_order_release);
 }
 
 void espi_plans_give_types_back(void)

@@ -98,6 +98,9 @@ struct espi_plan_request {
  */
 struct espi_plan *espi_plan_make(struct espi_plan_request *request);
 
+/* Raised when a plan is improved: what was decided by plans is then to be decided again. */
+extern atomic_uint espi_plans_epoch;
+
 /* Plans the same layout once more, for another tier or count. What is replaced lives until the plan ends, as a call
    may be about to use it. As espi_plan_make. */
 void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request);
@@ -111,35 +114,6 @@ static inline bool espi_plan_is_new(struct espi_plan *plan)
            atomic_fetch_add_explicit(&plan->met, 1, memory_order_relaxed) < NEW_CALLS;
 }
 
-/* What a message of `count` items saves where its request has to be kept, on top of a better type. */
-static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t count)
-{
-    enum { KEPT_NS = 300 };
-    const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
-                   saved = count == plan->count ? one : one / (uint64_t)plan->count * (uint64_t)count;
-
-    return saved > KEPT_NS ? saved - KEPT_NS : 0;
-}
-
-/* What the better type for messages of several parts saves. */
-static inline uint64_t espi_plan_parts_ns(const struct espi_plan *plan, int64_t count)
-{
-    const uint64_t gain = plan->gain_ns[ESPI_PARTS];
-
-    return count == plan->count ? gain : 1000 * gain / (uint64_t)plan->count * (uint64_t)count / 1000;
-}
-
-/* Counts what a use of `count` items has saved by a better type, and by the program where that `packs`. What calls of
-   one side save is not known. */
-void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
-                      enum espi_packable use);
-
-/* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
-   way: for which there may be a better type, whose gain comes to it. Not `made`: nothing is counted, but it is known
-   of such messages now. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns,
-                               bool made);
-
 /* Takes one more reference. */
 void espi_plan_hold(struct espi_plan *plan);
 /* The plan that stands there, if any, with one more reference; where another thread may take it away, and give back
@@ -147,6 +121,8 @@ void espi_plan_hold(struct espi_plan *plan);
 struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place);
 /* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
 void espi_plan_release(struct espi_plan *plan);
+/* The same, for the owner of a packed block or message. */
+void espi_plan_release_owner(void *plan);
 
 /* Frees all substitutes; plans go on with their pack programs. Not where other threads may be in calls of MPI. */
 void espi_plans_give_types_back(void);

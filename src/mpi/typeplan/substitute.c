@@ -406,11 +406,6 @@ bool espi_substitute_repeat(struct espi_substitution *d, int error)
     return true;
 }
 
-static void release_plan(void *plan)
-{
-    espi_plan_release(plan);
-}
-
 /* A call that makes a request has one side, unless it is a collective one. */
 static void enter_request(struct espi_substitution *d, int result)
 {
@@ -422,7 +417,7 @@ static void enter_request(struct espi_substitution *d, int result)
     }
     MPI_Request handle = *(const MPI_Request *)d->args[d->row->args - 1];
     if (!side->pack) {
-        espi_packed_request_enter_blocks(d->request, handle, d->blocks, release_plan);
+        espi_packed_request_enter_blocks(d->request, handle, d->blocks, espi_plan_release_owner);
         d->blocks[0] = d->blocks[1] = NULL;
         return;
     }
@@ -437,9 +432,9 @@ static void enter_request(struct espi_substitution *d, int result)
     side->pack = NULL;
     d->plans[0] = NULL;
     if (d->row->kind & ESPI_PERSISTENT)
-        espi_packed_persistent_enter(d->request, handle, &message, release_plan);
+        espi_packed_persistent_enter(d->request, handle, &message, espi_plan_release_owner);
     else
-        espi_packed_request_enter(d->request, handle, &message, release_plan);
+        espi_packed_request_enter(d->request, handle, &message, espi_plan_release_owner);
 }
 
 void espi_substitute_end(struct espi_substitution *d, int result)

@@ -16,11 +16,6 @@ int64_t espi_count_in(const struct espi_api_row *row, const espi_word *args, int
     return ((const int *)args[position])[i];
 }
 
-static void release_plan(void *plan)
-{
-    espi_plan_release(plan);
-}
-
 /* The ways of an array of types, one block each; NULL: no memory. `packed`: pack programs are to see to all. */
 static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_buffer_args *typed, int side,
                                 bool whole, int n, bool *packed)
@@ -168,7 +163,7 @@ void espi_substitute_array_end(struct espi_substitution *d, int result)
             continue;
         if (result == MPI_SUCCESS)
             espi_packed_blocks_unpack(d->blocks[side]);
-        espi_packed_blocks_close(d->blocks[side], release_plan);
+        espi_packed_blocks_close(d->blocks[side], espi_plan_release_owner);
         d->blocks[side] = NULL;
     }
 }

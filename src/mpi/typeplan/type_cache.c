@@ -39,6 +39,7 @@
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/type_class.h"

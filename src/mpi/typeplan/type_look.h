@@ -12,6 +12,7 @@
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 

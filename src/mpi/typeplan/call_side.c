@@ -1,0 +1,185 @@
+#include "mpi/typeplan/call_side.h"
+
+#include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/substitute_array.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
+
+/* MPICH copies what a rank has for itself through a buffer, in parts, unless one of the types is predefined. */
+static bool goes_whole(const struct espi_api_row *row, int which, const struct espi_collective_side *facts,
+                       const espi_word *args)
+{
+    const struct espi_buffer_args *other = &row->typed[1 - which];
+
+    return facts->whole || (facts->use == ESPI_PACK_COPIED && other->shape != ESPI_SHAPE_W &&
+                            !espi_call_side_is_in_place(other, args) &&
+                            espi_type_is_predefined((MPI_Datatype)args[other->type]));
+}
+
+/* Blocks of so many bytes are packed. */
+static void note_block(struct espi_call_side *s, const struct espi_blocks_plan *found, int64_t bytes)
+{
+    if (found->purpose == ESPI_PARTS && espi_packs_blocks(s->facts.use) && bytes > ESPI_ENGINE_PART &&
+        bytes > s->longest)
+        s->longest = bytes;
+}
+
+/* The `others`, blocks that no model would pack, go with those that are packed, or are tried. False: not all can. */
+static bool join_others(struct espi_call_side *s, int others, int *unnoted)
+{
+    struct espi_plan *plans[ESPI_CALL_TYPES];
+    int joined = 0;
+
+    for (int i = 0; i < s->types; i++) {
+        plans[i] = s->count[i] > 0 && s->found[i].plan == NULL ? espi_blocks_plan_of_other(&s->found[i], s->count[i])
+                                                               : NULL;
+        joined += plans[i] != NULL;
+    }
+    if (joined == 0 || joined < others)
+        return false;
+    for (int i = 0; i < s->types; i++) {
+        struct espi_blocks_plan *found = &s->found[i];
+        if (plans[i] == NULL)
+            continue;
+        *unnoted -= found->unnoted;
+        found->unnoted = false;
+        found->plan = plans[i];
+        s->bytes += plans[i]->size * s->count[i];
+        note_block(s, found, plans[i]->size * s->count[i]);
+    }
+    return true;
+}
+
+/* Blocks beside such as no program is there for. */
+static bool leave_mixed(struct espi_call_side *s)
+{
+    for (int i = 0; i < s->types; i++)
+        s->found[i].plan = NULL;
+    s->bytes = s->longest = 0;
+    return s->mixed = true;
+}
+
+/* A type for each block. False: not here. */
+static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row, int which, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    const MPI_Datatype *types = espi_call_side_types(typed, args);
+    int programs = 0, others = 0, derived = 0, unnoted = 0, tried = 0;
+
+    if (s->facts.blocks > ESPI_CALL_TYPES || types == NULL || args[typed->count] == 0)
+        return false;
+    s->types = s->facts.blocks;
+    for (int i = 0; i < s->types; i++) {
+        struct espi_blocks_plan *found = &s->found[i];
+        const int64_t count = s->count[i] = espi_count_in(row, args, typed->count, i);
+        int64_t bytes = 0;
+        if (count == 0)
+            continue;
+        if (count < 0 || types[i] == MPI_DATATYPE_NULL)
+            return false;
+        if (espi_type_is_predefined(types[i])) {
+            s->count[i] = 0;
+            others++;
+            continue;
+        }
+        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count, s->near) ||
+            (found->plan != NULL && (__builtin_mul_overflow(found->plan->size, count, &bytes) ||
+                                     __builtin_add_overflow(s->bytes, bytes, &s->bytes))))
+            return false;
+        programs += found->plan != NULL;
+        others += found->plan == NULL;
+        derived++;
+        unnoted += found->unnoted;
+        tried += found->tried;
+        note_block(s, found, bytes);
+    }
+    /* On one node beside long ones only: of short ones the models know. */
+    if (derived > programs && (s->near ? s->longest > 0 || tried > 0 : programs > 0) &&
+        join_others(s, others, &unnoted)) {
+        s->joined = s->near;
+        programs = derived;
+        others = 0;
+    }
+    if (unnoted > 0)
+        return false;
+    s->packed = programs > 0 && others == 0;
+    if (s->near || s->packed || programs == 0)
+        return programs == 0 || others == 0; /* where they are mixed they are counted there */
+    return leave_mixed(s);
+}
+
+/* One type for all blocks. False: not here. */
+static bool find_plan(struct espi_call_side *s, const struct espi_api_row *row, int which, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    const MPI_Datatype type = (MPI_Datatype)args[typed->type];
+    const bool one = typed->shape == ESPI_SHAPE_ONE;
+    int64_t all, each, items;
+    int filled;
+
+    if (type == MPI_DATATYPE_NULL || (!one && args[typed->count] == 0))
+        return false;
+    if (espi_type_is_predefined(type) && !one)
+        return true;
+    all = espi_collective_items(row, typed, &s->facts, args, &filled);
+    if (all < 0 || espi_type_is_predefined(type))
+        return all >= 0 && args[typed->buffer] != 0;
+    if (all == 0 || filled == 0 || args[typed->buffer] == 0)
+        return false;
+    each = all / filled;
+    items = one ? each : all; /* as uses are counted */
+    s->types = 1;
+    s->count[0] = items;
+    if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each,
+                          s->near))
+        return false;
+    if (s->found[0].tried && (s->found[0].plan = espi_blocks_plan_of_other(&s->found[0], items)) != NULL)
+        s->joined = true;
+    else if (s->found[0].unnoted)
+        return false;
+    s->packed = s->found[0].plan != NULL;
+    if (!s->packed)
+        return true;
+    if (__builtin_mul_overflow(s->found[0].plan->size, all, &s->bytes))
+        return false;
+    note_block(s, &s->found[0], s->found[0].plan->size * each);
+    return true;
+}
+
+static bool has_derived(const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return typed->shape == ESPI_SHAPE_W || !espi_type_is_predefined((MPI_Datatype)args[typed->type]);
+}
+
+bool espi_call_side_look(struct espi_call_side *s, struct espi_comm_facts *facts, const struct espi_api_row *row,
+                         int which, const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[which];
+    int peers = facts->peers;
+
+    s->types = 0;
+    s->bytes = s->longest = 0;
+    s->packed = s->mixed = s->joined = s->seen = s->is_new = false;
+    if (typed->shape == ESPI_SHAPE_NONE || espi_call_side_is_in_place(typed, args) ||
+        (typed->at_root && (int)args[row->root] != facts->rank))
+        return true;
+    s->seen = true;
+    if (row->kind & ESPI_NEIGHBOUR)
+        peers = which == 0 ? facts->out : facts->in;
+    if (peers <= 0)
+        return false;
+    espi_collective_side(&s->facts, row, which, args, facts, peers);
+    s->near = espi_type_service.one_node || !espi_packs_blocks(s->facts.use) ||
+              (espi_type_service.attributes && has_derived(typed, args) && espi_comm_is_near(facts, MPI_ANY_SOURCE));
+    return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args) : find_plan(s, row, which, args);
+}
+
+bool espi_call_may_be_aliased(const struct espi_api_row *row, const espi_word *args)
+{
+    const struct espi_buffer_args *a = &row->typed[0], *b = &row->typed[1];
+
+    return b->shape != ESPI_SHAPE_NONE && a->buffer >= 0 && b->buffer >= 0 &&
+           (args[a->buffer] == args[b->buffer] ||
+            (a->shape != ESPI_SHAPE_W && b->shape != ESPI_SHAPE_W && args[a->type] == args[b->type] &&
+             espi_collective_minds_alias(row)));
+}

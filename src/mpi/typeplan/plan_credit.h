@@ -1,0 +1,49 @@
+/* What uses of a plan save, and where that is counted for the report. */
+#ifndef ESPI_MPI_TYPEPLAN_PLAN_CREDIT_H
+#define ESPI_MPI_TYPEPLAN_PLAN_CREDIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/plan_cache.h"
+#include "stats/stats.h"
+
+/* What a message of `count` items saves where its request has to be kept, on top of a better type. */
+static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t count)
+{
+    enum { KEPT_NS = 300 };
+    const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
+                   saved = count == plan->count ? one : one / (uint64_t)plan->count * (uint64_t)count;
+
+    return saved > KEPT_NS ? saved - KEPT_NS : 0;
+}
+
+/* What the better type for messages of several parts saves. */
+static inline uint64_t espi_plan_parts_ns(const struct espi_plan *plan, int64_t count)
+{
+    const uint64_t gain = plan->gain_ns[ESPI_PARTS];
+
+    return count == plan->count ? gain : 1000 * gain / (uint64_t)plan->count * (uint64_t)count / 1000;
+}
+
+/* What a use of `count` items saves by a better type, and by the program where that `packs`, and where that is
+   counted. What calls of one side save is not known. */
+struct espi_plan_saving {
+    uint64_t ps;
+    enum espi_stats_saved where;
+};
+struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                                         bool packs, enum espi_packable use);
+/* Counts it. */
+void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                      enum espi_packable use);
+
+/* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
+   way: for which there may be a better type, whose gain comes to it. Not `made`: nothing is counted, but it is known
+   of such messages now. */
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns,
+                               bool made);
+
+#endif
