@@ -424,6 +424,29 @@ START_TEST(no_times)
 }
 END_TEST
 
+/* Where most messages can not go as the library would do it, what those take that can still counts; and the trial
+   ends also where these come no more. */
+START_TEST(few_that_may)
+{
+    const script takes = {[ESPI_WAY_SEND] = {10000, 14000, 15000}};
+    const int64_t sizes[] = {100000, 2 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int each = 2; each <= 4; each++)
+            for (int stops = 0; stops < 2; stops++) {
+                struct espi_way_question even = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
+                                         sure = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+                const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+                even.bytes = sure.bytes = sizes[i];
+                begin(true);
+                for (int k = 0; k < 500; k++)
+                    call_once(k % each == 0 && (k < 60 || !stops) ? &even : &sure, takes);
+                ck_assert_uint_ge(counted(ESPI_COUNT_ways_decided), decided + 1);
+                ck_assert_msg(stops || espi_way_of(&even) == TYPED, "%ld bytes, one of %d: way %d", (long)sizes[i],
+                              each, espi_way_of(&even));
+            }
+}
+END_TEST
+
 /* What a message saves, by the times that were taken. */
 START_TEST(saves)
 {
@@ -447,5 +470,5 @@ int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_ways", fastest, long_ones, given_up, left_to_receiving, warm, both_sides,
                      stays, again, cold_cells, in_step, same_runs, dear_trials, groups, no_choice, other_way,
-                     without_cells, no_times, saves);
+                     without_cells, no_times, few_that_may, saves);
 }

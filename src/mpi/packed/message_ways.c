@@ -51,10 +51,15 @@ static struct espi_way_group *group_of(const struct espi_way_question *q)
     return &groups[q->near][size < SIZES ? size : SIZES - 1];
 }
 
+static bool may_go_in_cells(const struct espi_way_question *q)
+{
+    return !q->no_cells && espi_stream_may_go_in_cells(q->bytes);
+}
+
 /* What there is to choose from. */
 static unsigned ways_of(const struct espi_way_question *q)
 {
-    const unsigned cells = espi_stream_may_go_in_cells(q->bytes) ? 1u << ESPI_WAY_CELLS : 0;
+    const unsigned cells = may_go_in_cells(q) ? 1u << ESPI_WAY_CELLS : 0;
 
     return (q->open == ESPI_WAYS_EVEN ? 1u << ESPI_WAY_TYPED : 0) | cells | 1u << ESPI_WAY_DENSE;
 }
@@ -70,7 +75,7 @@ static enum espi_message_way first_way(const struct espi_way_question *q, unsign
 /* Where it is packed anyhow. */
 static enum espi_message_way packed_way(const struct espi_way_group *g, const struct espi_way_question *q)
 {
-    if (!espi_stream_may_go_in_cells(q->bytes))
+    if (!may_go_in_cells(q))
         return ESPI_WAY_DENSE;
     return g->packed != ESPI_WAY_TYPED ? g->packed : q->near && q->bytes <= SHORT ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
 }
@@ -83,6 +88,11 @@ enum espi_message_way espi_way_of(const struct espi_way_question *q)
     if (g->state == ESPI_WAYS_FRESH)
         return first_way(q, ways);
     return ways & 1u << g->way ? g->way : packed_way(g, q);
+}
+
+bool espi_way_is_known(const struct espi_way_question *q)
+{
+    return group_of(q)->next > 0;
 }
 
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)

@@ -45,12 +45,17 @@ struct espi_way_question {
     bool near;     /* the other rank is on this rank's node; of several, all are */
     bool packs;    /* what the models say, as long as nothing is known better */
     int64_t bytes; /* of the message, more than one part; of blocks, of one of them */
+    bool no_cells; /* packed it is dense bytes: it is no message of its own */
 };
+
 
 /* At the start: nothing is known. `tried`: calls do not overlap. */
 void espi_ways_start(bool tried);
 /* The way that messages like this one go, whatever is being tried. */
 enum espi_message_way espi_way_of(const struct espi_way_question *question);
+
+/* Whether that was found out. */
+bool espi_way_is_known(const struct espi_way_question *question);
 
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);

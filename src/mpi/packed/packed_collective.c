@@ -114,7 +114,7 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     out->use = ESPI_PACK_NOT;
     out->blocks = each ? peers : 1;
     out->own = -1;
-    out->sent = out->received = out->own_sent = out->whole = false;
+    out->sent = out->received = out->own_sent = out->whole = out->messages = false;
     if (family == OTHER || row->kind & ESPI_PERSISTENT || peers <= 0 || (!facts->inter && facts->peers <= 1) ||
         (facts->inter && typed->shape != ESPI_SHAPE_W) || (family == ALLGATHERV && side == 1))
         return;
@@ -134,6 +134,7 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
         out->use = ESPI_PACK_COPIED;
     else
         out->use = blocks_use(row, args, each, typed, other);
+    out->messages = each && is_message(family, typed);
     out->whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
 }
 
@@ -284,7 +285,7 @@ bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_
                            bool check)
 {
     struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
-    const bool in_cells = way == ESPI_WAY_CELLS && is_message(family_of(row), typed);
+    const bool in_cells = way == ESPI_WAY_CELLS && side->messages;
     espi_word seen[3] = {0, 0, (espi_word)MPI_PACKED};
 
     if (!read_blocks(row, typed, side, args, blocks))

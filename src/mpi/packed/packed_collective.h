@@ -20,6 +20,7 @@ struct espi_collective_side {
     int blocks;             /* one for each peer, or one */
     int own;                /* the one that a rank has for itself where it is treated in another way; else -1 */
     bool sent, received, own_sent;
+    bool messages; /* each block is one of its own, of which MPI may see a type of its own */
     bool whole; /* the library goes through the type in one go */
 };
 

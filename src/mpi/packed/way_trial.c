@@ -22,11 +22,11 @@ static const struct espi_way_pace usual = {8, 3, 2, ESPI_WAY_TIMES, 5}, of_long 
 /* A way is given up when its least times, of all calls together, are so much above the second least of another; the
    way that is gone stays unless another is faster by one part in so many. Messages until the next trial: at first,
    how they grow, at most; and where the last trial cost more than a part of their time, which is a guess, at most.
-   Then runs that a way has to get its times in, which it does not get where there are no buffers, say; and what part
-   of the messages come seldom. */
+   Then runs that a way has to get a time in, which it does not get where there are no buffers, say, and enough of
+   them; and what part of the messages come seldom. */
 #define GIVEN_UP 1.5
 enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, RUNS_MOST = 4,
-       SELDOM = 8 };
+       RUNS_OF_FEW = 16, SELDOM = 8 };
 
 void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, unsigned ways)
 {
@@ -94,11 +94,14 @@ static void give_up(struct espi_way_group *g)
     g->open &= ~g->given_up;
 }
 
+/* A way that most messages can not go has to have enough times only. */
 static bool has_times(const struct espi_way_group *g, int call, int wanted)
 {
-    for (int way = 0; way < ESPI_WAYS; way++)
-        if (g->open & 1u << way && g->times[call][way].n < wanted)
+    for (int way = 0; way < ESPI_WAYS; way++) {
+        const int least = g->runs[call][way] < RUNS_OF_FEW || wanted < g->pace->enough ? wanted : g->pace->enough;
+        if (g->open & 1u << way && g->times[call][way].n < least)
             return false;
+    }
     return true;
 }
 
@@ -202,8 +205,9 @@ void espi_way_trial_took(struct espi_way_group *g, enum espi_way_call call, enum
         espi_way_trial_decide(g);
 }
 
-/* Runs come in one order on all ranks, whatever they took: a way is seen as it is where the other side goes it, too.
-   So that of a way that is given up keeps its place, and so does the way that is gone anyhow. */
+/* Runs come in one order on all ranks to which the same ways are open, whatever they took: a way is seen as it is
+   where the other side goes it, too. So that of a way that is given up keeps its place, and so does the way that is
+   gone anyhow. */
 static enum espi_message_way way_of_next_run(const struct espi_way_group *g, enum espi_way_call call)
 {
     enum espi_message_way next = g->way;
@@ -217,13 +221,21 @@ static enum espi_message_way way_of_next_run(const struct espi_way_group *g, enu
     return next;
 }
 
+/* A way may get few, where most messages can not go it. */
+static bool gets_no_times(const struct espi_way_group *g, enum espi_message_way way, enum espi_way_call call)
+{
+    const int n = g->times[call][way].n;
+
+    return n < g->pace->enough && g->runs[call][way] >= (n == 0 ? RUNS_MOST : RUNS_OF_FEW);
+}
+
 static void begin_run(struct espi_way_group *g, struct espi_way_run *run, enum espi_way_call call)
 {
     const struct espi_way_pace *pace = g->pace;
 
     run->way = way_of_next_run(g, call);
-    while (g->open & 1u << run->way && g->times[call][run->way].n < pace->times &&
-           g->runs[call][run->way] >= RUNS_MOST && (g->open & (g->open - 1)) != 0) { /* one is left */
+    while (g->open & 1u << run->way && gets_no_times(g, run->way, call) &&
+           (g->open & (g->open - 1)) != 0) { /* one is left */
         g->open &= ~(1u << run->way);
         run->way = way_of_next_run(g, call);
     }

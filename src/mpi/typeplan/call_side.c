@@ -100,6 +100,7 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
         programs = derived;
         others = 0;
     }
+    s->mixed = tried > 0 && !s->joined;
     if (unnoted > 0)
         return false;
     s->packed = programs > 0 && others == 0;

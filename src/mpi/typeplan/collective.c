@@ -21,11 +21,12 @@ bool espi_collective_is(const struct espi_api_row *row)
 /* What is asked of the way of long blocks: both sides go one way. False: there are none. */
 static bool ask_way(const struct espi_call_side side[2], struct espi_way_question *q)
 {
-    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0};
+    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0, false};
     for (int i = 0; i < 2; i++) {
         if (!side[i].packed || side[i].longest == 0)
             continue;
         q->near = side[i].near;
+        q->no_cells = q->no_cells || !side[i].facts.messages;
         q->packs = q->packs && !side[i].joined;
         if (side[i].joined)
             q->open = ESPI_WAYS_EVEN;
@@ -35,6 +36,20 @@ static bool ask_way(const struct espi_call_side side[2], struct espi_way_questio
                 q->open = ESPI_WAYS_EVEN;
     }
     return q->bytes > 0;
+}
+
+/* A call that is not timed packs what no model speaks for only where it was found to pay. */
+static void leave_untimed(struct espi_call_side *s)
+{
+    const struct espi_way_question q = {ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, s->near, true, s->longest, false};
+
+    if (!s->joined || espi_way_is_known(&q))
+        return;
+    for (int i = 0; i < s->types; i++)
+        s->found[i].plan = NULL;
+    s->packed = s->joined = false;
+    s->mixed = true; /* the next time it may be packed */
+    s->bytes = s->longest = 0;
 }
 
 /* Leaves a side that is not packed to the library, with better types where there are some. */
@@ -90,7 +105,7 @@ static bool pack_side(struct espi_collective *call, struct espi_call_side *s, in
             s->is_new = espi_plan_is_new(plan) || s->is_new;
         }
     }
-    const bool extra = s->is_new && s->facts.received && call->turn.group != NULL;
+    const bool extra = s->is_new && s->facts.received && !s->facts.sent && call->turn.group != NULL;
     const uint64_t begun = extra ? espi_stats_now() : 0;
     if (espi_collective_begin(packed, call->row, typed, &s->facts, call->args, changed, call->turn.way, s->is_new,
                               false)) {
@@ -185,6 +200,8 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
     call->request = NULL;
     call->substituted = 0;
     call->turn = (struct espi_way_turn){.way = ESPI_WAY_DENSE};
+    for (int i = 0; i < 2 && row->kind & ESPI_NONBLOCKING; i++)
+        leave_untimed(&side[i]);
     const bool chosen = ask_way(side, &question);
     if (chosen) {
         if (row->kind & ESPI_NONBLOCKING)

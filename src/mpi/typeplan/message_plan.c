@@ -205,7 +205,7 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
 
 enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
 {
-    const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes};
+    const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes, false};
 
     return espi_way_packed(&q);
 }

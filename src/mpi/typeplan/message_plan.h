@@ -38,8 +38,8 @@ void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_sl
                             int64_t count, int64_t bytes);
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
-   `whole`: the library would go through the type in one go; `near`: all ranks are on one node, else the way of blocks
-   of several parts is to be found out. False: something that only espi_types_blocks_way does. */
+   `whole`: the library would go through the type in one go; `near`: all ranks are on one node. False: something that
+   only espi_types_blocks_way does. */
 struct espi_blocks_plan {
     struct espi_plan *plan; /* by which they are to be packed; NULL: they go as they are, or */
     MPI_Datatype better;    /* as this type; MPI_DATATYPE_NULL: there is none */
