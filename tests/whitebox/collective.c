@@ -5,41 +5,13 @@
  */
 #include "collective_setup.h"
 
-static int places[PEERS] = {0, COUNT};
-
-static bool is_untouched(const struct call *call, enum espi_fn fn)
-{
-    return memcmp(call->args, call->changed, espi_api_rows[fn].args * sizeof *call->args) == 0;
-}
-
-static void check_packed(enum espi_fn fn, const espi_word *args, int sent, int received)
-{
-    struct call call;
-
-    carry_out(&call, fn, args, sent, received);
-    ck_assert(all_is_back());
-}
-
 START_TEST(packed)
 {
     begin();
-    const espi_word alltoall[] = {(espi_word)from, COUNT, type, (espi_word)onto, COUNT, type, MPI_COMM_SELF};
-    const espi_word received[] = {(espi_word)from, BLOCK, MPI_BYTE, (espi_word)onto, COUNT, type, MPI_COMM_SELF};
-    const espi_word alltoallv[] = {(espi_word)from, (espi_word)counts, (espi_word)places, type, (espi_word)onto,
-                                   (espi_word)counts, (espi_word)places, type, MPI_COMM_SELF};
-    const espi_word alltoallw[] = {(espi_word)from, (espi_word)counts, (espi_word)bytes_to, (espi_word)types,
-                                   (espi_word)onto, (espi_word)counts, (espi_word)bytes_to, (espi_word)types,
-                                   MPI_COMM_SELF};
-    const espi_word gather[] = {(espi_word)from, BLOCK, MPI_BYTE, (espi_word)onto, COUNT, type, 0, MPI_COMM_SELF};
-    const espi_word scatter[] = {(espi_word)from, COUNT, type, (espi_word)onto, BLOCK, MPI_BYTE, 0, MPI_COMM_SELF};
-    const espi_word bcast[] = {(espi_word)from, COUNT, type, 0, MPI_COMM_SELF};
-    check_packed(ESPI_FN_Alltoall, alltoall, PEERS * COUNT, PEERS * COUNT);
-    check_packed(ESPI_FN_Alltoall, received, 0, PEERS * COUNT);
-    check_packed(ESPI_FN_Alltoallv, alltoallv, PEERS * COUNT, PEERS * COUNT);
-    check_packed(ESPI_FN_Alltoallw, alltoallw, PEERS * COUNT, PEERS * COUNT);
-    check_packed(ESPI_FN_Gather, gather, 0, PEERS * COUNT);
-    check_packed(ESPI_FN_Scatter, scatter, PEERS * COUNT, 0);
-    check_packed(ESPI_FN_Bcast, bcast, COUNT, 0);
+    for (int n = 0; n < PACKED_ROWS; n++) {
+        const struct packed_row row = packed_row(n);
+        check_packed(row.fn, row.args, row.sent, row.received);
+    }
     end();
 }
 END_TEST
@@ -208,6 +180,30 @@ START_TEST(shared_saving)
 }
 END_TEST
 
+/* That the room for what is received holds what is there, in the first calls, is not part of what they are said to
+   take; that what is sent is packed is, also where it stands where it is received. */
+START_TEST(extra_time)
+{
+    enum { LONG = 90 };
+    static char wide[2][1 << 17];
+
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct call call;
+        begin();
+        atomic_load(&espi_slot_of(type)->plan)->count = LONG;
+        const espi_word args[] = {in_place ? (espi_word)MPI_IN_PLACE : (espi_word)wide[0], LONG, type,
+                                  (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
+        is_timed = true;
+        ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoall, args), ESPI_COURSE_PACKED);
+        is_timed = false;
+        ck_assert_int_eq(call.c.turn.begun > BEGUN, !in_place);
+        ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER));
+        ck_assert(all_is_back());
+        end();
+    }
+}
+END_TEST
+
 /* Long blocks that go as the program's type are known to save nothing where that was found, and what packed ones save
    where they only take their turn; nothing is said to be saved by them. */
 START_TEST(typed_blocks)
@@ -352,6 +348,21 @@ START_TEST(tried_blocks)
                 ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER)); /* nothing has arrived */
             }
         }
+    /* Blocks that are no messages of their own are not asked about cells. */
+    const int some[PEERS] = {LONG, LONG}, apart[PEERS] = {0, LONG};
+    const espi_word v[] = {(espi_word)wide[0], (espi_word)some, (espi_word)apart, type, (espi_word)wide[1],
+                           (espi_word)some, (espi_word)apart, type, MPI_COMM_SELF},
+                    one[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF};
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    plan->open[true] = ESPI_WAYS_EVEN;
+    for (int is_v = 0; is_v < 2; is_v++) {
+        struct call call;
+        plan->judged = 0;
+        ck_assert_int_eq(course_of(&call, is_v ? ESPI_FN_Alltoallv : ESPI_FN_Alltoall, is_v ? v : one),
+                         ESPI_COURSE_PACKED);
+        ck_assert(was.bytes > 0 && was.no_cells == is_v);
+        ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER));
+    }
     goes_dense = goes_typed = false;
     /* A call that is not timed leaves them to the library as long as nothing was found out. */
     const espi_word later[] = {(espi_word)wide[0], LONG, type, (espi_word)wide[1], LONG, type, MPI_COMM_SELF,
@@ -375,6 +386,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "collective", shared_saving, typed_blocks, packed, as_it_is, general, no_memory,
-                     error, joined_blocks, tried_blocks);
+    return TYPES_RUN(argc, argv, "collective", shared_saving, extra_time, typed_blocks, packed, as_it_is, general,
+                     no_memory, error, joined_blocks, tried_blocks);
 }

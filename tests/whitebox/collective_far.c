@@ -4,19 +4,6 @@
  */
 #include "collective_setup.h"
 
-static bool is_untouched(const struct call *call, enum espi_fn fn)
-{
-    return memcmp(call->args, call->changed, espi_api_rows[fn].args * sizeof *call->args) == 0;
-}
-
-static void check_packed(enum espi_fn fn, const espi_word *args, int sent, int received)
-{
-    struct call call;
-
-    carry_out(&call, fn, args, sent, received);
-    ck_assert(all_is_back());
-}
-
 /* Between nodes the way of long blocks is asked for, and is the library's at first. Which ranks are near is said of
    the communicator, whatever others there are. */
 START_TEST(far_blocks)

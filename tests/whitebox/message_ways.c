@@ -1,6 +1,7 @@
 /*
  * Which way long messages go (src/mpi/packed/message_ways.h), by programs that are played: what a message takes is
- * the script's, by way and call. Nonblocking ones: message_batches.c.
+ * the script's, by way and call. When trials end, and what
+ * times say: way_trial.c. Nonblocking calls: message_batches.c.
  */
 #include "random_types.h"
 #include "suite.h"
@@ -392,58 +393,17 @@ START_TEST(without_cells)
     have_cells = false;
     run(&q, takes, TRIAL);
     ck_assert_int_eq(gone[CELLS], 0);
-}
-END_TEST
-
-/* A way that gets no times, as there is no memory for buffers, say, does not keep the trial from its end; nor does
-   one that messages went at first, and none can go any more. */
-START_TEST(no_times)
-{
-    const script takes = {[ESPI_WAY_SEND] = {10000, 9000, 8000}};
-    struct espi_way_question even = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
-                             sure = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
-    const uint64_t decided = counted(ESPI_COUNT_ways_decided), timed = counted(ESPI_COUNT_ways_timed);
-    int failed_ones = 0;
-
+    /* They may be there, and not for this message. */
+    have_cells = true;
     begin(true);
-    for (int i = 0; i < 400; i++) {
-        struct espi_way_turn turn = espi_way_turn(&even);
-        failed_ones += turn.group != NULL && turn.way != TYPED;
-        now += takes[ESPI_WAY_SEND][turn.way];
-        espi_way_turn_end(&turn, turn.way == TYPED);
-    }
-    ck_assert_int_lt(failed_ones, 200); /* calls that fail say nothing */
-    ck_assert_uint_le(counted(ESPI_COUNT_ways_timed), timed + 400 - (uint64_t)failed_ones);
-    ck_assert_int_eq(espi_way_of(&even), TYPED);
-    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 1);
+    run(&q, takes, TRIAL);
+    ck_assert_int_eq(espi_way_of(&q), CELLS);
+    q.no_cells = true;
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    ck_assert_int_eq(espi_way_packed(&q), DENSE);
     begin(true);
-    call_once(&even, takes);
-    run(&sure, takes, 200);
-    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 2);
-    ck_assert_int_eq(espi_way_of(&sure), DENSE);
-}
-END_TEST
-
-/* Where most messages can not go as the library would do it, what those take that can still counts; and the trial
-   ends also where these come no more. */
-START_TEST(few_that_may)
-{
-    const script takes = {[ESPI_WAY_SEND] = {10000, 14000, 15000}};
-    const int64_t sizes[] = {100000, 2 << 20};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int each = 2; each <= 4; each++)
-            for (int stops = 0; stops < 2; stops++) {
-                struct espi_way_question even = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
-                                         sure = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
-                const uint64_t decided = counted(ESPI_COUNT_ways_decided);
-                even.bytes = sure.bytes = sizes[i];
-                begin(true);
-                for (int k = 0; k < 500; k++)
-                    call_once(k % each == 0 && (k < 60 || !stops) ? &even : &sure, takes);
-                ck_assert_uint_ge(counted(ESPI_COUNT_ways_decided), decided + 1);
-                ck_assert_msg(stops || espi_way_of(&even) == TYPED, "%ld bytes, one of %d: way %d", (long)sizes[i],
-                              each, espi_way_of(&even));
-            }
+    run(&q, takes, TRIAL);
+    ck_assert_int_eq(gone[CELLS], 0);
 }
 END_TEST
 
@@ -470,5 +430,5 @@ int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_ways", fastest, long_ones, given_up, left_to_receiving, warm, both_sides,
                      stays, again, cold_cells, in_step, same_runs, dear_trials, groups, no_choice, other_way,
-                     without_cells, no_times, few_that_may, saves);
+                     without_cells, saves);
 }

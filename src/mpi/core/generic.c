@@ -215,9 +215,44 @@ static bool blocks_pass(struct espi_thread_state *thread_state, enum espi_fn fn,
 ESPI_BLOCKS_W(9)
 ESPI_BLOCKS_W(10)
 
-/* The handler of calls that are not known from the last ones. */
+/* ---- collective calls in which a rank may give itself data, and that come again ---- */
+
+#define ESPI_AGAIN(n, anew)                                                                                          \
+    static espi_word again_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)         \
+    {                                                                                                                \
+        struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
+        espi_word changed[n];                                                                                        \
+        struct espi_collective call;                                                                                 \
+        if (!thread_state || !espi_repeated_any())                                                                   \
+            return anew(thread, fn, args, next);                                                                     \
+        __builtin_memcpy(changed, args, sizeof changed);                                                             \
+        if (!espi_repeated_begin(&call, thread_state, &espi_api_rows[fn], args, changed, true))                      \
+            return anew(thread, fn, args, next);                                                                     \
+        espi_count_call(thread_state->stats, fn);                                                                    \
+        espi_word result = ESPI_CALL(next, n, changed);                                                              \
+        return espi_collective_end(&call, (int)result) ? ESPI_CALL(next, n, args) : result;                          \
+    }
+
+static espi_word own_or_blocks(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    return (espi_api_rows[fn].typed[0].shape == ESPI_SHAPE_W ? blocks_w_9 : handle_own)(thread, fn, args, next);
+}
+
+ESPI_AGAIN(7, handle_own)
+ESPI_AGAIN(8, handle_own)
+ESPI_AGAIN(9, own_or_blocks)
+
+static const espi_handler again[] = {[7] = again_7, [8] = again_8, [9] = again_9};
+
+static bool may_come_again(const struct espi_api_row *row)
+{
+    return row->kind & ESPI_OWN && row->args <= 9 && espi_collective_is(row) && !(row->kind & ESPI_NONBLOCKING);
+}
+
 static espi_handler choose(const struct espi_api_row *row)
 {
+    if (may_come_again(row))
+        return again[row->args];
     if (row->typed[0].shape == ESPI_SHAPE_W && !(row->kind & ESPI_PERSISTENT))
         return row->args == 9 ? blocks_w_9 : blocks_w_10;
     if (!espi_message_is(row))
@@ -225,46 +260,13 @@ static espi_handler choose(const struct espi_api_row *row)
     return row->args == 6 ? message_6 : row->args == 7 ? message_7 : own_message_12;
 }
 
-static _Atomic(espi_handler) chosen[ESPI_FN_COUNT];
-
-static espi_handler chosen_for(enum espi_fn fn)
+espi_handler espi_generic_handler(enum espi_fn fn)
 {
+    static _Atomic(espi_handler) chosen[ESPI_FN_COUNT];
     espi_handler handler = atomic_load_explicit(&chosen[fn], memory_order_relaxed);
     if (!handler) {
         handler = choose(&espi_api_rows[fn]);
         atomic_store_explicit(&chosen[fn], handler, memory_order_relaxed);
     }
     return handler;
-}
-
-/* ---- collective calls that come again ---- */
-
-#define ESPI_AGAIN(n)                                                                                                \
-    static espi_word again_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)         \
-    {                                                                                                                \
-        struct espi_thread_state *thread_state = espi_is_running() ? espi_thread_state(thread) : NULL;               \
-        espi_word changed[n];                                                                                        \
-        struct espi_collective call;                                                                                 \
-        if (!thread_state || !espi_repeated_any())                                                                   \
-            return chosen_for(fn)(thread, fn, args, next);                                                           \
-        __builtin_memcpy(changed, args, sizeof changed);                                                             \
-        if (!espi_repeated_begin(&call, thread_state, &espi_api_rows[fn], args, changed, true))                      \
-            return chosen_for(fn)(thread, fn, args, next);                                                           \
-        espi_count_call(thread_state->stats, fn);                                                                    \
-        espi_word result = ESPI_CALL(next, n, changed);                                                              \
-        return espi_collective_end(&call, (int)result) ? ESPI_CALL(next, n, args) : result;                          \
-    }
-
-ESPI_AGAIN(5)
-ESPI_AGAIN(6)
-ESPI_AGAIN(7)
-ESPI_AGAIN(8)
-ESPI_AGAIN(9)
-
-static const espi_handler again[] = {[5] = again_5, [6] = again_6, [7] = again_7, [8] = again_8, [9] = again_9};
-
-espi_handler espi_generic_handler(enum espi_fn fn)
-{
-    const struct espi_api_row *row = &espi_api_rows[fn];
-    return espi_collective_is(row) && !(row->kind & ESPI_NONBLOCKING) ? again[row->args] : chosen_for(fn);
 }

@@ -48,7 +48,6 @@ struct espi_way_question {
     bool no_cells; /* packed it is dense bytes: it is no message of its own */
 };
 
-
 /* At the start: nothing is known. `tried`: calls do not overlap. */
 void espi_ways_start(bool tried);
 /* The way that messages like this one go, whatever is being tried. */

@@ -2,7 +2,7 @@
 
 #include <limits.h>
 #include <stdatomic.h>
-#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

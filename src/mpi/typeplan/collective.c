@@ -10,7 +10,6 @@
 #include "mpi/typeplan/call_side.h"
 #include "mpi/typeplan/repeated.h"
 #include "mpi/typeplan/substitute.h"
-#include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
 
 bool espi_collective_is(const struct espi_api_row *row)

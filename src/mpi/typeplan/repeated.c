@@ -15,8 +15,9 @@
 #include "mpi/typeplan/unseen.h"
 
 enum { KEPT = 16, SIGNATURES = 64 };
-/* What is kept takes at most this part of what buffers may take. */
-enum { SHARE = 16 };
+/* What is kept takes at most this part of what buffers may take; and one that did not come while so many others
+   looked for a place makes room. */
+enum { SHARE = 16, PATIENCE = 256 };
 
 struct kept_type {
     struct espi_blocks_plan found; /* the slot is the last one's */
@@ -48,7 +49,7 @@ struct espi_repeated {
     uint64_t signature;
     int root;
     bool busy; /* a call is under way; for ever where an error handler leaves it by a jump */
-    bool used; /* since it was passed over */
+    uint64_t last; /* `missed` when it came last */
     struct espi_packed_blocks *blocks[2];
     int64_t bytes[2]; /* of the blocks */
     struct kept_side side[2];
@@ -57,9 +58,9 @@ struct espi_repeated {
 static struct espi_repeated *kept[KEPT];
 static int filled; /* places that were ever used */
 static uint64_t signatures[SIGNATURES]; /* of the last calls that were not kept */
-static int oldest;    /* of these */
+static int earliest;  /* of these */
 static int next;      /* where the next call is looked for first: behind the last */
-static int hand;      /* who may be the next to go */
+static uint64_t missed; /* calls that a place was looked for */
 int64_t espi_repeated_bytes;
 
 static void drop(int i)
@@ -76,7 +77,8 @@ static void drop(int i)
 
 /* ---- whether a call is the same ---- */
 
-/* A type with something to do, of which nothing is due. `paired`: flags of enum espi_paired that it must not have. */
+/* A type with something to do, of which nothing is due. `paired`: flags of enum espi_paired that it must not have.
+   MPI_DATATYPE_NULL has the number of a type that there may be. */
 static bool is_same_type(struct kept_type *t, MPI_Datatype type, unsigned paired)
 {
     struct espi_type_slot *slot;
@@ -127,11 +129,16 @@ static bool is_same_side(struct kept_side *s, const struct espi_buffer_args *typ
     return true;
 }
 
-static bool is_same(struct espi_repeated *r, const struct espi_api_row *row, const espi_word *args, unsigned paired)
+/* The same function on the same communicator; else arrays may have other lengths, and are not to be read. */
+static bool may_be_same(const struct espi_repeated *r, const struct espi_api_row *row, const espi_word *args)
 {
     return r->row == row && r->comm == (MPI_Comm)args[row->comm] && !r->busy &&
-           (row->root < 0 || (int)args[row->root] == r->root) &&
-           is_same_side(&r->side[0], &row->typed[0], row->large, args, paired) &&
+           (row->root < 0 || (int)args[row->root] == r->root);
+}
+
+static bool is_same(struct espi_repeated *r, const struct espi_api_row *row, const espi_word *args, unsigned paired)
+{
+    return is_same_side(&r->side[0], &row->typed[0], row->large, args, paired) &&
            is_same_side(&r->side[1], &row->typed[1], row->large, args, paired);
 }
 
@@ -150,12 +157,14 @@ static struct espi_repeated *find(const struct espi_api_row *row, const espi_wor
         struct espi_repeated *r = kept[i];
         const int at = i;
         i = i + 1 < filled ? i + 1 : 0;
-        if (r == NULL || !is_same(r, row, args, paired))
+        if (r == NULL || !may_be_same(r, row, args))
             continue;
         if (is_stale(r)) {
             drop(at);
-            return NULL;
+            continue;
         }
+        if (!is_same(r, row, args, paired))
+            continue;
         next = i;
         return r;
     }
@@ -220,7 +229,8 @@ bool espi_repeated_begin(struct espi_collective *call, struct espi_thread_state 
         atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
         (r = find(row, args, paired)) == NULL)
         return false;
-    r->busy = r->used = true;
+    r->busy = true;
+    r->last = missed;
     call->thread_state = thread_state;
     call->row = row;
     call->args = args;
@@ -275,14 +285,18 @@ static bool may_be_kept(const struct espi_call_side *s)
     return true;
 }
 
-/* Of function, communicator, and how many items of what go where. */
+/* Of function, communicator, root, and how many items of what go where. */
 static uint64_t signature_of(const struct espi_collective *call, const struct espi_call_side side[2])
 {
     uint64_t h = espi_mix((uint64_t)(call->row - espi_api_rows), (uint64_t)call->args[call->row->comm]);
 
+    if (call->row->root >= 0)
+        h = espi_mix(h, (uint64_t)(unsigned)call->args[call->row->root]);
     for (int which = 0; which < 2; which++) {
         const struct espi_call_side *s = &side[which];
         h = espi_mix(h, (uint64_t)s->types << 2 | (uint64_t)s->seen << 1 | (uint64_t)s->packed);
+        if (s->seen && s->types == 0)
+            h = espi_mix(h, (uint64_t)call->args[call->row->typed[which].type]);
         for (int i = 0; i < s->types; i++)
             h = espi_mix(h, (uint64_t)s->count[i] ^ (uint64_t)(uintptr_t)s->found[i].plan);
         if (!s->packed)
@@ -300,8 +314,8 @@ static bool was_made(uint64_t signature)
     for (int i = 0; i < SIGNATURES; i++)
         if (signatures[i] == signature)
             return true;
-    signatures[oldest] = signature;
-    oldest = (oldest + 1) % SIGNATURES;
+    signatures[earliest] = signature;
+    earliest = (earliest + 1) % SIGNATURES;
     return false;
 }
 
@@ -319,26 +333,24 @@ static bool fits(int64_t more)
     return espi_repeated_bytes + more <= (espi_settings.pack_mb << 20) / SHARE;
 }
 
-/* A place for a call with so many bytes more; -1: there is none. Where it takes that, one that was not used since it
-   was passed over last makes room, and one that was is passed over: so where a program has more calls than are kept,
-   some of them stay, and they do not take turns. */
+/* A place for a call with so many bytes more; -1: there is none. So where a program has more calls than are kept some
+   of them stay, and they do not take turns. */
 static int choose_place(int64_t more)
 {
-    int empty = -1;
+    int empty = -1, oldest = -1;
 
+    missed++;
     for (int i = KEPT - 1; i >= 0; i--) {
         if (kept[i] != NULL && !kept[i]->busy && is_stale(kept[i]))
             drop(i);
         if (kept[i] == NULL)
             empty = i;
+        else if (!kept[i]->busy && (oldest < 0 || kept[i]->last < kept[oldest]->last))
+            oldest = i;
     }
-    if (empty < 0 || !fits(more)) {
-        hand = (hand + 1) % KEPT;
-        if (kept[hand] != NULL && !kept[hand]->busy && !kept[hand]->used)
-            drop(hand);
-        else if (kept[hand] != NULL)
-            kept[hand]->used = false;
-        empty = kept[hand] == NULL ? hand : empty;
+    if ((empty < 0 || !fits(more)) && oldest >= 0 && missed - kept[oldest]->last > PATIENCE) {
+        drop(oldest);
+        empty = oldest;
     }
     if (empty < 0 || !fits(more))
         return -1;
@@ -446,6 +458,7 @@ static struct espi_repeated *make(const struct espi_collective *call, const stru
                                 .plans_epoch = atomic_load_explicit(&espi_plans_epoch, memory_order_relaxed),
                                 .root = row->root < 0 ? 0 : (int)call->args[row->root],
                                 .busy = true,
+                                .last = missed,
                                 .blocks = {call->blocks[0], call->blocks[1]},
                                 .bytes = {side[0].packed ? side[0].bytes : 0, side[1].packed ? side[1].bytes : 0},
                                 .side = {k[0], k[1]}};
