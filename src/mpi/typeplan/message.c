@@ -105,17 +105,19 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
         return false;
     const struct espi_buffer_args *typed = &row->typed[longer - m->side];
     const struct espi_plan *plan = longer->found.plan;
-    q->open = longer->open;
+    enum espi_ways_open open = longer->open;
     for (int i = 0; i < 2; i++)
         if (m->side[i].found.plan != NULL && m->side[i].found.parts && m->side[i].open == ESPI_WAYS_EVEN)
-            q->open = ESPI_WAYS_EVEN;
-    q->call = row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
-              : sides_of(row) == 2         ? ESPI_WAY_BOTH
-              : typed->dest >= 0           ? ESPI_WAY_SEND
-                                           : ESPI_WAY_RECEIVE;
-    q->near = longer->near;
-    q->packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0;
-    q->bytes = longer->found.bytes;
+            open = ESPI_WAYS_EVEN;
+    *q = (struct espi_way_question){
+        .open = open,
+        .call = row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
+                : sides_of(row) == 2         ? ESPI_WAY_BOTH
+                : typed->dest >= 0           ? ESPI_WAY_SEND
+                                             : ESPI_WAY_RECEIVE,
+        .near = longer->near,
+        .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
+        .bytes = longer->found.bytes};
     return true;
 }
 
