@@ -1,6 +1,7 @@
 /*
  * Calls that complete many packed receives (src/mpi/packed/packed_requests.c) when there is no memory for what they
- * have to remember: they do what they would natively, a few requests at a time. One process sends to itself.
+ * have to remember: they do what they would natively, a few requests at a time. And a record that one thread claims
+ * while another looks at it. One process sends to itself.
  */
 #include <check.h>
 #include <mpi.h>
@@ -278,7 +279,44 @@ START_TEST(errors_without_memory)
 }
 END_TEST
 
+/* A thread asks for the status of a request that another one completes or frees: it does not give back what it only
+   held, or nobody else would see that the record is claimed. */
+START_TEST(held_while_claimed)
+{
+    unsigned cycle;
+
+    for (int freed = 0; freed < 2; freed++) {
+        int complete = 0;
+        begin();
+        espi_calls_overlap = true;
+        receive_all(1, NULL);
+        struct espi_packed_request *held = espi_packed_record_hold(request[0], &cycle);
+        struct espi_packed_request *claimed = espi_packed_record_claim(request[0], false, &cycle);
+        ck_assert(held != NULL && claimed == held);
+        espi_packed_record_let_go(held);
+        ck_assert_ptr_null(espi_packed_record_hold(request[0], &cycle));
+        if (freed)
+            espi_packed_record_keep(claimed);
+        else
+            espi_packed_record_back(claimed, false);
+        send_all(1, freed);
+        while (!complete)
+            PMPI_Request_get_status(request[0], &complete, MPI_STATUS_IGNORE);
+        if (freed)
+            espi_packed_record_sweep();
+        else
+            espi_packed_complete(&own_thread, ESPI_FN_Wait, (espi_word[2]){(espi_word)request, (espi_word)status},
+                                 (espi_next)PMPI_Wait, espi_reduce_complete);
+        request[0] = MPI_REQUEST_NULL;
+        check_one(0, NULL);
+        PMPI_Wait(sends, MPI_STATUS_IGNORE);
+        end();
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_complete", without_memory, errors_without_memory);
+    return TYPES_RUN(argc, argv, "packed_complete", without_memory, errors_without_memory,
+                     held_while_claimed);
 }

@@ -478,7 +478,7 @@ START_TEST(late)
     MPI_Status none = told;
     none.MPI_SOURCE = MPI_ANY_SOURCE; /* inactive */
     espi_packed_record_finish(record, cycle + 1, &none);
-    espi_packed_record_back(record);
+    espi_packed_record_let_go(record);
     run(&send);
     wait_for(&receive);
     ck_assert_int_eq(wrong_places(23), 0);

@@ -42,6 +42,6 @@ void espi_packed_start(enum espi_fn fn, const espi_word *args)
             continue;
         if (r->persistent)
             start(r);
-        espi_packed_record_back(r);
+        espi_packed_record_let_go(r);
     }
 }

@@ -148,7 +148,7 @@ void espi_packed_record_enter(struct espi_packed_request *r)
     }
 }
 
-/* `claims`: those of requests that are not persistent, and those that are. */
+/* `claims[persistent]`: whether it is taken out of the table. */
 static struct espi_packed_request *find(MPI_Request handle, const bool claims[2], unsigned *cycle)
 {
     struct espi_packed_request *r;
@@ -160,10 +160,8 @@ static struct espi_packed_request *find(MPI_Request handle, const bool claims[2]
     if (r != NULL) {
         r->holds++;
         *cycle = atomic_load_explicit(&r->cycle, memory_order_relaxed);
-        if (claims[r->persistent]) {
+        if (claims[r->persistent])
             take_out(r);
-            r->claimed = true;
-        }
     }
     espi_unlock(&lock);
     return r;
@@ -179,29 +177,34 @@ struct espi_packed_request *espi_packed_record_claim(MPI_Request handle, bool pe
     return find(handle, (const bool[]){true, persistent}, cycle);
 }
 
-static void hold_no_more(struct espi_packed_request *r, bool ends)
+/* Under the lock, which it gives back. */
+static void hold_no_more(struct espi_packed_request *r)
 {
-    espi_lock(&lock);
-    if (ends)
-        take_out(r);
-    else if (r->claimed)
-        put_in(r);
-    r->claimed = false;
     const bool last = --r->holds == 0 && !r->listed;
+
     espi_unlock(&lock);
     if (last)
         espi_packed_request_drop(r);
 }
 
-void espi_packed_record_back(struct espi_packed_request *r)
+void espi_packed_record_let_go(struct espi_packed_request *r)
 {
-    hold_no_more(r, false);
+    espi_lock(&lock);
+    hold_no_more(r);
+}
+
+void espi_packed_record_back(struct espi_packed_request *r, bool persistent)
+{
+    espi_lock(&lock);
+    if (persistent || !r->persistent)
+        put_in(r);
+    hold_no_more(r);
 }
 
 void espi_packed_record_end(struct espi_packed_request *r)
 {
     let_contents_go(r);
-    hold_no_more(r, true);
+    espi_packed_record_let_go(r);
 }
 
 /* ---- what was received ---- */
@@ -286,7 +289,6 @@ void espi_packed_record_keep(struct espi_packed_request *r)
     espi_way_batch_spoilt(r->message.batch);
     compare_no_more(r);
     espi_lock(&lock);
-    r->claimed = false;
     append(r);
     espi_unlock(&lock);
     atomic_fetch_add(&any_kept, 1);
@@ -352,7 +354,7 @@ void espi_packed_requests_stop(void)
         r->release(r->message.owner);
         atomic_fetch_sub(&any_kept, 1);
         atomic_fetch_sub(&espi_packed_requests, 1);
-        espi_packed_record_back(r);
+        espi_packed_record_let_go(r);
     }
     while ((r = spare) != NULL) {
         spare = r->next;

@@ -54,7 +54,7 @@ struct espi_packed_request {
     bool ended;        /* buffer and owner are gone */
     /* The rest belongs to packed_record.c: */
     int holds;
-    bool listed, claimed;
+    bool listed;
     struct espi_packed_request *next;
 };
 
@@ -66,13 +66,15 @@ void espi_packed_request_drop(struct espi_packed_request *request);
 /* After its other fields were filled: it is found by its handle from now on. */
 void espi_packed_record_enter(struct espi_packed_request *record);
 
-/* The record of this handle, held; NULL: there is none. `cycle`: the one that it is in. */
+/* The record of this handle, held until it is let go; NULL: there is none. `cycle`: the one that it is in. */
 struct espi_packed_request *espi_packed_record_hold(MPI_Request handle, unsigned *cycle);
-/* The same, claimed: nobody else finds it. With `persistent` also one of a persistent request. */
+void espi_packed_record_let_go(struct espi_packed_request *record);
+
+/* The same, claimed until it is given back or ended: nobody else finds it. That of a persistent request is claimed
+   with `persistent` only, else held; the same is said when it is given back. */
 struct espi_packed_request *espi_packed_record_claim(MPI_Request handle, bool persistent, unsigned *cycle);
-/* Holds it no more; one that was claimed is found again. */
-void espi_packed_record_back(struct espi_packed_request *record);
-/* The same, and the request is ended: lets buffer and owner go. */
+void espi_packed_record_back(struct espi_packed_request *record, bool persistent);
+/* The request of a record that is claimed is ended: lets buffer and owner go. */
 void espi_packed_record_end(struct espi_packed_request *record);
 
 static inline bool espi_packed_record_is_collective(const struct espi_packed_request *record)

@@ -140,7 +140,7 @@ static void end_found(const struct completion *c, struct helds *found, int resul
                 espi_packed_record_inactive(h->record, h->cycle);
         }
         if (h->record->persistent || c->requests[h->at] == h->record->handle)
-            espi_packed_record_back(h->record);
+            espi_packed_record_back(h->record, false);
         else
             espi_packed_record_end(h->record);
     }
@@ -175,9 +175,9 @@ static bool claim_all(const struct completion *c, struct helds *found, bool *ask
         if ((one.record = espi_packed_record_claim(c->requests[i], false, &one.cycle)) == NULL)
             continue;
         if (!add(found, one)) {
-            espi_packed_record_back(one.record);
+            espi_packed_record_back(one.record, false);
             for (int k = 0; k < found->n; k++)
-                espi_packed_record_back(found->all[k].record);
+                espi_packed_record_back(found->all[k].record, false);
             give_back(found);
             return false;
         }
@@ -201,7 +201,7 @@ static bool complete_some(struct espi_thread *thread, enum espi_fn fn, espi_word
     if (asks && (MPI_Status *)args[c.status_at] == MPI_STATUS_IGNORE) {
         if (c.statuses > STATUSES && (statuses = malloc((size_t)c.statuses * sizeof *statuses)) == NULL) {
             for (int i = 0; i < found.n; i++)
-                espi_packed_record_back(found.all[i].record);
+                espi_packed_record_back(found.all[i].record, false);
             give_back(&found);
             return false;
         }
@@ -338,7 +338,7 @@ static espi_word ask_status(struct espi_thread *thread, espi_word *args, espi_ne
     if (record != NULL && (int)result == MPI_SUCCESS && *(const int *)args[1])
         espi_packed_record_finish(record, cycle, (const MPI_Status *)args[2]);
     if (record != NULL)
-        espi_packed_record_back(record);
+        espi_packed_record_let_go(record);
     return result;
 }
 
@@ -361,7 +361,7 @@ static espi_word free_request(struct espi_thread *thread, espi_word *args, espi_
     if (record != NULL && record->persistent && (int)result == MPI_SUCCESS)
         espi_packed_record_end(record);
     else if (record != NULL)
-        espi_packed_record_back(record);
+        espi_packed_record_back(record, true);
     return result;
 }
 
