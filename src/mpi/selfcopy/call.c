@@ -133,16 +133,25 @@ static bool is_due(struct espi_thread_state *thread_state, const struct espi_api
 
 /* ---- collectives ---- */
 
-/* Counts with a 0 in the place of the own one. */
-static void *without_own(const struct espi_api_row *row, espi_word counts, int n, int rank)
+/* Counts with a 0 in the place of the own one: few in `room`, which has ROOM bytes, more of them in memory that
+   let_counts_go frees. NULL: there is none. */
+enum { ROOM = 128 };
+static void *without_own(const struct espi_api_row *row, espi_word counts, int n, int rank, char *room)
 {
-    size_t each = row->large ? sizeof(MPI_Count) : sizeof(int);
-    char *copy = malloc((size_t)n * each);
+    const size_t each = row->large ? sizeof(MPI_Count) : sizeof(int), all = (size_t)n * each;
+    char *copy = all <= ROOM ? room : malloc(all);
+
     if (copy != NULL) {
-        memcpy(copy, (const void *)counts, (size_t)n * each);
+        memcpy(copy, (const void *)counts, all);
         memset(copy + (size_t)rank * each, 0, each);
     }
     return copy;
+}
+
+static void let_counts_go(void *counts, const char *room)
+{
+    if (counts != room)
+        free(counts);
 }
 
 /* A use of one side's type that goes on as it is, on a communicator of one rank; `slot` is NULL for a predefined
@@ -212,6 +221,7 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     struct espi_thread_state *thread_state = espi_thread_state(thread);
     const struct espi_comm_facts comm = thread_state->comm;
     struct espi_selfcopy_block block = {0};
+    _Alignas(MPI_Count) char room[2][ROOM];
     void *counts[2] = {NULL, NULL}, *from, *onto;
     espi_word changed[ESPI_MAX_ARGS], result;
 
@@ -243,18 +253,18 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     } else {
         for (int side = 0; side < 2; side++) {
             int at = row->typed[side].count;
-            counts[side] = without_own(row, args[at], comm.peers, comm.rank);
+            counts[side] = without_own(row, args[at], comm.peers, comm.rank, room[side]);
             changed[at] = (espi_word)counts[side];
         }
         if (counts[0] == NULL || counts[1] == NULL) {
-            free(counts[0]);
-            free(counts[1]);
+            let_counts_go(counts[0], room[0]);
+            let_counts_go(counts[1], room[1]);
             return substitute(thread, fn, args, next);
         }
     }
     result = substitute(thread, fn, changed, next);
-    free(counts[0]);
-    free(counts[1]);
+    let_counts_go(counts[0], room[0]);
+    let_counts_go(counts[1], room[1]);
     if ((int)result == MPI_SUCCESS)
         espi_selfcopy_carry_out(thread, &block);
     return result;
