@@ -173,6 +173,33 @@ START_TEST(arrays)
 }
 END_TEST
 
+/* What calls leave on the stack. */
+static __attribute__((noinline)) void litter(int with)
+{
+    volatile char stack[1 << 15];
+
+    for (size_t i = 0; i < sizeof stack; i++)
+        stack[i] = (char)with;
+}
+
+/* A block without items says nothing, whatever the memory holds that has no type to tell of. */
+START_TEST(empty_blocks)
+{
+    int some[PEERS] = {0, COUNT};
+    const espi_word args[] = {(espi_word)from, (espi_word)some, (espi_word)bytes_to, (espi_word)types,
+                              (espi_word)onto, (espi_word)some, (espi_word)bytes_to, (espi_word)types, MPI_COMM_SELF};
+
+    begin_alone();
+    int n = 0;
+    for (bool is = false; !is; n++) {
+        ck_assert_int_lt(n, OFTEN);
+        litter(n);
+        is = is_kept(ESPI_FN_Alltoallw, args);
+    }
+    done();
+}
+END_TEST
+
 /* What differs, is wrong, or is due to something goes the other way. */
 START_TEST(not_the_same)
 {
@@ -404,6 +431,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/repeated", comes_again, first_ones, arrays, not_the_same, made_anew, stale,
-                     shorter, error, bounds, no_memory);
+    return TYPES_RUN(argc, argv, "whitebox/repeated", comes_again, first_ones, arrays, empty_blocks, not_the_same,
+                     made_anew, stale, shorter, error, bounds, no_memory);
 }

@@ -298,7 +298,7 @@ static uint64_t signature_of(const struct espi_collective *call, const struct es
         if (s->seen && s->types == 0)
             h = espi_mix(h, (uint64_t)call->args[call->row->typed[which].type]);
         for (int i = 0; i < s->types; i++)
-            h = espi_mix(h, (uint64_t)s->count[i] ^ (uint64_t)(uintptr_t)s->found[i].plan);
+            h = espi_mix(h, s->count[i] == 0 ? 0 : (uint64_t)s->count[i] ^ (uint64_t)(uintptr_t)s->found[i].plan);
         if (!s->packed)
             continue;
         const struct espi_packed_block *blocks = espi_packed_blocks_each(call->blocks[which]);
