@@ -1,5 +1,6 @@
 #include "bytes.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,12 @@ int wait_all(int n, MPI_Request *r)
 static uint64_t digest(const void *data, size_t size)
 {
     const unsigned char *p = data;
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = 0xcbf29ce484222325u, word;
+    for (; size >= sizeof word; size -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = (h ^ word) * 0x100000001b3u;
+        h ^= h >> 29;
+    }
     for (size_t i = 0; i < size; i++)
         h = (h ^ p[i]) * 0x100000001b3u;
     return h;
@@ -44,6 +50,9 @@ void prog_start(int *argc, char ***argv, int threads)
 {
     const char *dir = NULL, *seed = getenv("ESPALIER_TEST_SEED");
     int have;
+    /* Long memory is had and given back all the time, and its pages would be made anew each time. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     if (threads)
         MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &have);
     else
@@ -243,10 +252,9 @@ void side_raw(struct side *s, MPI_Aint low, MPI_Aint high, uint64_t seed)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     s->origin = s->mem + s->before;
-    for (size_t i = 0; i < s->size; i++) {
-        if (i % 8 == 0)
-            seed = mix(seed, i);
-        s->mem[i] = (unsigned char)(seed >> (i % 8 * 8));
+    for (size_t i = 0; i < s->size; i += sizeof seed) {
+        seed = mix(seed, i);
+        memcpy(s->mem + i, &seed, s->size - i < sizeof seed ? s->size - i : sizeof seed);
     }
     memcpy(s->want, s->mem, s->size);
 }
