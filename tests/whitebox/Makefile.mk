@@ -5,11 +5,12 @@ if HAVE_CHECK
 ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers \
 	%D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select \
 	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
-	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/repeated %D%/packed_times %D%/packed_record %D%/pack_gain \
-	%D%/packed_complete %D%/message_ways %D%/way_trial %D%/message_batches %D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy \
-	%D%/reduce_requests %D%/own_types
+	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/repeated %D%/packed_times \
+	%D%/packed_record %D%/pack_gain %D%/packed_complete %D%/message_ways %D%/way_trial %D%/message_batches \
+	%D%/stream_type %D%/stream_calls %D%/exact_uses %D%/self_copy %D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
-TESTS += $(ESPI_WHITEBOX_TESTS)
+TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
+dist_check_SCRIPTS += %D%/run-valgrind
 ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la $(CHECK_LIBS) $(MPI_LIBS)
 $(ESPI_WHITEBOX_TESTS): %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la
 
