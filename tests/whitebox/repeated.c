@@ -200,6 +200,26 @@ START_TEST(empty_blocks)
 }
 END_TEST
 
+/* Calls that differ in what is predefined alone are two. */
+START_TEST(predefined)
+{
+    int ints[2][PEERS] = {{4, 4}, {7, 7}};
+    MPI_Datatype plain[PEERS] = {MPI_INT, MPI_INT};
+    espi_word w[] = {(espi_word)from, (espi_word)counts, (espi_word)bytes_to, (espi_word)types,
+                     (espi_word)onto, 0, (espi_word)bytes_to, (espi_word)plain, MPI_COMM_SELF};
+    int kept[2] = {0};
+
+    begin_alone();
+    for (int i = 0; i < OFTEN; i++)
+        for (int which = 0; which < 2; which++) {
+            w[5] = (espi_word)ints[which];
+            kept[which] += is_kept(ESPI_FN_Alltoallw, w);
+        }
+    ck_assert_msg(kept[0] > OFTEN / 2 && kept[1] > OFTEN / 2, "kept %d and %d times", kept[0], kept[1]);
+    done();
+}
+END_TEST
+
 /* What differs, is wrong, or is due to something goes the other way. */
 START_TEST(not_the_same)
 {
@@ -431,6 +451,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/repeated", comes_again, first_ones, arrays, empty_blocks, not_the_same,
-                     made_anew, stale, shorter, error, bounds, no_memory);
+    return TYPES_RUN(argc, argv, "whitebox/repeated", comes_again, first_ones, arrays, empty_blocks, predefined,
+                     not_the_same, made_anew, stale, shorter, error, bounds, no_memory);
 }

@@ -135,7 +135,7 @@ static bool is_due(struct espi_thread_state *thread_state, const struct espi_api
 
 /* Counts with a 0 in the place of the own one: few in `room`, which has ROOM bytes, more of them in memory that
    let_counts_go frees. NULL: there is none. */
-enum { ROOM = 128 };
+enum { ROOM = 64 };
 static void *without_own(const struct espi_api_row *row, espi_word counts, int n, int rank, char *room)
 {
     const size_t each = row->large ? sizeof(MPI_Count) : sizeof(int), all = (size_t)n * each;

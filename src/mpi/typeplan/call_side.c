@@ -160,7 +160,7 @@ bool espi_call_side_look(struct espi_call_side *s, struct espi_comm_facts *facts
 
     s->types = 0;
     s->bytes = s->longest = 0;
-    s->packed = s->mixed = s->joined = s->seen = s->is_new = false;
+    s->packed = s->mixed = s->joined = s->seen = s->is_new = s->near = false;
     if (typed->shape == ESPI_SHAPE_NONE || espi_call_side_is_in_place(typed, args) ||
         (typed->at_root && (int)args[row->root] != facts->rank))
         return true;

@@ -14,10 +14,9 @@
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/unseen.h"
 
-enum { KEPT = 16, SIGNATURES = 64 };
 /* What is kept takes at most this part of what buffers may take; and one that did not come while so many others
    looked for a place makes room. */
-enum { SHARE = 16, PATIENCE = 256 };
+enum { KEPT = 16, SIGNATURES = 64, SHARE = 16, PATIENCE = 256 };
 
 struct kept_type {
     struct espi_blocks_plan found; /* the slot is the last one's */
@@ -289,21 +288,24 @@ static bool may_be_kept(const struct espi_call_side *s)
 static uint64_t signature_of(const struct espi_collective *call, const struct espi_call_side side[2])
 {
     uint64_t h = espi_mix((uint64_t)(call->row - espi_api_rows), (uint64_t)call->args[call->row->comm]);
+    int64_t n;
 
     if (call->row->root >= 0)
         h = espi_mix(h, (uint64_t)(unsigned)call->args[call->row->root]);
     for (int which = 0; which < 2; which++) {
         const struct espi_call_side *s = &side[which];
+        const struct espi_buffer_args *typed = &call->row->typed[which];
         h = espi_mix(h, (uint64_t)s->types << 2 | (uint64_t)s->seen << 1 | (uint64_t)s->packed);
         if (s->seen && s->types == 0)
-            h = espi_mix(h, (uint64_t)call->args[call->row->typed[which].type]);
+            h = espi_mix(espi_mix(h, (uint64_t)call->args[typed->type]),
+                         typed->shape == ESPI_SHAPE_ONE ? (uint64_t)call->args[typed->count] : 0);
         for (int i = 0; i < s->types; i++)
-            h = espi_mix(h, s->count[i] == 0 ? 0 : (uint64_t)s->count[i] ^ (uint64_t)(uintptr_t)s->found[i].plan);
-        if (!s->packed)
-            continue;
-        const struct espi_packed_block *blocks = espi_packed_blocks_each(call->blocks[which]);
-        for (int i = 0; i < s->facts.blocks; i++)
-            h = espi_mix(h, (uint64_t)from_buffer(call, which, &blocks[i]));
+            if (s->count[i] > 0)
+                h = espi_mix(h, (uint64_t)s->count[i] ^ (uint64_t)(uintptr_t)s->found[i].plan);
+            else if ((n = espi_count_in(call->row, call->args, typed->count, i)) != 0) /* of a predefined type */
+                h = espi_mix(espi_mix(h, (uint64_t)n), (uint64_t)espi_call_side_types(typed, call->args)[i]);
+        for (int i = 0; s->packed && i < s->facts.blocks; i++)
+            h = espi_mix(h, (uint64_t)from_buffer(call, which, &espi_packed_blocks_each(call->blocks[which])[i]));
     }
     return h | 1;
 }
