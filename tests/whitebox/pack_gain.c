@@ -121,21 +121,23 @@ START_TEST(open_ways)
         const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
         const struct espi_pack_cost cost = espi_pack_cost(pack, shapes[s].count);
         const double both = 2 * (cost.warm_ns + 100), away = 0.12 * (double)cost.bytes + 1000;
-        ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, 2.01 * (both + away)), ESPI_WAYS_SURE);
-        ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, 1.99 * (both + away)), ESPI_WAYS_EVEN);
-        ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, both), ESPI_WAYS_EVEN);
+        ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 2.01 * (both + away)), ESPI_WAYS_SURE);
+        ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 1.99 * (both + away)), ESPI_WAYS_EVEN);
+        ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, both), ESPI_WAYS_EVEN);
         if (0.66 * both > 901)
-            ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, 0.66 * both - 900), ESPI_WAYS_NONE);
+            ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 0.66 * both - 900), ESPI_WAYS_NONE);
         for (double ns = 1; ns < 1e9; ns *= 10) {
-            ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, false, ns), ESPI_WAYS_EVEN);
+            ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, false, false, ns), ESPI_WAYS_EVEN);
             const double guess = espi_pack_message_gain(pack, shapes[s].count, true, false, ns);
             ck_assert(ns > 2 * cost.warm_ns ? guess > 0 && guess < ns / 2 + 1 : guess == 0);
         }
     }
     const struct espi_pack *solid = program(1, 50000, 50000);
     for (double ns = 1; ns < 1e9; ns *= 10) {
-        ck_assert_int_eq(espi_pack_open(solid, 1, true, ns), ESPI_WAYS_NONE);
-        ck_assert_int_eq(espi_pack_open(solid, 1, false, ns), ESPI_WAYS_NONE);
+        ck_assert_int_eq(espi_pack_open(solid, 1, true, true, ns), ESPI_WAYS_NONE);
+        ck_assert_int_eq(espi_pack_open(solid, 1, true, false, ns), ESPI_WAYS_NONE);
+        ck_assert_int_eq(espi_pack_open(solid, 1, false, true, ns), ESPI_WAYS_NONE);
+        ck_assert_int_eq(espi_pack_open(solid, 1, false, false, ns), ESPI_WAYS_EVEN);
     }
     espi_arena_release(&arena);
 }

@@ -376,10 +376,44 @@ START_TEST(staged)
 }
 END_TEST
 
+/* A few single doubles are packed between nodes where they are blocks of a call with some for all, and in no message
+   between two ranks; a type that was only used so has no plan. */
+START_TEST(in_blocks)
+{
+    static const enum espi_packable uses[] = {ESPI_PACK_MESSAGE, ESPI_PACK_BLOCKS};
+
+    for (size_t k = 0; k < sizeof uses / sizeof *uses; k++) {
+        struct espi_way way = {MPI_DATATYPE_NULL, NULL};
+        struct espi_type_slot *slot;
+        MPI_Datatype type;
+        MPI_Type_vector(64, 1, 10, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        start(ESPI_MODE_AUTO);
+        espi_type_service.packing = ESPI_MODE_AUTO;
+        espi_type_service.one_node = false;
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        slot = espi_slot_of(type);
+        for (int made = 0; way.packed == NULL && made < 1000; made++)
+            way = espi_types_blocks_way(&own_thread, type, 1, true, uses[k], 1);
+        ck_assert_int_eq(way.packed != NULL, uses[k] == ESPI_PACK_BLOCKS);
+        ck_assert_int_eq(slot->plan != NULL, uses[k] == ESPI_PACK_BLOCKS);
+        if (way.packed != NULL) {
+            espi_plan_release(way.packed);
+            way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_MESSAGE, 1);
+            ck_assert_ptr_null(way.packed);
+            ck_assert_uint_gt(atomic_load(&slot->plan->record->saved_ps[ESPI_SAVED_ALONE]), 0);
+        }
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        real.Type_free(&type);
+        espi_types_stop();
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     const TTest *const tests[] = {replaced, often, stopped, evicted, outgrown, packing_alone, forms_when_used,
-                                  program_again, of_no_use, staged};
+                                  program_again, of_no_use, staged, in_blocks};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

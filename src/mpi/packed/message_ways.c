@@ -51,9 +51,10 @@ static struct espi_way_group *group_of(const struct espi_way_question *q)
     return &groups[q->near][size < SIZES ? size : SIZES - 1];
 }
 
+/* Between nodes there are none: such an item would go as the library sends data with gaps, but for its layout. */
 static bool may_go_in_cells(const struct espi_way_question *q)
 {
-    return !q->no_cells && espi_stream_may_go_in_cells(q->bytes);
+    return q->near && !q->no_cells && espi_stream_may_go_in_cells(q->bytes);
 }
 
 /* What there is to choose from. */
@@ -69,7 +70,7 @@ static enum espi_message_way first_way(const struct espi_way_question *q, unsign
 {
     if (q->open == ESPI_WAYS_EVEN && !(q->packs && q->near))
         return ESPI_WAY_TYPED;
-    return q->near && q->bytes <= SHORT && ways & 1u << ESPI_WAY_CELLS ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+    return q->bytes <= SHORT && ways & 1u << ESPI_WAY_CELLS ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
 }
 
 /* Where it is packed anyhow. */
@@ -77,7 +78,7 @@ static enum espi_message_way packed_way(const struct espi_way_group *g, const st
 {
     if (!may_go_in_cells(q))
         return ESPI_WAY_DENSE;
-    return g->packed != ESPI_WAY_TYPED ? g->packed : q->near && q->bytes <= SHORT ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+    return g->packed != ESPI_WAY_TYPED ? g->packed : q->bytes <= SHORT ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
 }
 
 enum espi_message_way espi_way_of(const struct espi_way_question *q)
@@ -111,7 +112,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
     if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next))
-        espi_way_trial_begin(g, q->bytes, ways);
+        espi_way_trial_begin(g, q->bytes, q->near, ways);
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
         g->open |= ways & ~g->met; /* the first message that may go so */
     g->met |= ways;

@@ -19,7 +19,8 @@
  * the first that makes a request to the last that completes one.
  *
  * A way that takes half as long again as another from the start, in sending and receiving together, is not gone any
- * more. When all were gone some times, their medians are compared. After that they are tried once more now and then,
+ * more. When all were gone some times, their medians are compared, between nodes, where there are no cells, their
+ * means (way_trial.c). After that they are tried once more now and then,
  * as processors come nearer and go farther, and other messages with the network.
  *
  * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.

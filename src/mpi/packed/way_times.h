@@ -13,6 +13,8 @@ struct espi_way_times {
 
 /* The median of the n > 0 times. */
 float espi_way_middle(const struct espi_way_times *times);
+/* Their mean without the greatest ones, one of up to six. */
+float espi_way_mean(const struct espi_way_times *times);
 /* The least of them, or the second least. */
 float espi_way_least(const struct espi_way_times *times, bool second);
 

@@ -10,14 +10,17 @@
  * How many calls a trial takes: those of a run, which are one more each time up to `longer` more, so that what comes
  * again and again does not always meet the same way; those of them that are not counted; times of each way and call;
  * and how many are enough of calls that come seldom. Of long messages fewer: each takes more of the program's time,
- * and tells more, as what disturbs it, and what the last one left in the caches, is less against it.
+ * and tells more, as what disturbs it, and what the last one left in the caches, is less against it. Between nodes
+ * messages take long that are shorter; and what one way leaves to the next is in the network, too: where a peer
+ * acknowledges late it takes some calls until that shows.
  */
 struct espi_way_pace {
     int run, longer, warm, times, enough;
 };
-enum { LONG = 1 << 20, VERY_LONG = 16 << 20 };
+enum { LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
 static const struct espi_way_pace usual = {8, 3, 2, ESPI_WAY_TIMES, 5}, of_long = {3, 1, 1, 5, 2},
-                                  of_very_long = {3, 1, 1, 2, 2};
+                                  of_very_long = {3, 1, 1, 2, 2}, of_long_far = {6, 2, 2, 8, 4},
+                                  of_very_long_far = {4, 1, 1, 4, 2};
 
 /* A way is given up when its least times, of all calls together, are so much above the second least of another; the
    way that is gone stays unless another is faster by one part in so many. Messages until the next trial: at first,
@@ -28,10 +31,16 @@ static const struct espi_way_pace usual = {8, 3, 2, ESPI_WAY_TIMES, 5}, of_long 
 enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, RUNS_MOST = 4,
        RUNS_OF_FEW = 16, SELDOM = 8 };
 
-void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, unsigned ways)
+void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, unsigned ways)
 {
     g->state = ESPI_WAYS_TRYING;
-    g->pace = bytes < LONG ? &usual : bytes < VERY_LONG ? &of_long : &of_very_long;
+    g->near = near;
+    if (bytes < (near ? LONG : LONG_FAR))
+        g->pace = &usual;
+    else if (bytes < VERY_LONG)
+        g->pace = near ? &of_long : &of_long_far;
+    else
+        g->pace = near ? &of_very_long : &of_very_long_far;
     g->open = g->met | ways;
     g->given_up = g->by = 0;
     memset(g->times, 0, sizeof g->times);
@@ -152,12 +161,28 @@ static uint64_t next_trial(const struct espi_way_group *g)
     return next < least ? (least + AGAIN_MOST - 1) / AGAIN_MOST * AGAIN_MOST : next;
 }
 
+/* What a message takes that goes so. Within a node whatever makes one longer is something else, and comes seldom.
+   Between nodes it may be the way's own, and come again with every other message: pieces that a peer acknowledges
+   late, or that a switch lost. */
+static float takes(const struct espi_way_group *g, const struct espi_way_times *t)
+{
+    return g->near ? espi_way_middle(t) : espi_way_mean(t);
+}
+
+/* The way that stays unless another is clearly faster: the one that is gone; at first between nodes dense bytes, for
+   there what is lost by a message that only one side leaves to the library may not show until all are. */
+static unsigned way_that_stays(const struct espi_way_group *g)
+{
+    const bool dense = !g->near && g->next == 0 && g->open & 1u << ESPI_WAY_DENSE;
+
+    return dense ? ESPI_WAY_DENSE : g->way;
+}
+
 void espi_way_trial_decide(struct espi_way_group *g)
 {
-    const enum espi_message_way before = g->way;
+    const unsigned gone = g->way;
     const bool again = g->next > 0; /* it had been decided before */
     double sum[ESPI_WAYS] = {0};
-    unsigned best = before;
     bool any = false;
 
     memset(g->found, 0, sizeof g->found);
@@ -166,12 +191,14 @@ void espi_way_trial_decide(struct espi_way_group *g)
         for (int way = 0; way < ESPI_WAYS; way++) {
             const struct espi_way_times *t = &g->times[call][way];
             if (t->n > 0)
-                g->found[call][way] = espi_way_middle(t);
+                g->found[call][way] = takes(g, t);
             if (counts && g->open & 1u << way)
                 sum[way] += (double)messages_of(g, call) * g->found[call][way];
         }
         any = any || counts;
     }
+    const unsigned before = any ? way_that_stays(g) : gone;
+    unsigned best = before;
     for (unsigned way = 0; way < ESPI_WAYS && any; way++) {
         const double now = g->open & 1u << best ? sum[best] : 0;
         if (g->open & 1u << way && (now == 0 || sum[way] < (best == before ? now - now / CLEAR : now)))
@@ -185,7 +212,7 @@ void espi_way_trial_decide(struct espi_way_group *g)
     g->state = ESPI_WAYS_DECIDED;
     g->next = next_trial(g);
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);
-    if (again && g->way != before)
+    if (again && g->way != gone)
         espi_count_anywhere(ESPI_COUNT_ways_reversed, 1);
 }
 

@@ -18,6 +18,7 @@ struct espi_way_group {
     enum { ESPI_WAYS_FRESH, ESPI_WAYS_TRYING, ESPI_WAYS_DECIDED } state;
     enum espi_message_way way;      /* that is gone, but for turns */
     enum espi_message_way packed;   /* the better one of cells and dense bytes, for what is packed anyhow */
+    bool near;                      /* of this trial */
     unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go, */
     unsigned given_up, by;          /* and what is given up; bits 1 << call: by times of these */
     struct espi_way_times times[ESPI_WAY_CALLS][ESPI_WAYS];
@@ -27,11 +28,12 @@ struct espi_way_group {
     unsigned runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
     unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
     uint64_t seen, next;            /* messages so far; with which to try again, 0: it was never decided */
-    float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* medians of the last trial; 0: none */
+    float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* of the last trial, what a message takes; 0: not known */
 };
 
-/* A trial of messages of so many bytes begins; `ways`: bits 1 << way that are open to the first one. */
-void espi_way_trial_begin(struct espi_way_group *group, int64_t bytes, unsigned ways);
+/* A trial of messages of so many bytes begins; `near`: within the node; `ways`: bits 1 << way that are open to the
+   first one. */
+void espi_way_trial_begin(struct espi_way_group *group, int64_t bytes, bool near, unsigned ways);
 /* The way whose turn it is in such calls; `counts`: such a call is to be timed. */
 enum espi_message_way espi_way_trial_next(struct espi_way_group *group, enum espi_way_call call, bool *counts);
 /* A call took so long; the trial ends when it was the last one that was missing. */

@@ -93,9 +93,8 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
         tried += found->tried;
         note_block(s, found, bytes);
     }
-    /* On one node beside long ones only: of short ones the models know. */
-    if (derived > programs && (s->near ? s->longest > 0 || tried > 0 : programs > 0) &&
-        join_others(s, others, &unnoted)) {
+    /* Beside long ones only: of short ones the models know. */
+    if (derived > programs && (s->longest > 0 || tried > 0) && join_others(s, others, &unnoted)) {
         s->joined = s->near;
         programs = derived;
         others = 0;

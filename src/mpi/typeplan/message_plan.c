@@ -132,7 +132,8 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
-    if (bytes <= INT32_MAX && (found->far ? espi_plan_may_pack_far(plan, each) : espi_plan_packs(plan, use, each)))
+    if (bytes <= INT32_MAX &&
+        (found->far ? espi_plan_may_pack_far(plan, use, each) : espi_plan_packs(plan, use, each)))
         found->plan = plan;
     else
         found->tried = !found->far && espi_packs_blocks(use) && each > 0 && plan->size > ESPI_ENGINE_PART / each &&
@@ -159,7 +160,7 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
 
     if (saved >= 0) {
         espi_message_plan_packed(stats, &packed, count, found->use, saved);
-    } else if (found->far) {
+    } else if (found->far && packed.parts) {
         count_use(stats, found->slot, count);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);

@@ -99,14 +99,15 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
     return gain > engine_ns / CLEAR_MESSAGE + (in_parts ? CLEAR_LONG_NS : CLEAR_MESSAGE_NS) ? gain : 0;
 }
 
-enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, double engine_ns)
+enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, bool dense,
+                                   double engine_ns)
 {
     const struct espi_pack_cost cost = espi_pack_cost(pack, count);
     const double both = 2 * (cost.warm_ns + CALL_NS);
 
-    if (cost.blocks <= 1)
+    if (cost.blocks <= 1 && (near || dense))
         return ESPI_WAYS_NONE;
-    if (!near)
+    if (!near) /* of an item whose extent is longer the library thinks that it has gaps, one block though it is */
         return ESPI_WAYS_EVEN;
     if (engine_ns > FAR_LONGER * (both + START_NS + AWAY_NS * (double)cost.bytes))
         return ESPI_WAYS_SURE;

@@ -18,8 +18,9 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
                               double engine_ns);
 
 /* Which ways are open to such a message of several parts (packed/message_ways.h): all of them where the models are
-   not sure, which between nodes they never are. */
-enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, double engine_ns);
+   not sure, which between nodes they never are. `dense`: the extent of an item is its size. */
+enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, bool dense,
+                                   double engine_ns);
 
 /* The same as the first of one side of a collective call, whose blocks have `count` items each. */
 double espi_pack_collective_gain(const struct espi_pack *pack, int64_t count, enum espi_packable use, bool in_parts,

@@ -298,6 +298,7 @@ static void set_open(struct espi_plan *plan, const struct espi_plan_request *req
             : request->packing == ESPI_MODE_ALWAYS         ? ESPI_WAYS_SURE
             : plan->size <= ESPI_ENGINE_PART / plan->count ? ESPI_WAYS_NONE
                                                            : espi_pack_open(plan->pack, plan->count, near,
+                                                                            plan->extent == plan->size,
                                                                             plan->engine_ns[ESPI_PARTS]);
 }
 

@@ -395,8 +395,7 @@ static void keep_types(struct kept_side *k, const struct espi_collective *call, 
         t->found = s->found[i];
         t->plan = atomic_load_explicit(&t->found.slot->plan, memory_order_acquire);
         if (s->packed)
-            t->saving = t->found.far ? (struct espi_plan_saving){0, ESPI_SAVED_ALONE}
-                                     : espi_plan_saving(t->plan, t->count, t->found.purpose, true, t->found.use);
+            t->saving = espi_plan_saving(t->plan, t->count, t->found.purpose, true, t->found.use);
         else if (!s->mixed)
             t->kind = espi_use_kind((enum espi_fn)(call->row - espi_api_rows), which, t->count, root,
                                     espi_both_derived(call->row->typed, call->args));

@@ -427,7 +427,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
     if (better == MPI_DATATYPE_NULL)
         espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
-                                                espi_plan_may_pack_far(plan, each)));
+                                                espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         let_go(plan);

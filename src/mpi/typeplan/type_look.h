@@ -44,13 +44,14 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                           enum espi_packable exactly, int64_t each);
 
-/* Whether blocks of `each` items may be packed that leave the node: long ones, whose way is to be found out. Short
-   ones were measured to gain nothing (doc/pack-programs.md). */
-static inline bool espi_plan_may_pack_far(const struct espi_plan *plan, int64_t each)
+/* Whether blocks of `each` items may be packed that leave the node: short ones as within the node, as it saves the
+   library's general code there, too (doc/pack-programs.md); of long ones the way is to be found out. */
+static inline bool espi_plan_may_pack_far(struct espi_plan *plan, enum espi_packable use, int64_t each)
 {
+    if (each <= 0 || plan->size <= ESPI_ENGINE_PART / each)
+        return espi_plan_packs(plan, use, each);
     return plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
-           (espi_type_service.packing == ESPI_MODE_ALWAYS ||
-            (each > 0 && plan->size > ESPI_ENGINE_PART / each && plan->open[false] != ESPI_WAYS_NONE));
+           (espi_type_service.packing == ESPI_MODE_ALWAYS || plan->open[false] != ESPI_WAYS_NONE);
 }
 
 /* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */
