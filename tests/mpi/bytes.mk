@@ -1,7 +1,7 @@
 # Lists of the byte-comparing and bad-input programs of tests/mpi/; see Makefile.am.
 if HAVE_MPIEXEC
 check_PROGRAMS += %D%/bytes_p2p %D%/bytes_coll %D%/bytes_local %D%/bad_calls %D%/life %D%/one_type %D%/own_blocks \
-	%D%/own_messages %D%/lives %D%/packed %D%/packed_coll %D%/packed_stress %D%/dense_types %D%/padding %D%/one_buffer
+	%D%/own_messages %D%/own_apart %D%/lives %D%/packed %D%/packed_coll %D%/packed_stress %D%/dense_types %D%/padding %D%/one_buffer
 ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typegrow.c %D%/typegrow.h
 %C%_bytes_p2p_SOURCES = %D%/bytes_p2p.c $(ESPI_BYTES_SOURCES)
 %C%_bytes_coll_SOURCES = %D%/bytes_coll.c %D%/bytes_coll.h %D%/bytes_coll_w.c %D%/bytes_coll_neighbor.c \
@@ -11,6 +11,7 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_one_type_SOURCES = %D%/one_type.c $(ESPI_BYTES_SOURCES)
 %C%_own_blocks_SOURCES = %D%/own_blocks.c $(ESPI_BYTES_SOURCES)
 %C%_own_messages_SOURCES = %D%/own_messages.c $(ESPI_BYTES_SOURCES)
+%C%_own_apart_SOURCES = %D%/own_apart.c $(ESPI_BYTES_SOURCES)
 %C%_packed_SOURCES = %D%/packed.c %D%/packed.h %D%/packed_completions.c %D%/packed_layouts.c \
 	%D%/packed_parts.c %D%/packed_persistent.c $(ESPI_BYTES_SOURCES)
 %C%_padding_SOURCES = %D%/padding.c $(ESPI_BYTES_SOURCES)

@@ -13,6 +13,27 @@ static bool somewhere(const void *buffer, int64_t lb)
     return buffer != NULL || lb != 0;
 }
 
+/* Not where MPI has to report what is wrong with the addresses. */
+static bool may_be_copied(const struct espi_selfcopy_block *b, const struct espi_selfcopy_plan *p)
+{
+    const uintptr_t from = (uintptr_t)b->from, onto = (uintptr_t)b->onto;
+
+    return somewhere(b->from, p->from_lb) && somewhere(b->onto, p->onto_lb) &&
+           (from + (uintptr_t)p->from_lb >= onto + (uintptr_t)p->onto_ub ||
+            onto + (uintptr_t)p->onto_lb >= from + (uintptr_t)p->from_ub);
+}
+
+bool espi_selfcopy_look_again(const struct espi_selfcopy_known *known, struct espi_selfcopy_block *b)
+{
+    struct espi_selfcopy_plan *p = espi_selfcopy_plan_there(known, &b->send, &b->receive);
+
+    if (p == NULL || !espi_selfcopy_is_decided(p, b->place) || !may_be_copied(b, p))
+        return false;
+    b->plan = p;
+    b->turn = espi_selfcopy_turn(p, b->place);
+    return true;
+}
+
 bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *b)
 {
     struct espi_selfcopy_plan *p;
@@ -22,12 +43,7 @@ bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *
         (espi_type_is_predefined(b->send.type) && espi_type_is_predefined(b->receive.type)))
         return false;
     p = espi_selfcopy_plan(thread, &b->send, &b->receive);
-    if (p == NULL)
-        return false;
-    uintptr_t from = (uintptr_t)b->from, onto = (uintptr_t)b->onto;
-    if (!somewhere(b->from, p->from_lb) || !somewhere(b->onto, p->onto_lb) ||
-        (from + (uintptr_t)p->from_lb < onto + (uintptr_t)p->onto_ub &&
-         onto + (uintptr_t)p->onto_lb < from + (uintptr_t)p->from_ub))
+    if (p == NULL || !may_be_copied(b, p))
         return false;
     b->turn = espi_selfcopy_turn(p, b->place);
     if (b->turn.marks)

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/api_table.h"
 #include "mpi/core/runtime.h"
@@ -214,6 +215,87 @@ static espi_word by_call(struct espi_thread *thread, enum espi_fn fn, espi_word 
     return result;
 }
 
+/* Whether the own block is one that was taken out of such a call lately: of the same types, and in the same places of
+   its buffers, which are compared. Only where calls do not overlap. */
+static bool is_again(struct espi_thread_state *thread_state, const struct espi_api_row *row, const espi_word *args,
+                     struct espi_selfcopy_block *block)
+{
+    const int rank = thread_state->comm.rank;
+    struct espi_selfcopy_side *const side[2] = {&block->send, &block->receive};
+    int64_t place[2];
+
+    if (!espi_selfcopy_may_be_again(&thread_state->pairs, row, (MPI_Comm)args[row->comm]))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct espi_buffer_args *t = &row->typed[i];
+        const void *counts = (const void *)args[t->count], *places = (const void *)args[t->count + 1];
+        if (counts == NULL || places == NULL || (t->shape == ESPI_SHAPE_W && args[t->type] == 0))
+            return false;
+        *side[i] = (struct espi_selfcopy_side){own_type(args, t, rank), number_at(row, counts, rank)};
+        place[i] = number_at(row, places, rank);
+    }
+    for (int n = 0; n < ESPI_SELFCOPY_AGAIN; n++) {
+        const struct espi_selfcopy_again *a = &thread_state->pairs.again[n];
+        if (a->row != row || a->comm != (MPI_Comm)args[row->comm] || a->place[0] != place[0] ||
+            a->place[1] != place[1])
+            continue;
+        block->from = (const void *)((uintptr_t)args[row->typed[0].buffer] + (uintptr_t)a->shift[0]);
+        block->onto = (void *)((uintptr_t)args[row->typed[1].buffer] + (uintptr_t)a->shift[1]);
+        if (espi_selfcopy_look_again(a->known, block))
+            return true;
+    }
+    return false;
+}
+
+/* Remembers it. */
+static void note(struct espi_thread *thread, const struct espi_api_row *row, const espi_word *args,
+                 const struct espi_selfcopy_block *block)
+{
+    struct espi_selfcopy_cache *pairs = &espi_thread_state(thread)->pairs;
+    const int rank = espi_thread_state(thread)->comm.rank;
+    struct espi_selfcopy_again a = {.row = row, .comm = (MPI_Comm)args[row->comm]};
+
+    if (espi_calls_overlap || block->turn.way == ESPI_BY_CALL || block->turn.timed)
+        return;
+    a.known = espi_selfcopy_known(thread, &block->send, &block->receive);
+    for (int i = 0; i < 2; i++) {
+        const struct espi_buffer_args *t = &row->typed[i];
+        a.place[i] = number_at(row, (const void *)args[t->count + 1], rank);
+        a.shift[i] = (int64_t)((uintptr_t)(i == 0 ? block->from : block->onto) - (uintptr_t)args[t->buffer]);
+    }
+    pairs->again[pairs->again_next] = a;
+    pairs->again_next = (pairs->again_next + 1) % ESPI_SELFCOPY_AGAIN;
+}
+
+/* Finds the block of a call, to be copied or carried out by the call itself. False: the call is left to MPI, and
+   `*looked` says whether the block was looked at. */
+static bool find_block(struct espi_thread *thread, const struct espi_api_row *row, const espi_word *args,
+                       struct espi_selfcopy_block *block, bool *looked)
+{
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    const struct espi_comm_facts comm = thread_state->comm;
+    const bool each = comm.peers > 1 && row->root < 0;
+    void *from, *onto;
+
+    block->place = comm.peers == 1 ? ESPI_SELF_ALONE : ESPI_SELF_APART;
+    *looked = true;
+    if (args[(int)row->typed[0].buffer] == args[(int)row->typed[1].buffer])
+        return false;
+    if (each && is_again(thread_state, row, args, block))
+        return true;
+    *looked = is_due(thread_state, row, args, comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED);
+    if (!*looked || !read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block->send) ||
+        !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block->receive))
+        return false;
+    block->from = from;
+    block->onto = onto;
+    if (!espi_selfcopy_look(thread, block))
+        return false;
+    if (each)
+        note(thread, row, args, block);
+    return true;
+}
+
 static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                             espi_handler substitute)
 {
@@ -222,22 +304,15 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
     const struct espi_comm_facts comm = thread_state->comm;
     struct espi_selfcopy_block block = {0};
     _Alignas(MPI_Count) char room[2][ROOM];
-    void *counts[2] = {NULL, NULL}, *from, *onto;
+    void *counts[2] = {NULL, NULL};
     espi_word changed[ESPI_MAX_ARGS], result;
+    bool looked;
 
     if (!espi_selfcopy_is_apart(&comm, row->typed, row->root, args))
         return substitute(thread, fn, args, next);
-    if (!is_due(thread_state, row, args, comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED))
-        return comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute) : substitute(thread, fn, args, next);
-    if (!read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block.send) ||
-        !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block.receive) ||
-        args[(int)row->typed[0].buffer] == args[(int)row->typed[1].buffer])
-        return substitute(thread, fn, args, next);
-    block.from = from;
-    block.onto = onto;
-    block.place = comm.peers == 1 ? ESPI_SELF_ALONE : ESPI_SELF_APART;
-    if (!espi_selfcopy_look(thread, &block))
-        return substitute(thread, fn, args, next);
+    if (!find_block(thread, row, args, &block, &looked))
+        return !looked && comm.peers == 1 ? as_it_is(thread, fn, args, next, substitute)
+                                          : substitute(thread, fn, args, next);
     if (block.turn.way == ESPI_BY_CALL)
         return by_call(thread, fn, args, next, substitute, &block);
     if (comm.peers == 1) {

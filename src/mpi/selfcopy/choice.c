@@ -48,6 +48,14 @@ static void begin(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place plac
     set_marks(plan);
 }
 
+bool espi_selfcopy_is_decided(const struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place)
+{
+    const struct espi_selfcopy_choice *c = &plan->at[place];
+
+    return atomic_load_explicit(&c->state, memory_order_acquire) == ESPI_SELFCOPY_DECIDED &&
+           atomic_load_explicit(&c->way, memory_order_relaxed) != ESPI_BY_CALL;
+}
+
 struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place)
 {
     struct espi_selfcopy_choice *c = &plan->at[place];

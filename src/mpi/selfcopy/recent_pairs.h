@@ -10,6 +10,8 @@
 
 struct espi_selfcopy_plan;
 
+enum { ESPI_SELFCOPY_AGAIN = 4 }; /* to and fro between three layouts */
+
 /* A thread's memory of pairs that were decided; part of struct espi_thread_state. */
 struct espi_selfcopy_cache {
     struct espi_selfcopy_known {
@@ -22,6 +24,14 @@ struct espi_selfcopy_cache {
         struct espi_selfcopy_plan *plan; /* NULL: not to be copied */
         uint64_t wait, waited; /* uses until it is looked at again, and those since; wait is 0 when it is decided */
     } known[8];
+    /* Blocks that were last taken out of calls with one for each rank, as programs make the same calls again. */
+    struct espi_selfcopy_again {
+        const void *row; /* of the function; NULL: empty */
+        int comm;
+        const struct espi_selfcopy_known *known;
+        int64_t place[2], shift[2]; /* of the block in either buffer: as the call says, and in bytes */
+    } again[ESPI_SELFCOPY_AGAIN];
+    int again_next; /* the place of the next one that is new */
     uint32_t turn;   /* decides which uses are looked at */
     unsigned weight; /* uses that the next one looked at stands for; 0: no lot was drawn for it */
 };
@@ -57,6 +67,15 @@ static inline bool espi_selfcopy_due(struct espi_selfcopy_cache *cache, const st
         return false;
     cache->weight = ESPI_SELFCOPY_SAMPLE;
     return true;
+}
+
+/* Whether a block that was taken out lately may be in a call of this function on this communicator. */
+static inline bool espi_selfcopy_may_be_again(const struct espi_selfcopy_cache *cache, const void *row, int comm)
+{
+    for (int i = 0; i < ESPI_SELFCOPY_AGAIN && cache->again[i].row != NULL; i++)
+        if (cache->again[i].row == row && cache->again[i].comm == comm)
+            return true;
+    return false;
 }
 
 #endif

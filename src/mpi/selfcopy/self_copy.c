@@ -385,15 +385,48 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     return copy.plan;
 }
 
-struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
+static struct espi_selfcopy_key key_of(const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
+{
+    return (struct espi_selfcopy_key){identity_of(from->type), identity_of(onto->type), from->count, onto->count};
+}
+
+static struct espi_selfcopy_known *place_of(struct espi_selfcopy_cache *cache, const struct espi_selfcopy_key *key)
+{
+    const uint64_t h = key->from * 31 + key->onto * 17 + (key->from >> 32) * 5 + (key->onto >> 32) * 3 +
+                       (uint64_t)key->from_count;
+
+    return &cache->known[(h ^ h >> 8) % 8];
+}
+
+const struct espi_selfcopy_known *espi_selfcopy_known(struct espi_thread *thread,
+                                                      const struct espi_selfcopy_side *from,
+                                                      const struct espi_selfcopy_side *onto)
+{
+    const struct espi_selfcopy_key key = key_of(from, onto);
+
+    return place_of(&espi_thread_state(thread)->pairs, &key);
+}
+
+struct espi_selfcopy_plan *espi_selfcopy_plan_there(const struct espi_selfcopy_known *known,
+                                                    const struct espi_selfcopy_side *from,
                                                     const struct espi_selfcopy_side *onto)
 {
+    const bool is_it = known->key.from_count == from->count && known->key.onto_count == onto->count &&
+                       known->key.from == identity_of(from->type) && known->key.onto == identity_of(onto->type) &&
+                       known->wait == 0 && known->plan != NULL &&
+                       known->generation == atomic_load_explicit(&generation, memory_order_relaxed) &&
+                       known->marks == atomic_load_explicit(&known->plan->marks, memory_order_relaxed);
+
+    return is_it ? known->plan : NULL;
+}
+
+struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
+                                              const struct espi_selfcopy_side *onto)
+{
     unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
-    struct espi_selfcopy_key key = {identity_of(from->type), identity_of(onto->type), from->count, onto->count};
-    uint64_t h = key.from * 31 + key.onto * 17 + (key.from >> 32) * 5 + (key.onto >> 32) * 3 +
-                 (uint64_t)key.from_count;
+    const struct espi_selfcopy_key key = key_of(from, onto);
     struct espi_selfcopy_cache *cache = &espi_thread_state(thread)->pairs;
-    struct espi_selfcopy_known *place = &cache->known[(h ^ h >> 8) % 8];
+    struct espi_selfcopy_known *place = place_of(cache, &key);
 
     if (key.from == 0 || key.onto == 0)
         return NULL;

@@ -69,6 +69,14 @@ struct espi_selfcopy_side {
 /* The plan for one use of a pair; NULL: leave it to MPI. At least one type is not predefined. */
 struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const struct espi_selfcopy_side *from,
                                               const struct espi_selfcopy_side *onto);
+/* Where that is remembered, by this thread. */
+const struct espi_selfcopy_known *espi_selfcopy_known(struct espi_thread *thread,
+                                                      const struct espi_selfcopy_side *from,
+                                                      const struct espi_selfcopy_side *onto);
+/* The plan that stands there, as long as it is the decided one for this use; NULL: it is to be asked for. */
+struct espi_selfcopy_plan *espi_selfcopy_plan_there(const struct espi_selfcopy_known *known,
+                                                    const struct espi_selfcopy_side *from,
+                                                    const struct espi_selfcopy_side *onto);
 /* The types of a pair are to be seen as the marks of its plan say, from now on. */
 void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from, MPI_Datatype onto);
 
@@ -94,6 +102,8 @@ struct espi_selfcopy_turn {
     bool marks; /* the plan's marks have changed */
 };
 struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place);
+/* Whether uses there are made in another way than by the program's call. */
+bool espi_selfcopy_is_decided(const struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place);
 /* A use that was to be timed took so long; ESPI_SELFCOPY_FAILED: it is not possible in this way. True: the plan's
    marks have changed. */
 bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place, enum espi_selfcopy_way way,
@@ -125,6 +135,9 @@ struct espi_selfcopy_block {
    the call's, the call is to be made and espi_selfcopy_called told. False: leave it to MPI, which also reports what
    is wrong (types unknown, counts negative, null buffers, layouts that lie among each other). */
 bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *block);
+/* The same by what is remembered of the pair, where that is decided, in fewer steps. False: look. Not where calls
+   overlap. */
+bool espi_selfcopy_look_again(const struct espi_selfcopy_known *known, struct espi_selfcopy_block *block);
 void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfcopy_block *block);
 /* The program's call was made and took so long. */
 void espi_selfcopy_called(const struct espi_selfcopy_block *block, uint64_t ns);
