@@ -140,33 +140,42 @@ static struct espi_type_slot *rests(MPI_Datatype type, enum espi_fn fn, int side
     return slot || kind == 0 ? slot : espi_types_left(type, kind);
 }
 
-/* Whether a use of the type needs no look at anything: it passes unseen, or is used as it is for now, also where a
-   rank gives itself blocks of it. */
-static bool type_passes(MPI_Datatype type, enum espi_fn fn, int side, int64_t count, unsigned worth)
+/* Whether a use of the type needs no look at anything: it passes unseen (without `*slot`), or is used as it is for
+   now, also where a rank gives itself blocks of it. */
+static bool type_passes(MPI_Datatype type, enum espi_fn fn, int side, int64_t count, unsigned worth,
+                        struct espi_type_slot **slot)
 {
-    const struct espi_type_slot *slot;
+    *slot = NULL;
     if (espi_type_is_predefined(type) || espi_unseen_may_pass(type))
         return true;
-    slot = rests(type, fn, side, count);
-    return slot && (atomic_load_explicit(&slot->paired, memory_order_relaxed) & (worth | ESPI_PAIRED_OPEN)) == 0;
+    *slot = rests(type, fn, side, count);
+    return *slot && (atomic_load_explicit(&(*slot)->paired, memory_order_relaxed) & (worth | ESPI_PAIRED_OPEN)) == 0;
 }
 
-static bool side_passes(const struct espi_api_row *row, int side, const espi_word *args, int n, unsigned worth)
+/* Of the first blocks of a side; those of others are looked up again. */
+struct passing {
+    struct espi_type_slot *slot[ESPI_CALL_TYPES];
+};
+
+static bool side_passes(const struct espi_api_row *row, int side, const espi_word *args, int n, unsigned worth,
+                        struct passing *passing)
 {
+    struct espi_type_slot *other;
     const struct espi_buffer_args *typed = &row->typed[side];
     const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
     if ((void *)args[(int)typed->buffer] == MPI_IN_PLACE || !types || !args[(int)typed->count])
         return false;
     for (int i = 0; i < n; i++) {
         const int64_t count = espi_count_in(row, args, typed->count, i);
-        if (count != 0 && !type_passes(types[i], (enum espi_fn)(row - espi_api_rows), side, count, worth))
+        if (count != 0 && !type_passes(types[i], (enum espi_fn)(row - espi_api_rows), side, count, worth,
+                                       i < ESPI_CALL_TYPES ? &passing->slot[i] : &other))
             return false;
     }
     return true;
 }
 
 static void count_side(struct espi_stats_thread *stats, const struct espi_api_row *row, int side,
-                       const espi_word *args, int n)
+                       const espi_word *args, int n, const struct passing *passing)
 {
     const struct espi_buffer_args *typed = &row->typed[side];
     const MPI_Datatype *types = (const MPI_Datatype *)args[(int)typed->type];
@@ -175,7 +184,8 @@ static void count_side(struct espi_stats_thread *stats, const struct espi_api_ro
         struct espi_type_slot *slot;
         if (count <= 0 || espi_type_is_predefined(types[i]))
             continue;
-        slot = rests(types[i], (enum espi_fn)(row - espi_api_rows), side, count);
+        slot = i < ESPI_CALL_TYPES ? passing->slot[i]
+                                   : rests(types[i], (enum espi_fn)(row - espi_api_rows), side, count);
         if (slot)
             espi_types_used(stats, types[i], slot, count);
         else
@@ -194,10 +204,12 @@ static bool blocks_pass(struct espi_thread_state *thread_state, enum espi_fn fn,
     const int sent = row->kind & ESPI_NEIGHBOUR ? facts->out : facts->peers,
               received = row->kind & ESPI_NEIGHBOUR ? facts->in : facts->peers;
     const unsigned worth = facts->peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED;
-    if (!side_passes(row, 0, args, sent, worth) || !side_passes(row, 1, args, received, worth))
+    struct passing passing[2];
+    if (!side_passes(row, 0, args, sent, worth, &passing[0]) ||
+        !side_passes(row, 1, args, received, worth, &passing[1]))
         return false;
-    count_side(thread_state->stats, row, 0, args, sent);
-    count_side(thread_state->stats, row, 1, args, received);
+    count_side(thread_state->stats, row, 0, args, sent, &passing[0]);
+    count_side(thread_state->stats, row, 1, args, received, &passing[1]);
     espi_count_call(thread_state->stats, fn);
     return true;
 }
