@@ -2,7 +2,8 @@
  * Blocks that ranks give themselves in MPI_Alltoallv, MPI_Alltoallw and their forms of large counts, by calls that
  * come again and again as they were, and then do not: with other buffers, places and counts, the same places on
  * another communicator with the ranks the other way round, types that are made anew, alike or otherwise, as handles
- * come again, and the layouts of both sides exchanged.
+ * come again, and the layouts of both sides exchanged. Then many pairs in turn, whose items have other extents, at
+ * the same place in items.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,36 @@ static void make_call(const struct call *c)
     }
 }
 
+/* Only the own block has items. */
+static void many_pairs(void)
+{
+    enum { PAIRS = 12, TURNS = 3, EACH_TURN = 60 };
+    MPI_Datatype type[PAIRS];
+    const int me = prog.me;
+
+    for (int i = 0; i < PAIRS; i++) {
+        const int length = i % 2 == 0 ? 2 : 4;
+        CK(MPI_Type_vector(DOUBLES / length, length, 8 + 3 * i, MPI_DOUBLE, &type[i]));
+        CK(MPI_Type_commit(&type[i]));
+    }
+    for (int call = 0; call < TURNS * PAIRS * EACH_TURN; call++) {
+        const int pair = call / EACH_TURN % PAIRS;
+        int counts[2][RANKS_MOST] = {{0}}, places[RANKS_MOST] = {0};
+        for (int i = 0; i < ROOM / 8; i++) {
+            sent[i] = (uint64_t)(i + 7 * call + 1000 * me) * 0x9e3779b97f4a7c15u;
+            received[i] = (uint64_t)call;
+        }
+        places[me] = 1;
+        counts[0][me] = counts[1][me] = 1;
+        CK(MPI_Alltoallv(sent, counts[0], places, type[pair], received, counts[1], places, type[(pair + 1) % PAIRS],
+                         comms[0]));
+        if (call % 3 == 0 || call % EACH_TURN < 3)
+            check_bytes(NULL, "many pairs", "received", received, sizeof received);
+    }
+    for (int i = 0; i < PAIRS; i++)
+        CK(MPI_Type_free(&type[i]));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Datatype type[LAYOUTS];
@@ -129,6 +160,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < LAYOUTS; i++)
         CK(MPI_Type_free(&type[i]));
+    many_pairs();
     for (int i = 0; i < 2; i++)
         CK(MPI_Comm_free(&comms[i]));
     return prog_end("own_apart");

@@ -130,6 +130,14 @@ static bool is_over(const struct espi_way_group *g)
     return has_times(g, most, g->pace->times) && (rest || all >= enough);
 }
 
+/* What a message takes that goes so. Within a node whatever makes one longer is something else, and comes seldom.
+   Between nodes it may be the way's own, and come again with every other message: pieces that a peer acknowledges
+   late, or that a switch lost. */
+static float takes(const struct espi_way_group *g, const struct espi_way_times *t)
+{
+    return g->near ? espi_way_middle(t) : espi_way_mean(t);
+}
+
 /* About what the trial took more than if all its messages had gone the way that was found best, in messages that go
    that way. */
 static double cost_of_trial(const struct espi_way_group *g)
@@ -139,9 +147,11 @@ static double cost_of_trial(const struct espi_way_group *g)
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
         const struct espi_way_times *best = &g->times[call][g->way];
         for (int way = 0; way < ESPI_WAYS && best->n > 0; way++) {
-            const struct espi_way_times *t = &g->times[call][way]; /* the least: calls may have been disturbed */
-            if (t->n > 0 && espi_way_least(t, false) > espi_way_least(best, false))
-                cost += g->made[call][way] * (double)(espi_way_least(t, false) / espi_way_least(best, false) - 1);
+            const struct espi_way_times *t = &g->times[call][way]; /* the least: a node's calls may be disturbed */
+            const float took = t->n == 0 ? 0 : g->near ? espi_way_least(t, false) : takes(g, t),
+                        takes_best = g->near ? espi_way_least(best, false) : takes(g, best);
+            if (took > takes_best)
+                cost += g->made[call][way] * (double)(took / takes_best - 1);
         }
     }
     return cost;
@@ -161,19 +171,11 @@ static uint64_t next_trial(const struct espi_way_group *g)
     return next < least ? (least + AGAIN_MOST - 1) / AGAIN_MOST * AGAIN_MOST : next;
 }
 
-/* What a message takes that goes so. Within a node whatever makes one longer is something else, and comes seldom.
-   Between nodes it may be the way's own, and come again with every other message: pieces that a peer acknowledges
-   late, or that a switch lost. */
-static float takes(const struct espi_way_group *g, const struct espi_way_times *t)
-{
-    return g->near ? espi_way_middle(t) : espi_way_mean(t);
-}
-
 /* The way that stays unless another is clearly faster: the one that is gone; at first between nodes dense bytes, for
    there what is lost by a message that only one side leaves to the library may not show until all are. */
 static unsigned way_that_stays(const struct espi_way_group *g)
 {
-    const bool dense = !g->near && g->next == 0 && g->open & 1u << ESPI_WAY_DENSE;
+    const bool dense = !g->near && !g->timed && g->open & 1u << ESPI_WAY_DENSE;
 
     return dense ? ESPI_WAY_DENSE : g->way;
 }
@@ -209,6 +211,7 @@ void espi_way_trial_decide(struct espi_way_group *g)
         g->packed = g->way;
     else if (sum[ESPI_WAY_CELLS] > 0 && sum[ESPI_WAY_DENSE] > 0)
         g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
+    g->timed = g->timed || any;
     g->state = ESPI_WAYS_DECIDED;
     g->next = next_trial(g);
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);

@@ -19,6 +19,7 @@ struct espi_way_group {
     enum espi_message_way way;      /* that is gone, but for turns */
     enum espi_message_way packed;   /* the better one of cells and dense bytes, for what is packed anyhow */
     bool near;                      /* of this trial */
+    bool timed;                     /* it was decided by times before */
     unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go, */
     unsigned given_up, by;          /* and what is given up; bits 1 << call: by times of these */
     struct espi_way_times times[ESPI_WAY_CALLS][ESPI_WAYS];

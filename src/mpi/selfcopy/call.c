@@ -220,11 +220,12 @@ static espi_word by_call(struct espi_thread *thread, enum espi_fn fn, espi_word 
 static bool is_again(struct espi_thread_state *thread_state, const struct espi_api_row *row, const espi_word *args,
                      struct espi_selfcopy_block *block)
 {
+    struct espi_selfcopy_cache *pairs = &thread_state->pairs;
     const int rank = thread_state->comm.rank;
     struct espi_selfcopy_side *const side[2] = {&block->send, &block->receive};
     int64_t place[2];
 
-    if (!espi_selfcopy_may_be_again(&thread_state->pairs, row, (MPI_Comm)args[row->comm]))
+    if (espi_calls_overlap || !espi_selfcopy_may_be_again(pairs, row, (MPI_Comm)args[row->comm]))
         return false;
     for (int i = 0; i < 2; i++) {
         const struct espi_buffer_args *t = &row->typed[i];
@@ -235,36 +236,51 @@ static bool is_again(struct espi_thread_state *thread_state, const struct espi_a
         place[i] = number_at(row, places, rank);
     }
     for (int n = 0; n < ESPI_SELFCOPY_AGAIN; n++) {
-        const struct espi_selfcopy_again *a = &thread_state->pairs.again[n];
+        const struct espi_selfcopy_again *a = &pairs->again[n];
         if (a->row != row || a->comm != (MPI_Comm)args[row->comm] || a->place[0] != place[0] ||
             a->place[1] != place[1])
             continue;
         block->from = (const void *)((uintptr_t)args[row->typed[0].buffer] + (uintptr_t)a->shift[0]);
         block->onto = (void *)((uintptr_t)args[row->typed[1].buffer] + (uintptr_t)a->shift[1]);
-        if (espi_selfcopy_look_again(a->known, block))
+        if (espi_selfcopy_look_again(&a->pair, block)) {
+            pairs->again_missed = 0;
             return true;
+        }
+    }
+    if (++pairs->again_missed > ESPI_SELFCOPY_MISSES) {
+        memset(pairs->again, 0, sizeof pairs->again);
+        pairs->again_next = pairs->again_missed = 0;
     }
     return false;
 }
 
-/* Remembers it. */
+/* Remembers it, in the place of the same one of types that were made before. */
 static void note(struct espi_thread *thread, const struct espi_api_row *row, const espi_word *args,
                  const struct espi_selfcopy_block *block)
 {
     struct espi_selfcopy_cache *pairs = &espi_thread_state(thread)->pairs;
     const int rank = espi_thread_state(thread)->comm.rank;
-    struct espi_selfcopy_again a = {.row = row, .comm = (MPI_Comm)args[row->comm]};
+    struct espi_selfcopy_again a = {.row = row,
+                                    .comm = (MPI_Comm)args[row->comm],
+                                    .pair = *espi_selfcopy_known(thread, &block->send, &block->receive)};
+    int at = pairs->again_next;
 
-    if (espi_calls_overlap || block->turn.way == ESPI_BY_CALL || block->turn.timed)
+    if (espi_calls_overlap || espi_selfcopy_plan_there(&a.pair, &block->send, &block->receive) == NULL)
         return;
-    a.known = espi_selfcopy_known(thread, &block->send, &block->receive);
     for (int i = 0; i < 2; i++) {
         const struct espi_buffer_args *t = &row->typed[i];
         a.place[i] = number_at(row, (const void *)args[t->count + 1], rank);
         a.shift[i] = (int64_t)((uintptr_t)(i == 0 ? block->from : block->onto) - (uintptr_t)args[t->buffer]);
     }
-    pairs->again[pairs->again_next] = a;
-    pairs->again_next = (pairs->again_next + 1) % ESPI_SELFCOPY_AGAIN;
+    for (int n = 0; n < ESPI_SELFCOPY_AGAIN; n++) {
+        const struct espi_selfcopy_again *old = &pairs->again[n];
+        if (old->row == row && old->comm == a.comm && old->pair.plan == a.pair.plan &&
+            memcmp(old->place, a.place, sizeof a.place) == 0)
+            at = n;
+    }
+    pairs->again[at] = a;
+    if (at == pairs->again_next)
+        pairs->again_next = (at + 1) % ESPI_SELFCOPY_AGAIN;
 }
 
 /* Finds the block of a call, to be copied or carried out by the call itself. False: the call is left to MPI, and

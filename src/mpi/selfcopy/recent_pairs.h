@@ -11,6 +11,7 @@
 struct espi_selfcopy_plan;
 
 enum { ESPI_SELFCOPY_AGAIN = 4 }; /* to and fro between three layouts */
+enum { ESPI_SELFCOPY_MISSES = 64 }; /* one after the other: then other calls are made now, and all are forgotten */
 
 /* A thread's memory of pairs that were decided; part of struct espi_thread_state. */
 struct espi_selfcopy_cache {
@@ -28,10 +29,11 @@ struct espi_selfcopy_cache {
     struct espi_selfcopy_again {
         const void *row; /* of the function; NULL: empty */
         int comm;
-        const struct espi_selfcopy_known *known;
+        struct espi_selfcopy_known pair; /* decided; of these types alone the shift is */
         int64_t place[2], shift[2]; /* of the block in either buffer: as the call says, and in bytes */
     } again[ESPI_SELFCOPY_AGAIN];
     int again_next; /* the place of the next one that is new */
+    int again_missed; /* calls that might have had one of them, since one had */
     uint32_t turn;   /* decides which uses are looked at */
     unsigned weight; /* uses that the next one looked at stands for; 0: no lot was drawn for it */
 };

@@ -113,7 +113,7 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
 
     found->plan = NULL;
     found->better = MPI_DATATYPE_NULL;
-    found->unnoted = found->tried = false;
+    found->unnoted = found->tried = found->timed = false;
     found->slot = s;
     found->purpose = ESPI_WHOLE;
     found->use = use;
@@ -132,6 +132,7 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
+    found->timed = found->far && each > 0 && plan->size > ESPI_ENGINE_PART / each;
     if (bytes <= INT32_MAX &&
         (found->far ? espi_plan_may_pack_far(plan, use, each) : espi_plan_packs(plan, use, each)))
         found->plan = plan;
@@ -160,7 +161,7 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
 
     if (saved >= 0) {
         espi_message_plan_packed(stats, &packed, count, found->use, saved);
-    } else if (found->far && packed.parts) {
+    } else if (found->timed) {
         count_use(stats, found->slot, count);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);

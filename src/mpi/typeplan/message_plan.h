@@ -46,7 +46,8 @@ struct espi_blocks_plan {
     struct espi_type_slot *slot;
     enum espi_purpose purpose;
     enum espi_packable use;
-    bool far;     /* it leaves the node, so that what packing long ones saves is known from times alone */
+    bool far;     /* it leaves the node */
+    bool timed;   /* and is long, so that what packing it saves is known from times alone */
     bool tried;   /* no model says that packing it pays, nor that it does not: it is to be found out, on one node */
     bool unnoted; /* if it is not packed, espi_types_blocks_way has to see it */
 };

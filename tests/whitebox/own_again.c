@@ -1,0 +1,181 @@
+/*
+ * Own blocks of calls that come again (src/mpi/selfcopy/call.c): which are found by what is remembered of the last
+ * ones, and that it is not taken for others. What is left of a call is the test's to see.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "base/overlap.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/type_cache.h"
+#include "suite.h"
+#include "type_service.h"
+
+enum { PEERS = 2, DOUBLES = 256, PLACES = 3, ROOM = 8192 };
+
+static struct espi_thread_state *thread_state;
+static double from[ROOM], onto[ROOM];
+static int counts[2][PEERS], places[2][PEERS], seen[2]; /* seen: own counts that MPI got */
+
+static espi_word next_call(espi_word a0, espi_word a1)
+{
+    (void)a0;
+    (void)a1;
+    return MPI_SUCCESS;
+}
+
+static espi_word left(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    (void)fn;
+    (void)next;
+    for (int side = 0; side < 2; side++)
+        seen[side] = ((const int *)args[4 * side + 1])[0];
+    return MPI_SUCCESS;
+}
+
+static MPI_Datatype strided(int length, int stride)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(DOUBLES / length, length, stride, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(thread_state, type);
+    return type;
+}
+
+static void begin(void)
+{
+    espi_settings_defaults(&espi_settings);
+    espi_settings.datatypes = ESPI_MODE_ALWAYS;
+    start(ESPI_MODE_ALWAYS);
+    espi_comm_cache_start(true);
+    atomic_store(&espi_running, true);
+    espi_calls_overlap = false;
+    thread_state = espi_thread_state(&own_thread);
+    memset(&thread_state->pairs, 0, sizeof thread_state->pairs);
+    ck_assert(espi_comm_look(&thread_state->comm, MPI_COMM_SELF));
+    thread_state->comm.peers = PEERS;
+}
+
+static void end(void)
+{
+    atomic_store(&espi_running, false);
+    thread_state->comm = (struct espi_comm_facts){.comm = MPI_COMM_NULL};
+    espi_selfcopy_stop();
+    espi_comm_cache_stop();
+    espi_types_stop();
+}
+
+/* One call, whose own block has one item of each type at this place, in items. Whether it was found by what is
+   remembered: then nobody looked the pair up. */
+static bool is_found(MPI_Datatype sent, MPI_Datatype received, int place)
+{
+    espi_word args[] = {(espi_word)from, (espi_word)counts[0], (espi_word)places[0], sent, (espi_word)onto,
+                        (espi_word)counts[1], (espi_word)places[1], received, MPI_COMM_SELF};
+    const int missed = thread_state->pairs.again_missed;
+    MPI_Aint lb, extent[2];
+    char packed[DOUBLES * sizeof(double)], arrived[sizeof packed];
+    int at = 0;
+
+    for (int i = 0; i < ROOM; i++) {
+        from[i] = i + place;
+        onto[i] = -i;
+    }
+    for (int side = 0; side < 2; side++) {
+        counts[side][0] = counts[side][1] = 1;
+        places[side][0] = place;
+        MPI_Type_get_extent(side == 0 ? sent : received, &lb, &extent[side]);
+    }
+    thread_state->pairs.again_missed = 1;
+    ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, ESPI_FN_Alltoallv, args, (espi_next)next_call, left),
+                     MPI_SUCCESS);
+    const bool found = thread_state->pairs.again_missed == 0;
+    thread_state->pairs.again_missed = missed;
+    ck_assert(seen[0] == 0 && seen[1] == 0); /* it was taken out */
+    PMPI_Pack((char *)from + place * extent[0], 1, sent, packed, sizeof packed, &at, MPI_COMM_SELF);
+    at = 0;
+    PMPI_Pack((char *)onto + place * extent[1], 1, received, arrived, sizeof arrived, &at, MPI_COMM_SELF);
+    ck_assert(memcmp(packed, arrived, sizeof packed) == 0);
+    return found;
+}
+
+/* From the second call on, at another place from its second call on. */
+START_TEST(second_time)
+{
+    begin();
+    MPI_Datatype a = strided(2, 5), b = strided(4, 9);
+    for (int place = 0; place < PLACES; place++)
+        for (int n = 0; n < 3; n++)
+            ck_assert_int_eq(is_found(a, b, place), n > 0);
+    for (int place = 0; place < PLACES; place++)
+        ck_assert(is_found(a, b, place)); /* as many are remembered */
+    espi_calls_overlap = true; /* from here on, as a session may begin */
+    ck_assert(!is_found(a, b, 0));
+    espi_calls_overlap = false;
+    espi_selfcopy_stop(); /* the plans are gone */
+    ck_assert(!is_found(a, b, 0));
+    ck_assert(is_found(a, b, 0));
+    espi_types_ending(thread_state, a);
+    espi_types_ending(thread_state, b);
+    MPI_Type_free(&a);
+    MPI_Type_free(&b);
+    end();
+}
+END_TEST
+
+/* Types made anew, whose handles are those of others, and more pairs than a thread remembers: each is itself. */
+START_TEST(other_types)
+{
+    enum { PAIRS = 16, LIVES = 3 };
+
+    begin();
+    for (int life = 0; life < LIVES; life++) {
+        MPI_Datatype type[PAIRS];
+        for (int i = 0; i < PAIRS; i++)
+            type[i] = strided(i % 2 == 0 ? 2 : 4, 8 + (i + life) % PAIRS);
+        for (int i = 0; i < PAIRS; i++)
+            for (int n = 0; n < 2; n++)
+                ck_assert_int_eq(is_found(type[i], type[(i + 1) % PAIRS], 1), n > 0);
+        for (int i = 0; i < PAIRS; i++) {
+            espi_types_ending(thread_state, type[i]);
+            MPI_Type_free(&type[i]);
+        }
+    }
+    end();
+}
+END_TEST
+
+/* Where other calls are made instead, nothing is looked for any more. */
+START_TEST(forgotten)
+{
+    begin();
+    MPI_Datatype a = strided(2, 5), b = strided(4, 9);
+    const struct espi_api_row *row = &espi_api_rows[ESPI_FN_Alltoallv];
+    is_found(a, b, 0);
+    ck_assert(espi_selfcopy_may_be_again(&thread_state->pairs, row, MPI_COMM_SELF));
+    ck_assert(!espi_selfcopy_may_be_again(&thread_state->pairs, row + 1, MPI_COMM_SELF));
+    ck_assert(!espi_selfcopy_may_be_again(&thread_state->pairs, row, MPI_COMM_WORLD));
+    for (int n = 0; n <= ESPI_SELFCOPY_MISSES; n++) {
+        espi_word args[] = {(espi_word)from, (espi_word)counts[0], (espi_word)places[0], a, (espi_word)onto,
+                            (espi_word)counts[1], (espi_word)places[1], b, MPI_COMM_SELF};
+        counts[0][0] = counts[1][0] = 0; /* no own block */
+        ck_assert(espi_selfcopy_may_be_again(&thread_state->pairs, row, MPI_COMM_SELF));
+        espi_selfcopy_call(&own_thread, ESPI_FN_Alltoallv, args, (espi_next)next_call, left);
+    }
+    ck_assert(!espi_selfcopy_may_be_again(&thread_state->pairs, row, MPI_COMM_SELF));
+    espi_types_ending(thread_state, a);
+    espi_types_ending(thread_state, b);
+    MPI_Type_free(&a);
+    MPI_Type_free(&b);
+    end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "own_again", second_time, other_types, forgotten);
+}
