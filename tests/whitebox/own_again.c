@@ -90,6 +90,7 @@ static bool is_found(MPI_Datatype sent, MPI_Datatype received, int place)
         places[side][0] = place;
         MPI_Type_get_extent(side == 0 ? sent : received, &lb, &extent[side]);
     }
+    seen[0] = seen[1] = -1;
     thread_state->pairs.again_missed = 1;
     ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, ESPI_FN_Alltoallv, args, (espi_next)next_call, left),
                      MPI_SUCCESS);

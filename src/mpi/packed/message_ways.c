@@ -93,7 +93,7 @@ enum espi_message_way espi_way_of(const struct espi_way_question *q)
 
 bool espi_way_is_known(const struct espi_way_question *q)
 {
-    return group_of(q)->next > 0;
+    return group_of(q)->timed;
 }
 
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)

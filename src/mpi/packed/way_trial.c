@@ -150,7 +150,7 @@ static double cost_of_trial(const struct espi_way_group *g)
             const struct espi_way_times *t = &g->times[call][way]; /* the least: a node's calls may be disturbed */
             const float took = t->n == 0 ? 0 : g->near ? espi_way_least(t, false) : takes(g, t),
                         takes_best = g->near ? espi_way_least(best, false) : takes(g, best);
-            if (took > takes_best)
+            if (took > takes_best && takes_best > 0)
                 cost += g->made[call][way] * (double)(took / takes_best - 1);
         }
     }
@@ -183,7 +183,7 @@ static unsigned way_that_stays(const struct espi_way_group *g)
 void espi_way_trial_decide(struct espi_way_group *g)
 {
     const unsigned gone = g->way;
-    const bool again = g->next > 0; /* it had been decided before */
+    const bool again = g->timed;
     double sum[ESPI_WAYS] = {0};
     bool any = false;
 

@@ -254,7 +254,7 @@ static bool is_again(struct espi_thread_state *thread_state, const struct espi_a
     return false;
 }
 
-/* Remembers it, in the place of the same one of types that were made before. */
+/* Remembers it. */
 static void note(struct espi_thread *thread, const struct espi_api_row *row, const espi_word *args,
                  const struct espi_selfcopy_block *block)
 {
@@ -274,8 +274,8 @@ static void note(struct espi_thread *thread, const struct espi_api_row *row, con
     }
     for (int n = 0; n < ESPI_SELFCOPY_AGAIN; n++) {
         const struct espi_selfcopy_again *old = &pairs->again[n];
-        if (old->row == row && old->comm == a.comm && old->pair.plan == a.pair.plan &&
-            memcmp(old->place, a.place, sizeof a.place) == 0)
+        if (old->row == row && old->comm == a.comm && memcmp(old->place, a.place, sizeof a.place) == 0 &&
+            memcmp(&old->pair.key, &a.pair.key, sizeof a.pair.key) == 0)
             at = n;
     }
     pairs->again[at] = a;

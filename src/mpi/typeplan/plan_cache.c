@@ -294,8 +294,8 @@ static void set_open(struct espi_plan *plan, const struct espi_plan_request *req
 {
     for (int near = 0; near < 2; near++)
         plan->open[near] =
-            plan->pack == NULL || (!near && request->one_node) ? ESPI_WAYS_NONE
-            : request->packing == ESPI_MODE_ALWAYS             ? ESPI_WAYS_SURE
+            plan->pack == NULL                     ? ESPI_WAYS_NONE
+            : request->packing == ESPI_MODE_ALWAYS ? ESPI_WAYS_SURE
             : plan->size <= ESPI_ENGINE_PART / plan->count
                 ? ESPI_WAYS_NONE
                 : espi_pack_open(plan->pack, plan->count, near, plan->extent == plan->size,

@@ -100,7 +100,8 @@ static bool is_of_no_use(const struct espi_type_class *class, const struct espi_
 static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan)
 {
     struct espi_type_class *class = espi_slot_class(s);
-    const bool open = plan->open[0] != ESPI_WAYS_NONE || plan->open[1] != ESPI_WAYS_NONE,
+    const bool open = plan->open[true] != ESPI_WAYS_NONE ||
+                      (plan->open[false] != ESPI_WAYS_NONE && !espi_type_service.one_node),
                message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
                local = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0);
     const bool of_no_use = espi_types_mode() == ESPI_MODE_AUTO && is_of_no_use(class, plan);
