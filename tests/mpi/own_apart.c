@@ -117,6 +117,10 @@ int main(int argc, char **argv)
     uint64_t chance;
 
     prog_start(&argc, &argv, getenv("OWN_APART_THREADS") != NULL);
+    if (prog.ranks > RANKS_MOST) {
+        fail(NULL, "apart", "is for up to %d ranks", RANKS_MOST);
+        return prog_end("own_apart");
+    }
     chance = prog.seed;
     CK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]));
     CK(MPI_Comm_split(MPI_COMM_WORLD, 0, -prog.me, &comms[1]));

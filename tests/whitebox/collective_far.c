@@ -153,6 +153,39 @@ START_TEST(mixed_blocks)
 }
 END_TEST
 
+/* But beside short ones alone they are not packed: the models know what that loses. */
+START_TEST(short_beside_short)
+{
+    static int some[PEERS] = {COUNT, 2 * COUNT}, bytes_apart[PEERS];
+    struct call call;
+
+    begin();
+    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    const espi_word args[] = {(espi_word)from, (espi_word)some, (espi_word)bytes_apart, (espi_word)types,
+                              (espi_word)onto, (espi_word)some, (espi_word)bytes_apart, (espi_word)types,
+                              MPI_COMM_SELF};
+    bytes_apart[1] = (int)(COUNT * extent);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    espi_type_service.one_node = false;
+    thread_state->comm.near = ESPI_NEAR_NONE;
+    espi_slot_class(espi_slot_of(type))->packs = true;
+    plan->count = 1;
+    bool pays[PEERS] = {false, false}; /* for one of the two */
+    for (double ns = -1000; pays[0] == pays[1]; ns += 0.25) { /* an item; less than nothing, as the rest saves some */
+        ck_assert(ns < 1000);
+        plan->engine_ns[ESPI_WHOLE] = plan->engine_ns[ESPI_PARTS] = ns;
+        for (int i = 0; i < PEERS; i++) {
+            plan->judged = 0;
+            pays[i] = espi_plan_packs(plan, ESPI_PACK_EACH, some[i]);
+        }
+    }
+    plan->judged = 0;
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Alltoallw, args), ESPI_COURSE_AS_IT_IS);
+    ck_assert(is_untouched(&call, ESPI_FN_Alltoallw) && all_is_back());
+    end();
+}
+END_TEST
+
 /* A side that no program is better for goes as the better type, and so do single blocks of it. */
 START_TEST(better_types)
 {
@@ -205,5 +238,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "collective_far", far_blocks, short_blocks, mixed_blocks, better_types);
+    return TYPES_RUN(argc, argv, "collective_far", far_blocks, short_blocks, mixed_blocks, short_beside_short,
+                     better_types);
 }

@@ -47,6 +47,12 @@ static MPI_Datatype strided(int length, int stride)
     return type;
 }
 
+static void free_type(MPI_Datatype type)
+{
+    espi_types_ending(thread_state, type);
+    MPI_Type_free(&type);
+}
+
 static void begin(void)
 {
     espi_settings_defaults(&espi_settings);
@@ -120,10 +126,8 @@ START_TEST(second_time)
     espi_selfcopy_stop(); /* the plans are gone */
     ck_assert(!is_found(a, b, 0));
     ck_assert(is_found(a, b, 0));
-    espi_types_ending(thread_state, a);
-    espi_types_ending(thread_state, b);
-    MPI_Type_free(&a);
-    MPI_Type_free(&b);
+    free_type(a);
+    free_type(b);
     end();
 }
 END_TEST
@@ -141,10 +145,8 @@ START_TEST(other_types)
         for (int i = 0; i < PAIRS; i++)
             for (int n = 0; n < 2; n++)
                 ck_assert_int_eq(is_found(type[i], type[(i + 1) % PAIRS], 1), n > 0);
-        for (int i = 0; i < PAIRS; i++) {
-            espi_types_ending(thread_state, type[i]);
-            MPI_Type_free(&type[i]);
-        }
+        for (int i = 0; i < PAIRS; i++)
+            free_type(type[i]);
     }
     end();
 }
@@ -168,10 +170,8 @@ START_TEST(forgotten)
         espi_selfcopy_call(&own_thread, ESPI_FN_Alltoallv, args, (espi_next)next_call, left);
     }
     ck_assert(!espi_selfcopy_may_be_again(&thread_state->pairs, row, MPI_COMM_SELF));
-    espi_types_ending(thread_state, a);
-    espi_types_ending(thread_state, b);
-    MPI_Type_free(&a);
-    MPI_Type_free(&b);
+    free_type(a);
+    free_type(b);
     end();
 }
 END_TEST

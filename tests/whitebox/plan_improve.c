@@ -398,6 +398,7 @@ START_TEST(in_blocks)
         ck_assert_int_eq(way.packed != NULL, uses[k] == ESPI_PACK_BLOCKS);
         ck_assert_int_eq(slot->plan != NULL, uses[k] == ESPI_PACK_BLOCKS);
         if (way.packed != NULL) {
+            ck_assert(way.packed->improved); /* which is what the report says */
             espi_plan_release(way.packed);
             way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_MESSAGE, 1);
             ck_assert_ptr_null(way.packed);

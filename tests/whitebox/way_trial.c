@@ -105,7 +105,31 @@ START_TEST(late_by_turns)
 }
 END_TEST
 
+/* And a trial between nodes is priced by what it took, late messages too: the next one comes when that is a small
+   part of the time. */
+START_TEST(price_of_late)
+{
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, false);
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+    int typed = 0, all = 0;
+
+    q.bytes = 1800000;
+    begin(true);
+    for (int i = 0; i < 3 * AGAIN; i++) {
+        struct espi_way_turn turn = espi_way_turn(&q);
+        typed = turn.way == TYPED ? typed + 1 : 0;
+        all += turn.way == TYPED;
+        now += typed == 0 ? 15000 : typed % 2 == 0 ? 42000 : 16000;
+        espi_way_turn_end(&turn, true);
+    }
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 1);
+    ck_assert_int_lt(all, 20);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns);
+    return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
+                     price_of_late);
 }
