@@ -107,8 +107,24 @@ START_TEST(parts)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
         for (double ns = 1; ns < 1e9; ns *= 1.1)
-            ck_assert(gain(2, pack, shapes[s].count, ns) <= gain(1, pack, shapes[s].count, ns) &&
-                      gain(3, pack, shapes[s].count, ns) <= gain(0, pack, shapes[s].count, ns));
+            ck_assert(gain(2, pack, shapes[s].count, ns) <= gain(1, pack, shapes[s].count, ns));
+    }
+    espi_arena_release(&arena);
+}
+END_TEST
+
+/* A short message saves the library's general code for a type with gaps wherever it goes, less between nodes, where
+   nothing is copied once more. */
+START_TEST(short_messages)
+{
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
+        const struct espi_pack_cost cost = espi_pack_cost(pack, shapes[s].count);
+        const double near = espi_pack_message_gain(pack, shapes[s].count, false, true, cost.warm_ns),
+                     far = espi_pack_message_gain(pack, shapes[s].count, false, false, cost.warm_ns);
+        if (cost.warm_ns < 1000 && cost.bytes < 4096)
+            ck_assert_msg(near > 0 && far > 0 && far < near, "%d blocks: %g near, %g far", shapes[s].n, near, far);
+        ck_assert(espi_pack_message_gain(pack, shapes[s].count, false, false, cost.warm_ns - 90) == 0);
     }
     espi_arena_release(&arena);
 }
@@ -316,6 +332,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, open_ways, dense, streams, cells, staged,
-                     chains, times);
+    return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, short_messages, open_ways, dense,
+                     streams, cells, staged, chains, times);
 }

@@ -83,7 +83,6 @@ struct espi_plan_request {
     struct espi_arena *programs;     /* set by this file: where that lives; NULL: it is not looked for */
     bool one_node;                   /* all ranks are on one node */
     bool staged;                     /* there are uses that the library would pack into a buffer of its own */
-    bool blocks;                     /* there are uses as blocks of calls with some for all */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
     int64_t count;                   /* items in a typical use, > 0 */
     int tier;                        /* 1 or 2, see above; always: 2 */

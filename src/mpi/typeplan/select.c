@@ -269,10 +269,8 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
         if (r->reversed & 1u << use)
             saved[use] = 0;
     const bool staged = r->staged &&
-                        espi_pack_collective_gain(r->pack, r->count, ESPI_PACK_STAGED, in_parts, now[ESPI_WHOLE]) > 0,
-               blocks = r->blocks && !in_parts &&
-                        espi_pack_collective_gain(r->pack, r->count, ESPI_PACK_BLOCKS, false, now[ESPI_WHOLE]) > 0;
-    if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0 && !staged && !blocks)
+                        espi_pack_collective_gain(r->pack, r->count, ESPI_PACK_STAGED, in_parts, now[ESPI_WHOLE]) > 0;
+    if (saved[ESPI_PACK_LOCAL] == 0 && saved[ESPI_PACK_MESSAGE] == 0 && !staged)
         return;
     g->packed = true;
     for (int p = 0; p < ESPI_PURPOSES; p++) {

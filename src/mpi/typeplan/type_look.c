@@ -105,9 +105,8 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
                message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
                local = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0);
     const bool of_no_use = espi_types_mode() == ESPI_MODE_AUTO && is_of_no_use(class, plan);
-    const bool staged = class->staged && espi_plan_packs(plan, ESPI_PACK_STAGED, plan->count),
-               blocks = class->blocks && espi_plan_packs(plan, ESPI_PACK_BLOCKS, plan->count);
-    const bool better = !of_no_use && (message || open || local || staged || blocks ||
+    const bool staged = class->staged && espi_plan_packs(plan, ESPI_PACK_STAGED, plan->count);
+    const bool better = !of_no_use && (message || open || local || staged ||
                                        atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
                                        atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL);
     const int usual = plan->size > ESPI_ENGINE_PART / plan->count ? ESPI_PARTS : ESPI_WHOLE;
@@ -204,7 +203,6 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
                                         .packing = espi_type_service.packing,
                                         .one_node = espi_type_service.one_node,
                                         .staged = class->staged,
-                                        .blocks = class->blocks,
                                         .check = espi_type_service.check,
                                         .count = count,
                                         .tier = tier,
@@ -288,7 +286,6 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     espi_types_lock_classes();
     const struct espi_untold fresh = espi_types_tell(s);
     class->staged = class->staged || use == ESPI_PACK_STAGED;
-    class->blocks = class->blocks || espi_packs_blocks(use);
     tier = espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
     const bool denied = tier == ESPI_TIERS_DENIED;
     const bool forms = (plan == NULL || plan->forms_pending) && class->passed >= ESPI_CLASS_PASSED_MOST;
