@@ -4,7 +4,8 @@
  *   - few entries: flattened and reconstructed exactly;
  *   - else the nodes on the way down are unfolded over the tree below them, taken as one symbol, as far as the number
  *     of copies allows, and that short sequence is reconstructed exactly; the best of these cuts is kept;
- *   - else by rules on one node and its child (count 1, vec of vec, vec of a one-entry list, lists at one stride).
+ *   - else by rules on one node and its child (count 1, vec of vec, vec of a one-entry list, lists at one stride), or
+ *     its parts (structs of equal parts, or of runs of one thing at one stride).
  * Time is proportional to the tree's own size, not to its type map.
  */
 #include <stdlib.h>
@@ -181,7 +182,10 @@ static espi_status normal_struc(struct espi_normalizer *z, const struct espi_nod
         if (status == ESPI_OK) {
             espi_keep_cheaper(z, &best, tree);
         }
-    } else if (status == ESPI_OK && total > 0 && (uint64_t)total <= z->options->exact_limit &&
+    } else if (status == ESPI_OK && total > 1) {
+        status = espi_simplify_struc(z, total, disp, sub, &best);
+    }
+    if (status == ESPI_OK && total > 1 && (uint64_t)total <= z->options->exact_limit &&
         espi_reconstruct_clock() < z->end) {
         status = espi_solve_symbols(z->arena, (size_t)total, disp, sub, z->options, &tree);
         if (status == ESPI_OK) {

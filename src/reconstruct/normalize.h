@@ -39,5 +39,9 @@ espi_status espi_simplify_vec(struct espi_normalizer *z, int64_t count, int64_t 
                               const struct espi_node **best);
 espi_status espi_simplify_list(struct espi_normalizer *z, int64_t count, const int64_t *disp,
                                const struct espi_node *child, const struct espi_node **best);
+/* The same of a struct of n > 0 normal parts: equal ones are a list, runs of one thing at one stride a bucket
+   list. */
+espi_status espi_simplify_struc(struct espi_normalizer *z, int64_t n, const int64_t *disp,
+                                const struct espi_node *const *sub, const struct espi_node **best);
 
 #endif

@@ -227,3 +227,92 @@ espi_status espi_simplify_list(struct espi_normalizer *z, int64_t c, const int64
     }
     return status;
 }
+
+/* A part of a struct as `runs` runs, `apart`, of `copies` copies of something at `stride` (0: any). */
+struct run {
+    int64_t copies, stride, runs, apart;
+};
+
+static bool is_run(struct run *r, const struct espi_node *part, const struct espi_node *of)
+{
+    *r = (struct run){1, 0, 1, 0};
+    if (espi_node_equal(part, of)) {
+        return true;
+    }
+    if (part->kind == ESPI_VEC && part->child->kind == ESPI_VEC && espi_node_equal(part->child->child, of)) {
+        *r = (struct run){part->child->count, part->child->stride, part->count, part->stride};
+        return true;
+    }
+    r->copies = part->count;
+    r->stride = part->stride;
+    return part->kind == ESPI_VEC && espi_node_equal(part->child, of);
+}
+
+/* A struct as one bucket list of `of`, where all of its parts are runs of that at one stride. Parts come in order and
+   so do the runs in a part: the type map is the same. */
+static espi_status struc_as_runs(struct espi_normalizer *z, int64_t n, const int64_t *disp,
+                                 const struct espi_node *const *sub, const struct espi_node *of,
+                                 const struct espi_node **best)
+{
+    const struct espi_node *tree;
+    int64_t stride = 0, total = 0, k = 0, *at, *len;
+    struct run r;
+    for (int64_t j = 0; j < n; j++) {
+        if (!is_run(&r, sub[j], of) || (r.stride != 0 && stride != 0 && r.stride != stride)) {
+            return ESPI_OK;
+        }
+        stride = r.stride != 0 ? r.stride : stride;
+        total = espi_sum(total, r.runs);
+        if (total > 2 * n) { /* each is two words in a list, and a part and its vec were about six */
+            return ESPI_OK;
+        }
+    }
+    at = espi_normalizer_array(z, total);
+    len = espi_normalizer_array(z, total);
+    if (at == NULL || len == NULL) {
+        return ESPI_ERR_MEMORY;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        (void)is_run(&r, sub[j], of);
+        for (int64_t i = 0; i < r.runs; i++) {
+            at[k] = espi_sum(disp[j], i * r.apart);
+            len[k++] = r.copies;
+        }
+    }
+    espi_status status = espi_node_idxbuc(z->arena, total, stride, at, len, of, &tree);
+    if (status == ESPI_OK) {
+        espi_keep_cheaper(z, best, tree);
+    }
+    return status;
+}
+
+espi_status espi_simplify_struc(struct espi_normalizer *z, int64_t n, const int64_t *disp,
+                                const struct espi_node *const *sub, const struct espi_node **best)
+{
+    const struct espi_node *first = sub[0], *list;
+    espi_status status;
+    int64_t j = 1;
+    while (j < n && espi_node_equal(sub[j], first)) {
+        j++;
+    }
+    if (j == n) {
+        status = espi_node_idx(z->arena, n, disp, first, &list);
+        if (status == ESPI_OK) {
+            espi_keep_cheaper(z, best, list);
+            status = espi_simplify_list(z, n, disp, first, best);
+        }
+        if (status != ESPI_OK) {
+            return status;
+        }
+    }
+    for (j = 0; j < n && sub[j]->kind != ESPI_VEC; j++) {
+    }
+    if (z->options->set == ESPI_SET_BASIC || j == n) {
+        return ESPI_OK;
+    }
+    status = struc_as_runs(z, n, disp, sub, sub[j]->child, best);
+    if (status == ESPI_OK && sub[j]->child->kind == ESPI_VEC) {
+        status = struc_as_runs(z, n, disp, sub, sub[j]->child->child, best);
+    }
+    return status;
+}

@@ -167,6 +167,40 @@ START_TEST(random_trees_in_place)
 }
 END_TEST
 
+static void by_rules(const char *text, const char *wanted)
+{
+    options.exact_limit = 0;
+    options.budget_ns = 1;
+    huge(text, wanted);
+    same_map(parse(text), parse(wanted));
+}
+
+/* Structs of parts that are alike need no search: the faces of several arrays, say. */
+START_TEST(structs_of_alike_parts)
+{
+    by_rules("struc(3,<8,500,100>,<vec(90,8,leaf(MPI_INT)),vec(7,8,leaf(MPI_INT)),leaf(MPI_INT)>)",
+             "idxbuc(3,8,<8,500,100>,<90,7,1>,leaf(MPI_INT))");
+    by_rules("struc(2,<0,4000>,<vec(90,8,vec(3,4,leaf(MPI_INT))),vec(2,2000,vec(7,8,vec(3,4,leaf(MPI_INT))))>)",
+             "idxbuc(3,8,<0,4000,6000>,<90,7,7>,vec(3,4,leaf(MPI_INT)))");
+    by_rules("struc(3,<0,9,30>,<vec(300,8,leaf(MPI_INT)),vec(300,8,leaf(MPI_INT)),vec(300,8,leaf(MPI_INT))>)",
+             "idx(3,<0,9,30>,vec(300,8,leaf(MPI_INT)))");
+    by_rules("struc(3,<0,9,18>,<vec(300,8,leaf(MPI_INT)),vec(300,8,leaf(MPI_INT)),vec(300,8,leaf(MPI_INT))>)",
+             "vec(3,9,vec(300,8,leaf(MPI_INT)))");
+    by_rules("struc(4,<0,8,16,30>,<leaf(MPI_INT),leaf(MPI_INT),leaf(MPI_INT),leaf(MPI_INT)>)",
+             "idx(4,<0,8,16,30>,leaf(MPI_INT))");
+    /* Another stride, another thing, or too many runs in a part: none of it. */
+    by_rules("struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(70,12,leaf(MPI_INT))>)",
+             "struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(70,12,leaf(MPI_INT))>)");
+    by_rules("struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(70,8,leaf(MPI_FLOAT))>)",
+             "struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(70,8,leaf(MPI_FLOAT))>)");
+    by_rules("struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(9,2000,vec(7,8,leaf(MPI_INT)))>)",
+             "struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(9,2000,vec(7,8,leaf(MPI_INT)))>)");
+    options.set = ESPI_SET_BASIC;
+    by_rules("struc(2,<8,500>,<vec(90,8,leaf(MPI_INT)),vec(7,8,leaf(MPI_INT))>)",
+             "struc(2,<8,500>,<vec(90,8,leaf(MPI_INT)),vec(7,8,leaf(MPI_INT))>)");
+}
+END_TEST
+
 START_TEST(bounded_method_keeps_its_promises)
 {
     for (int round = 0; round < 60; round++) {
@@ -224,6 +258,6 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-normalize", 300, setup, teardown, huge_trees_are_never_flattened,
-                     shared_subtrees_are_done_once, shared_in_turns, random_trees_in_place,
+                     shared_subtrees_are_done_once, shared_in_turns, random_trees_in_place, structs_of_alike_parts,
                      bounded_method_keeps_its_promises, bounds_of_distances);
 }
