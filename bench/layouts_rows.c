@@ -20,6 +20,9 @@
  *   specfem_cm      the same for crust and mantle: three floats a point
  *   specfem_cm2     the same, and those of the inner core, in one struct by addresses
  *   specfem_mt      mantle faces: real(3, 2, n), of which one half leaves, received dense
+ *   slab            a plane of an n x n x n array of double with ghost planes, along its slowest axis, as a
+ *                   subarray: one run of bytes (W. Gropp, T. Hoefler, R. Thakur, E. Lusk, "Using Advanced MPI", MIT
+ *                   Press 2014)
  *   rowcol          first row and first column of an n x n matrix of int (README)
  * Those that go by lists are in layouts_lists.c, those of collective calls, with their publications, in
  * layouts_joint.c.
@@ -245,6 +248,31 @@ static void make_specfem_mt(const struct layout *l, const struct layout_calls *c
     c->Type_commit(type);
 }
 
+/* ---- planes: n = { points in each direction } ---- */
+
+enum { SLAB_GHOST = 0, SLAB_INNER = 1 };
+
+static void describe_slab(struct layout *l)
+{
+    size_t plane = sizeof(double) * (size_t)l->n[0] * (size_t)l->n[0];
+
+    layout_add_part(l, LAYOUT_FROM, SLAB_INNER * plane, plane);
+    layout_add_part(l, LAYOUT_TO, SLAB_GHOST * plane, plane);
+    l->span[LAYOUT_FROM] = l->span[LAYOUT_TO] = plane * (size_t)l->n[0];
+    l->types[LAYOUT_FROM] = l->types[LAYOUT_TO] = 1;
+}
+
+static void make_slab(const struct layout *l, const struct layout_calls *c, int side, MPI_Aint base,
+                      MPI_Datatype *type)
+{
+    int n = l->n[0], sizes[3] = { n, n, n }, part[3] = { 1, n, n };
+    int start[3] = { side == LAYOUT_FROM ? SLAB_INNER : SLAB_GHOST, 0, 0 };
+
+    (void)base;
+    c->Type_create_subarray(3, sizes, part, start, MPI_ORDER_C, MPI_DOUBLE, type);
+    c->Type_commit(type);
+}
+
 #define MESSAGE LAYOUT_MESSAGE
 const struct layout_row layout_rows[] = {
     { "wrf_x", MESSAGE, { { 12, 8, 4 }, { 24, 16, 14 }, { 64, 64, 27 } }, describe_wrf, make_wrf },
@@ -262,6 +290,7 @@ const struct layout_row layout_rows[] = {
     { "specfem_cm2", MESSAGE, { { 250, 50 }, { 2000, 400 }, { 12000, 2800 } }, layout_describe_specfem_cm2,
       layout_make_specfem_cm2 },
     { "specfem_mt", MESSAGE, { { 300 }, { 2400 }, { 15200 } }, describe_specfem_mt, make_specfem_mt },
+    { "slab", MESSAGE, { { 16 }, { 64 }, { 256 } }, describe_slab, make_slab },
     { "rowcol", MESSAGE, { { 500 }, { 1000 }, { 4000 } }, layout_describe_rowcol, layout_make_rowcol },
     { "fft2", LAYOUT_ALLTOALL, { { 16 }, { 64 }, { 192 } }, layout_describe_fft2, layout_make_fft2 },
     { "pencil_01", LAYOUT_ALLTOALLW, { { 12 }, { 96 }, { 256 } }, layout_describe_pencil, layout_make_pencil },

@@ -134,3 +134,9 @@ int64_t espi_pack_blocks(const struct espi_pack *pack)
 {
     return pack->item->pieces;
 }
+
+bool espi_pack_is_run(const struct espi_pack *pack, int64_t *at)
+{
+    *at = pack->at;
+    return pack->item->kind == ESPI_COPY_BLOCK && pack->item->bytes > 0;
+}

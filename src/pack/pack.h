@@ -41,6 +41,8 @@ void espi_unpack_range(const struct espi_pack *pack, const void *stream, void *d
 int64_t espi_pack_size(const struct espi_pack *pack);
 /* Blocks that the program copies for one item: neighbours are joined where the program saw it. */
 int64_t espi_pack_blocks(const struct espi_pack *pack);
+/* Whether one item is a single run of bytes, and at what displacement it begins. */
+bool espi_pack_is_run(const struct espi_pack *pack, int64_t *at);
 
 /* What packing or unpacking takes, for whoever has to choose between methods. Values saturate. */
 struct espi_pack_cost {

@@ -50,6 +50,34 @@ START_TEST(compiled)
 }
 END_TEST
 
+/* One item that is a run of bytes, which may be sent where it stands, is known for one, and where it begins. */
+START_TEST(runs)
+{
+    static const struct {
+        const char *tree;
+        bool is;
+        int64_t at;
+    } known[] = {{"leaf(MPI_DOUBLE)", true, 0},
+                 {"vec(10,8,vec(5,0,leaf(MPI_DOUBLE)))", false, 0},
+                 {"vec(10,80,vec(10,8,leaf(MPI_DOUBLE)))", true, 0},
+                 {"idx(1,<-160>,vec(10,80,vec(10,8,leaf(MPI_DOUBLE))))", true, -160},
+                 {"vec(10,88,vec(10,8,leaf(MPI_DOUBLE)))", false, 0},
+                 {"struc(2,<100,108>,<leaf(MPI_DOUBLE),leaf(MPI_INT)>)", true, 100},
+                 {"struc(2,<108,100>,<leaf(MPI_INT),leaf(MPI_DOUBLE)>)", false, 0},
+                 {"idxbuc(2,8,<800,840>,<5,3>,leaf(MPI_DOUBLE))", true, 800},
+                 {"vec(0,8,leaf(MPI_DOUBLE))", false, 0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct espi_node *node = NULL;
+        const struct espi_pack *pack;
+        int64_t at;
+        ck_assert_int_eq(espi_parse(&arena, known[i].tree, strlen(known[i].tree), &node, NULL), ESPI_OK);
+        ck_assert_int_eq(espi_pack_compile(&arena, node, 4096, &pack), ESPI_OK);
+        ck_assert_msg(espi_pack_is_run(pack, &at) == known[i].is, "%s", known[i].tree);
+        ck_assert(!known[i].is || at == known[i].at);
+    }
+}
+END_TEST
+
 /* Displacements, extents and counts beyond 2 and 4 GiB, in mappings of which only some pages are touched. */
 START_TEST(far_apart)
 {
@@ -134,6 +162,6 @@ END_TEST
 
 const TTest *pack_case(int number)
 {
-    const TTest *const cases[PACK_CASES] = {compiled, far_apart, long_streams, absolute};
+    const TTest *const cases[PACK_CASES] = {compiled, runs, far_apart, long_streams, absolute};
     return cases[number];
 }

@@ -46,7 +46,7 @@ static double gain(int which, const struct espi_pack *pack, int64_t count, doubl
         return espi_pack_collective_gain(pack, count, blocks[which - BLOCKS_FROM].use,
                                          blocks[which - BLOCKS_FROM].in_parts, engine_ns);
     return which == 0 ? espi_pack_gain(pack, count, engine_ns)
-                      : espi_pack_message_gain(pack, count, which == MESSAGE_IN_PARTS, which < 3, engine_ns);
+                      : espi_pack_message_gain(pack, count, which == MESSAGE_IN_PARTS, which < 3, true, engine_ns);
 }
 
 /* Whether messages may go cell by cell. */
@@ -94,8 +94,8 @@ START_TEST(not_clear)
         ck_assert(espi_pack_gain(pack, shapes[s].count, own + 20) == 0);
         ck_assert(espi_pack_gain(pack, shapes[s].count, own * 1.05) == 0);
         ck_assert(espi_pack_gain(pack, shapes[s].count, 2 * own + 100) > 0);
-        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, true, own) == 0);
-        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, true, 2 * own) == 0);
+        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, true, true, own) == 0);
+        ck_assert(espi_pack_message_gain(pack, shapes[s].count, true, true, true, 2 * own) == 0);
     }
     espi_arena_release(&arena);
 }
@@ -120,11 +120,11 @@ START_TEST(short_messages)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
         const struct espi_pack_cost cost = espi_pack_cost(pack, shapes[s].count);
-        const double near = espi_pack_message_gain(pack, shapes[s].count, false, true, cost.warm_ns),
-                     far = espi_pack_message_gain(pack, shapes[s].count, false, false, cost.warm_ns);
+        const double near = espi_pack_message_gain(pack, shapes[s].count, false, true, true, cost.warm_ns),
+                     far = espi_pack_message_gain(pack, shapes[s].count, false, false, true, cost.warm_ns);
         if (cost.warm_ns < 1000 && cost.bytes < 4096)
             ck_assert_msg(near > 0 && far > 0 && far < near, "%d blocks: %g near, %g far", shapes[s].n, near, far);
-        ck_assert(espi_pack_message_gain(pack, shapes[s].count, false, false, cost.warm_ns - 90) == 0);
+        ck_assert(espi_pack_message_gain(pack, shapes[s].count, false, false, true, cost.warm_ns - 90) == 0);
     }
     espi_arena_release(&arena);
 }
@@ -144,14 +144,14 @@ START_TEST(open_ways)
             ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 0.66 * both - 900), ESPI_WAYS_NONE);
         for (double ns = 1; ns < 1e9; ns *= 10) {
             ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, false, false, ns), ESPI_WAYS_EVEN);
-            const double guess = espi_pack_message_gain(pack, shapes[s].count, true, false, ns);
+            const double guess = espi_pack_message_gain(pack, shapes[s].count, true, false, true, ns);
             ck_assert(ns > 2 * cost.warm_ns ? guess > 0 && guess < ns / 2 + 1 : guess == 0);
         }
     }
     const struct espi_pack *solid = program(1, 50000, 50000);
     for (double ns = 1; ns < 1e9; ns *= 10) {
         ck_assert_int_eq(espi_pack_open(solid, 1, true, true, ns), ESPI_WAYS_NONE);
-        ck_assert_int_eq(espi_pack_open(solid, 1, true, false, ns), ESPI_WAYS_NONE);
+        ck_assert_int_eq(espi_pack_open(solid, 1, true, false, ns), ESPI_WAYS_EVEN);
         ck_assert_int_eq(espi_pack_open(solid, 1, false, true, ns), ESPI_WAYS_NONE);
         ck_assert_int_eq(espi_pack_open(solid, 1, false, false, ns), ESPI_WAYS_EVEN);
     }
@@ -174,6 +174,22 @@ START_TEST(dense)
 }
 END_TEST
 
+/* One run of bytes whose extent is not its size: it goes where it stands, short ones always. */
+START_TEST(runs)
+{
+    const struct espi_pack *pack = program(1, 500, 500);
+
+    for (int near = 0; near < 2; near++)
+        for (double ns = 1; ns < 1e6; ns *= 10) {
+            ck_assert(espi_pack_message_gain(pack, 1, false, near, false, ns) == espi_pack_run_gain(ns));
+            ck_assert(espi_pack_run_gain(ns) > ns);
+            ck_assert(espi_pack_message_gain(pack, 1, false, near, true, ns) == 0);
+            ck_assert(espi_pack_message_gain(pack, 1, true, near, false, ns) == (near ? 0 : ns / 2));
+        }
+    espi_arena_release(&arena);
+}
+END_TEST
+
 /* A message in parts costs both sides their programs, and a stream beyond the caches: it wins where the engine takes
    clearly more than that, not before. */
 START_TEST(streams)
@@ -181,8 +197,8 @@ START_TEST(streams)
     const struct espi_pack *pack = program(1690, 25, 80);
     const double once = 2 * (espi_pack_cost(pack, 1).warm_ns + 100) + 3000;
 
-    ck_assert(espi_pack_message_gain(pack, 1, true, true, once * 8 / 7 + 500) == 0);
-    ck_assert(espi_pack_message_gain(pack, 1, true, true, 2 * once + 10000) > 0);
+    ck_assert(espi_pack_message_gain(pack, 1, true, true, true, once * 8 / 7 + 500) == 0);
+    ck_assert(espi_pack_message_gain(pack, 1, true, true, true, 2 * once + 10000) > 0);
     espi_arena_release(&arena);
 }
 END_TEST
@@ -333,5 +349,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, short_messages, open_ways, dense,
-                     streams, cells, staged, chains, times);
+                     runs, streams, cells, staged, chains, times);
 }

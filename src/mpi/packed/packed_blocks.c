@@ -17,7 +17,7 @@ struct espi_packed_blocks {
     int n;
     bool check;
     bool exact; /* a block holds what it had, but for the one mark at its end */
-    char *arrays, *stream;
+    char *arrays, *stream; /* no stream: the blocks are sent and received where they stand */
     int64_t bytes, room; /* of the stream, of the buffer */
     MPI_Datatype *kept;  /* of the program; NULL: nothing is compared */
     const MPI_Datatype *sent_as; /* n_sent_as of them; where all have one, it is one_type */
@@ -134,7 +134,7 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
 {
     char *at = side->stream;
 
-    for (int i = 0; i < side->n; i++) {
+    for (int i = 0; i < side->n && side->stream != NULL; i++) {
         const struct espi_packed_block *b = &side->blocks[i];
         const int64_t bytes = bytes_of(b);
         if (bytes > 0 && b->received) {
@@ -154,23 +154,29 @@ void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
     }
 }
 
-struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays)
+struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays, bool stand)
 {
     enum { LINE = 64 }; /* of the cache, for the stream: wide stores that cross lines are slow */
     struct espi_packed_blocks *side;
     const size_t before = sizeof *side + (size_t)n * sizeof side->blocks[0],
                  head = before + arrays + LINE - 1;
+    const int64_t room = (int64_t)head + (stand ? 0 : bytes);
 
-    if (bytes <= 0 || bytes > INT_MAX || (side = espi_packed_buffer((int64_t)head + bytes)) == NULL)
+    if (bytes <= 0 || bytes > INT_MAX || (side = espi_packed_buffer(room)) == NULL)
         return NULL;
     side->n = n;
     side->kept = NULL;
     side->n_sent_as = 0;
     side->bytes = bytes;
-    side->room = (int64_t)head + bytes;
+    side->room = room;
     side->arrays = (char *)side + before;
-    side->stream = (char *)side + head - ((uintptr_t)side + head) % LINE;
+    side->stream = stand ? NULL : (char *)side + head - ((uintptr_t)side + head) % LINE;
     return side;
+}
+
+bool espi_packed_blocks_stand(const struct espi_packed_blocks *side)
+{
+    return side->stream == NULL;
 }
 
 struct espi_packed_block *espi_packed_blocks_each(struct espi_packed_blocks *side)
@@ -202,9 +208,10 @@ void espi_packed_blocks_drop(struct espi_packed_blocks *side)
 void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool check)
 {
     side->exact = exact;
-    side->check = check;
+    side->check = check && side->stream != NULL;
     keep_types(side);
-    pack_all(side);
+    if (side->stream != NULL)
+        pack_all(side);
 }
 
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side)

@@ -31,8 +31,10 @@ struct espi_packed_block {
 struct espi_packed_blocks; /* of a call that is under way */
 
 /* Room for a side of n > 0 blocks of so many bytes in all, and for `arrays` bytes beside. The caller fills all
-   that is of the blocks. NULL: no memory, or more than 2 GiB, or nothing at all. */
-struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays);
+   that is of the blocks. NULL: no memory, or more than 2 GiB, or nothing at all. `stand`: all blocks are single runs
+   of bytes, which MPI sends and receives where they stand: there is no room for them. */
+struct espi_packed_blocks *espi_packed_blocks_new(int n, int64_t bytes, size_t arrays, bool stand);
+bool espi_packed_blocks_stand(const struct espi_packed_blocks *side);
 struct espi_packed_block *espi_packed_blocks_each(struct espi_packed_blocks *side);
 void *espi_packed_blocks_arrays(struct espi_packed_blocks *side);
 /* Types that blocks are sent with, one for each or one for all, which stay where they are: but for MPI_PACKED they
@@ -47,6 +49,7 @@ void espi_packed_blocks_drop(struct espi_packed_blocks *side);
 void espi_packed_blocks_pack(struct espi_packed_blocks *side, bool exact, bool check);
 /* Whether a block was short. */
 bool espi_packed_blocks_short_seen(void);
+/* NULL where blocks stand. */
 void *espi_packed_blocks_stream(const struct espi_packed_blocks *side);
 /* After the call succeeded: unpacks what was received. */
 void espi_packed_blocks_unpack(struct espi_packed_blocks *side);

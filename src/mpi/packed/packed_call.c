@@ -218,7 +218,8 @@ void espi_packed_sent(struct espi_packed_side *side)
 void espi_packed_close(struct espi_packed_side *side)
 {
     espi_packed_sent(side);
-    espi_packed_buffer_back(side->stream, side->bytes);
+    if (!side->stands)
+        espi_packed_buffer_back(side->stream, side->bytes);
     side->pack = NULL;
 }
 
@@ -235,6 +236,8 @@ static bool fits_buffer(const espi_word *args, const struct espi_buffer_args *ty
 static inline __attribute__((always_inline)) void pack_side(const struct espi_packed_side *side, void *data,
                                                             int64_t count, MPI_Datatype type)
 {
+    if (side->stands)
+        return;
     espi_packed_move(side->times, false, side->pack, data, count, side->stream);
     if (type != MPI_DATATYPE_NULL)
         espi_packed_check(false, data, count, type, side->stream, side->bytes);
@@ -257,9 +260,14 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
     struct espi_packed_side *side = &call->side[which];
     const int64_t count = count_of(row, args, typed), bytes = espi_pack_size(pack) * count; /* fits an int */
     void *data = (void *)args[typed->buffer];
+    int64_t at;
 
-    if (((row->kind & ESPI_BUFFERED) && !fits_buffer(args, typed, count, row->comm, bytes)) ||
-        (side->stream = espi_packed_buffer(bytes)) == NULL)
+    if ((row->kind & ESPI_BUFFERED) && !fits_buffer(args, typed, count, row->comm, bytes))
+        return false;
+    side->stands = count == 1 && espi_pack_is_run(pack, &at);
+    if (side->stands)
+        side->stream = (void *)((uintptr_t)data + (uintptr_t)at);
+    else if ((side->stream = espi_packed_buffer(bytes)) == NULL)
         return false;
     side->pack = pack;
     side->times = times;
@@ -285,6 +293,8 @@ void espi_packed_pack(const struct espi_packed_side *side, void *data, int64_t c
 void espi_packed_unpack(const struct espi_packed_side *side, void *data, int64_t count, MPI_Datatype type,
                         const MPI_Status *status)
 {
+    if (side->stands)
+        return;
     const int64_t bytes = espi_status_bytes(status);
 
     espi_packed_received(side->times, side->pack, side->stream, bytes, side->bytes, data, count);

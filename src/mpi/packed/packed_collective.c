@@ -1,5 +1,6 @@
 #include "mpi/packed/packed_collective.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "mpi/packed/stream_type.h"
@@ -217,12 +218,37 @@ static bool read_blocks(const struct espi_api_row *row, const struct espi_buffer
     return true;
 }
 
+/* From the buffer on. Of an empty one: 0. */
+static bool run_begins(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *typed,
+                       int i, const struct espi_pack *pack, int64_t *at)
+{
+    const bool wide = row->large || row->kind & ESPI_NEIGHBOUR;
+    const void *places = (const void *)args[typed->count + 1];
+    int64_t from = 0;
+
+    *at = 0;
+    if (pack == NULL)
+        return true;
+    return espi_pack_is_run(pack, &from) &&
+           !__builtin_add_overflow(wide ? ((const MPI_Aint *)places)[i] : ((const int *)places)[i], from, at) &&
+           (wide || (*at >= INT_MIN && *at <= INT_MAX));
+}
+
+bool espi_collective_may_stand(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                               const espi_word *args, int i, const struct espi_pack *pack, int64_t count)
+{
+    int64_t at;
+
+    return typed->shape == ESPI_SHAPE_W && count == 1 && run_begins(row, args, typed, i, pack, &at);
+}
+
 /* For each block: count, place, type. */
 enum { ARRAYS_EACH = sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) };
 
 /* What MPI sees where counts are in arrays: bytes, one block behind the other. */
 static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer_args *typed,
-                        struct espi_packed_blocks *packed, int n, bool in_cells, espi_word *seen)
+                        const espi_word *args, struct espi_packed_blocks *packed, int n, bool in_cells,
+                        espi_word *seen)
 {
     const struct espi_packed_block *blocks = espi_packed_blocks_each(packed);
     char *memory = espi_packed_blocks_arrays(packed);
@@ -235,6 +261,8 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
 
     for (int i = 0; i < n; i++) {
         const int64_t bytes = blocks[i].count * blocks[i].size;
+        if (espi_packed_blocks_stand(packed))
+            run_begins(row, args, typed, i, blocks[i].pack, &at);
         const int few = (int)bytes, near = (int)at;
         memcpy(memory + (size_t)i * count_size, row->large ? (const void *)&bytes : &few, count_size);
         memcpy(places + (size_t)i * place_size, wide ? (const void *)&at : &near, place_size);
@@ -273,10 +301,11 @@ static void see_one(const struct espi_collective_side *side, struct espi_packed_
 }
 
 struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *typed,
-                                               const struct espi_collective_side *side, int64_t bytes)
+                                               const struct espi_collective_side *side, int64_t bytes,
+                                               bool stand)
 {
     return espi_packed_blocks_new(side->blocks, bytes,
-                                  typed->shape == ESPI_SHAPE_ONE ? 0 : (size_t)side->blocks * ARRAYS_EACH);
+                                  typed->shape == ESPI_SHAPE_ONE ? 0 : (size_t)side->blocks * ARRAYS_EACH, stand);
 }
 
 bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_api_row *row,
@@ -293,9 +322,10 @@ bool espi_collective_begin(struct espi_packed_blocks *packed, const struct espi_
     if (typed->shape == ESPI_SHAPE_ONE)
         see_one(side, packed, blocks[0].count * blocks[0].size, in_cells, seen);
     else
-        fill_arrays(row, typed, packed, side->blocks, in_cells, seen);
+        fill_arrays(row, typed, args, packed, side->blocks, in_cells, seen);
     espi_packed_blocks_pack(packed, exact, check);
-    changed[typed->buffer] = (espi_word)espi_packed_blocks_stream(packed);
+    if (!espi_packed_blocks_stand(packed))
+        changed[typed->buffer] = (espi_word)espi_packed_blocks_stream(packed);
     changed[typed->count] = seen[0];
     if (typed->shape != ESPI_SHAPE_ONE)
         changed[typed->count + 1] = seen[1];

@@ -42,10 +42,15 @@ bool espi_collective_is_aliased(const struct espi_api_row *row, int side, const 
 int64_t espi_collective_items(const struct espi_api_row *row, const struct espi_buffer_args *typed,
                               const struct espi_collective_side *side, const espi_word *args, int *filled);
 
+/* Whether block i, of `count` items, may be sent or received where it stands: one run of bytes, at a place of its own
+   that the arrays of the call can name. */
+bool espi_collective_may_stand(const struct espi_api_row *row, const struct espi_buffer_args *typed,
+                               const espi_word *args, int i, const struct espi_pack *pack, int64_t count);
+
 /* Room for the blocks of a side, of so many bytes in all: espi_packed_blocks_new. The caller fills program, size,
-   extent (where all are of one type), type and owner of each. */
+   extent (where all are of one type), type and owner of each. `stand`: all that are not empty may. */
 struct espi_packed_blocks *espi_collective_new(const struct espi_buffer_args *typed,
-                                               const struct espi_collective_side *side, int64_t bytes);
+                                               const struct espi_collective_side *side, int64_t bytes, bool stand);
 
 /* Packs what is sent and writes into `changed` what MPI is to do. `way`: of blocks that are messages of several
    parts; not typed. `exact`, `check`: see packed_blocks.h. False: nothing was changed. */

@@ -50,6 +50,34 @@ static bool join_others(struct espi_call_side *s, int others, int *unnoted)
     return true;
 }
 
+/* Blocks that no model would pack as nothing is to be packed: runs of bytes, which go where they stand, or with those
+   that are packed. */
+static void take_runs(struct espi_call_side *s, struct espi_plan *const run[], int *unnoted)
+{
+    for (int i = 0; i < s->types; i++) {
+        struct espi_blocks_plan *found = &s->found[i];
+        if (s->count[i] == 0 || found->plan != NULL)
+            continue;
+        *unnoted -= found->unnoted;
+        found->unnoted = false;
+        found->plan = run[i];
+        s->bytes += run[i]->size;
+        espi_blocks_plan_stands(run[i]);
+    }
+}
+
+/* Whether all blocks of a packed side may be sent or received where they stand. */
+static bool may_stand(const struct espi_call_side *s, const struct espi_api_row *row,
+                      const struct espi_buffer_args *typed, const espi_word *args)
+{
+    for (int i = 0; i < s->types; i++)
+        if (s->count[i] > 0 && !(s->found[i].plan->stands && espi_collective_may_stand(row, typed, args, i,
+                                                                                    s->found[i].plan->pack,
+                                                                                    s->count[i])))
+            return false;
+    return true;
+}
+
 /* Blocks beside such as no program is there for. */
 static bool leave_mixed(struct espi_call_side *s)
 {
@@ -64,7 +92,8 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype *types = espi_call_side_types(typed, args);
-    int programs = 0, others = 0, derived = 0, unnoted = 0, tried = 0;
+    int programs = 0, others = 0, derived = 0, unnoted = 0, tried = 0, runs = 0;
+    struct espi_plan *run[ESPI_CALL_TYPES];
 
     if (s->facts.blocks > ESPI_CALL_TYPES || types == NULL || args[typed->count] == 0)
         return false;
@@ -88,10 +117,17 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
             return false;
         programs += found->plan != NULL;
         others += found->plan == NULL;
+        run[i] = found->plan == NULL && !found->tried && count == 1 ? espi_blocks_plan_of_other(found, 1) : NULL;
+        runs += run[i] != NULL && run[i]->stands && run[i]->size <= ESPI_ENGINE_PART;
         derived++;
         unnoted += found->unnoted;
         tried += found->tried;
         note_block(s, found, bytes);
+    }
+    if (runs > 0 && runs == others) {
+        take_runs(s, run, &unnoted);
+        programs = derived;
+        others = 0;
     }
     /* Beside long ones only: of short ones the models know. */
     if (derived > programs && (s->longest > 0 || tried > 0) && join_others(s, others, &unnoted)) {
@@ -103,6 +139,7 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
     if (unnoted > 0)
         return false;
     s->packed = programs > 0 && others == 0;
+    s->stands = s->packed && may_stand(s, row, typed, args);
     if (s->near || s->packed || programs == 0)
         return programs == 0 || others == 0; /* where they are mixed they are counted there */
     return leave_mixed(s);
@@ -159,7 +196,7 @@ bool espi_call_side_look(struct espi_call_side *s, struct espi_comm_facts *facts
 
     s->types = 0;
     s->bytes = s->longest = 0;
-    s->packed = s->mixed = s->joined = s->seen = s->is_new = s->near = false;
+    s->packed = s->mixed = s->joined = s->seen = s->is_new = s->near = s->stands = false;
     if (typed->shape == ESPI_SHAPE_NONE || espi_call_side_is_in_place(typed, args) ||
         (typed->at_root && (int)args[row->root] != facts->rank))
         return true;

@@ -24,6 +24,7 @@ struct espi_call_side {
     bool mixed;  /* blocks of which some might be packed, which are all left */
     bool joined; /* the models would not pack it, or not all of it: whether it is packed is found out */
     bool packed; /* else blocks with a plan are the library's because the way of long ones is that now */
+    bool stands; /* packed, and all its blocks are single runs of bytes, which go where they stand */
     bool is_new; /* it was packed, and is one of the first sides of a plan (espi_plan_is_new) */
     int64_t count[ESPI_CALL_TYPES]; /* items of each type; 0: there is nothing to do for it */
     struct espi_blocks_plan found[ESPI_CALL_TYPES];

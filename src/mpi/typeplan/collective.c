@@ -83,7 +83,7 @@ static bool pack_side(struct espi_collective *call, struct espi_call_side *s, in
 {
     const struct espi_buffer_args *typed = &call->row->typed[which];
     const MPI_Datatype *types = espi_call_side_types(typed, call->args);
-    struct espi_packed_blocks *packed = espi_collective_new(typed, &s->facts, s->bytes);
+    struct espi_packed_blocks *packed = espi_collective_new(typed, &s->facts, s->bytes, s->stands);
 
     if (packed == NULL)
         return false;

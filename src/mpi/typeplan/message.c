@@ -162,6 +162,12 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
     return true;
 }
 
+/* Of a nonblocking message: something is to be done at its end. */
+static bool asks_for_record(const struct espi_message *m)
+{
+    return (m->side[0].packed && !m->packed.side[0].stands) || m->turn.batch != 0;
+}
+
 static void count_uses(struct espi_message *m, const struct espi_way_question *q, bool chosen)
 {
     const double saved = chosen ? espi_way_saves(q) : -1; /* by both sides, measured at once */
@@ -204,8 +210,7 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
     if (chosen)
         m->turn = espi_way_turn(&question);
     if (!begin_sides(m, row, args, changed) ||
-        (row->kind & ESPI_NONBLOCKING && (m->side[0].packed || m->turn.batch != 0) &&
-         (m->request = espi_packed_request_new()) == NULL)) {
+        (row->kind & ESPI_NONBLOCKING && asks_for_record(m) && (m->request = espi_packed_request_new()) == NULL)) {
         for (int i = 0; i < 2; i++)
             let_go(&m->packed.side[i]);
         espi_way_turn_end(&m->turn, false);
@@ -219,7 +224,7 @@ static void end_side(struct espi_message *m, const espi_word *changed, int resul
 {
     struct espi_packed_side *side = &m->packed.side[which];
 
-    if (side->pack != NULL && side->receives && result == MPI_SUCCESS)
+    if (side->pack != NULL && side->receives && !side->stands && result == MPI_SUCCESS)
         espi_packed_unpack(side, (void *)m->args[(int)m->row->typed[which].buffer], m->side[which].count,
                            MPI_DATATYPE_NULL, (const MPI_Status *)changed[m->row->args - 1]);
     let_go(side);

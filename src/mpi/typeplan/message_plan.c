@@ -1,6 +1,7 @@
 #include "mpi/typeplan/message_plan.h"
 
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
@@ -152,6 +153,17 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
                      plan->size <= INT32_MAX / count;
 
     return may ? plan : NULL;
+}
+
+void espi_blocks_plan_stands(struct espi_plan *plan)
+{
+    const uint64_t judged = UINT64_C(1) << ESPI_JUDGED_EACH | (uint64_t)ESPI_PACK_RECEIVED << 1 | 1;
+
+    if (atomic_load_explicit(&plan->judged, memory_order_relaxed) == judged)
+        return;
+    const double gain = espi_pack_run_gain(plan->engine_ns[ESPI_WHOLE] / (double)plan->count);
+    atomic_store_explicit(&plan->judged_ns, (uint64_t)gain, memory_order_relaxed);
+    atomic_store_explicit(&plan->judged, judged, memory_order_relaxed);
 }
 
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,

@@ -13,12 +13,18 @@
 double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine_ns);
 
 /* The same of a message, packed on one side and unpacked on the other by such programs; `engine_ns` is what packing
-   takes on one side. `in_parts`: the library, packing it, cuts it into parts. `near`: the ranks are on one node. */
-double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, bool near,
+   takes on one side. `in_parts`: the library, packing it, cuts it into parts. `near`: the ranks are on one node.
+   `dense`: the extent of an item is its size. Where it is not, one item may be a single run of bytes all the same:
+   such a message goes as these bytes, where they stand. */
+double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, bool near, bool dense,
                               double engine_ns);
 
+/* What one item saves that is a single run of bytes, in one part: it is not moved, and the library's general code for
+   types with gaps is saved. */
+double espi_pack_run_gain(double engine_ns);
+
 /* Which ways are open to such a message of several parts (packed/message_ways.h): all of them where the models are
-   not sure, which between nodes they never are. `dense`: the extent of an item is its size. */
+   not sure, which between nodes they never are, nor of a single run of bytes. `dense`: as above. */
 enum espi_ways_open espi_pack_open(const struct espi_pack *pack, int64_t count, bool near, bool dense,
                                    double engine_ns);
 

@@ -359,6 +359,8 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     e->plan.begins = e->layout.tree->true_lb;
     e->plan.record = espi_stats_type(e->key);
     request->pack = compile(e, request);
+    e->plan.stands = request->pack != NULL && e->plan.extent != e->plan.size &&
+                     espi_pack_is_run(request->pack, &(int64_t){0});
     request->programs = &e->arena;
     espi_select_variant(request, e->plan.record, &s);
     atomic_init(&e->plan.pack, request->pack);

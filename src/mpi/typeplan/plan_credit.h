@@ -10,13 +10,16 @@
 #include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
 
-/* What a message of `count` items saves where its request has to be kept, on top of a better type. */
+/* What a message of `count` items saves where its request has to be kept, on top of a better type. Of one that goes
+   where it stands none is. */
 static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t count)
 {
     enum { KEPT_NS = 300 };
     const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
                    saved = count == plan->count ? one : one / (uint64_t)plan->count * (uint64_t)count;
 
+    if (plan->stands && count == 1)
+        return saved;
     return saved > KEPT_NS ? saved - KEPT_NS : 0;
 }
 

@@ -181,7 +181,8 @@ static void begin_side(struct espi_repeated *r, int which, const espi_word *args
     for (int i = 0; i < s->blocks; i++)
         blocks[i].data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)s->from[i]);
     espi_packed_blocks_pack(r->blocks[which], false, false);
-    changed[typed->buffer] = s->word[0];
+    if (!espi_packed_blocks_stand(r->blocks[which]))
+        changed[typed->buffer] = s->word[0];
     changed[typed->count] = s->word[1];
     if (typed->shape != ESPI_SHAPE_ONE)
         changed[typed->count + 1] = s->word[2];

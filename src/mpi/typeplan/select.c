@@ -264,7 +264,8 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
         g->s->engine_ns[p] = now[p];
     saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE]));
     saved[ESPI_PACK_MESSAGE] =
-        rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node, now[ESPI_PARTS]));
+        rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node,
+                                       r->layout->extent == r->layout->tree->size, now[ESPI_PARTS]));
     for (int use = 0; use < ESPI_PACKABLES; use++)
         if (r->reversed & 1u << use)
             saved[use] = 0;
@@ -282,7 +283,10 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     }
     g->facts.why = "by the models of the library's engine and of pack programs";
     if (g->facts.emission == NULL)
-        g->facts.emission = r->exact ? "a pack program of the least-cost tree" : "a pack program";
+        g->facts.emission = r->count == 1 && espi_pack_is_run(r->pack, &(int64_t){0})
+                                ? "a run of bytes where it stands"
+                            : r->exact ? "a pack program of the least-cost tree"
+                                       : "a pack program";
 }
 
 /* Whether messages of the type get to the engine in several parts. What has no gaps does not get there at all. */

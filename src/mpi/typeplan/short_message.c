@@ -33,11 +33,16 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
         !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
         return false;
-    in_use = true;
-    *m = (struct espi_short_message){plan, stream, (int)(plan->size * count)};
+    *m = (struct espi_short_message){plan, stream, (int)(plan->size * count), false};
+    if (plan->stands && count == 1) {
+        m->stands = true;
+        m->stream = (void *)((uintptr_t)args[BUFFER] + (uintptr_t)plan->begins);
+    } else {
+        in_use = true;
+        if (!receives)
+            espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
+    }
     espi_plan_hold(plan);
-    if (!receives)
-        espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
     espi_count_call(thread_state->stats, fn);
     espi_short_plan_packed(thread_state->stats, slot, plan, count, m->bytes);
     return true;
@@ -46,10 +51,12 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
 bool espi_short_message_end(const struct espi_short_message *m, struct espi_thread_state *thread_state,
                             enum espi_fn fn, const espi_word *args, int result, const MPI_Status *status)
 {
-    if (__builtin_expect(result == MPI_SUCCESS, 1) && status != NULL)
-        espi_packed_received(&m->plan->times, m->plan->pack, m->stream, espi_status_bytes(status), m->bytes,
-                             (void *)args[BUFFER], (int64_t)(int)args[COUNT]);
-    in_use = false;
+    if (!m->stands) {
+        if (__builtin_expect(result == MPI_SUCCESS, 1) && status != NULL)
+            espi_packed_received(&m->plan->times, m->plan->pack, m->stream, espi_status_bytes(status), m->bytes,
+                                 (void *)args[BUFFER], (int64_t)(int)args[COUNT]);
+        in_use = false;
+    }
     espi_plan_release(m->plan);
     if (__builtin_expect(result == MPI_SUCCESS, 1))
         return false;

@@ -20,6 +20,7 @@ struct espi_short_message {
     struct espi_plan *plan;
     void *stream;
     int bytes;
+    bool stands; /* these are the program's, where they stand */
 };
 
 /* Whether calls of a function of so many arguments may go this way; then they stand in the places of MPI_Send, or

@@ -168,7 +168,7 @@ static void pack_collective(struct espi_substitution *d, int side)
     int64_t bytes = 0;
     struct espi_packed_blocks *packed = NULL;
     if (items >= 0 && !__builtin_mul_overflow(items, plan->size, &bytes))
-        packed = espi_collective_new(typed, facts, bytes);
+        packed = espi_collective_new(typed, facts, bytes, false);
     for (int i = 0; packed && i < facts->blocks; i++)
         espi_packed_blocks_each(packed)[i] =
             (struct espi_packed_block){.pack = plan->pack,

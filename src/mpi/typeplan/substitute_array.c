@@ -75,7 +75,7 @@ static bool pack_blocks(struct espi_substitution *d, const struct espi_buffer_ar
         programs += ways[i].packed != NULL;
         is_new = (ways[i].packed && espi_plan_is_new(ways[i].packed)) || is_new;
     }
-    struct espi_packed_blocks *packed = espi_collective_new(typed, &d->collective[side], bytes);
+    struct espi_packed_blocks *packed = espi_collective_new(typed, &d->collective[side], bytes, false);
     for (int i = 0; packed && i < n; i++) {
         bytes_of(d, typed, i, &ways[i], &size);
         espi_packed_blocks_each(packed)[i] =
