@@ -11,7 +11,8 @@
 
 enum { PLANES = 5, LONGEST = 10000, RANKS_MOST = 4, TIMES = 24, LIVES = 3 };
 
-static double from[PLANES * LONGEST * RANKS_MOST], to[PLANES * LONGEST * RANKS_MOST];
+enum { SHIFTS = 3 };
+static double from[PLANES * LONGEST * RANKS_MOST + SHIFTS], to[PLANES * LONGEST * RANKS_MOST + SHIFTS];
 static int n; /* doubles of a plane */
 
 static MPI_Datatype plane(int which)
@@ -48,7 +49,7 @@ static MPI_Datatype absolute(double *array, int which)
 
 static void fill(int call)
 {
-    const size_t all = (size_t)PLANES * (size_t)n * (size_t)prog.ranks;
+    const size_t all = (size_t)PLANES * (size_t)n * (size_t)prog.ranks + SHIFTS;
 
     for (size_t i = 0; i < all; i++) {
         from[i] = (double)i + 1e6 * prog.me + 1e-3 * call;
@@ -58,7 +59,7 @@ static void fill(int call)
 
 static void check(const char *what)
 {
-    check_bytes(NULL, what, "received", to, (size_t)PLANES * (size_t)n * (size_t)prog.ranks * sizeof *to);
+    check_bytes(NULL, what, "received", to, ((size_t)PLANES * (size_t)n * (size_t)prog.ranks + SHIFTS) * sizeof *to);
 }
 
 static void check_status(const char *what, MPI_Status *status, MPI_Datatype type)
@@ -184,9 +185,11 @@ static void refused(MPI_Datatype out, MPI_Datatype shorter, int call)
     check_equal(NULL, "refused", "bytes outside of the plane", outside, 0);
 }
 
-/* Every rank gives each a plane, or a column instead; empty blocks among them. */
+/* Every rank gives each a plane, or a column instead; empty blocks among them. The same calls come with other
+   buffers. */
 static void joint(const MPI_Datatype planes[PLANES], MPI_Datatype gaps, int call)
 {
+    double *out = from + call % SHIFTS, *in = to + call / 2 % SHIFTS;
     int counts[2][RANKS_MOST], places[2][RANKS_MOST], ones[RANKS_MOST];
     MPI_Datatype types[2][RANKS_MOST];
     MPI_Request r;
@@ -201,10 +204,10 @@ static void joint(const MPI_Datatype planes[PLANES], MPI_Datatype gaps, int call
             types[1][i] = mixed == 1 && i == 1 ? gaps : planes[(i + 3) % PLANES];
         }
         fill(call);
-        CK(MPI_Alltoallw(from, counts[0], places[0], types[0], to, counts[1], places[1], types[1], prog.comm));
+        CK(MPI_Alltoallw(out, counts[0], places[0], types[0], in, counts[1], places[1], types[1], prog.comm));
         check("alltoallw");
         fill(call);
-        CK(MPI_Ialltoallw(from, counts[0], places[0], types[0], to, counts[1], places[1], types[1], prog.comm, &r));
+        CK(MPI_Ialltoallw(out, counts[0], places[0], types[0], in, counts[1], places[1], types[1], prog.comm, &r));
         CK(MPI_Wait(&r, MPI_STATUS_IGNORE));
         check("ialltoallw");
     }
