@@ -228,7 +228,8 @@ espi_status espi_simplify_list(struct espi_normalizer *z, int64_t c, const int64
     return status;
 }
 
-/* A part of a struct as `runs` runs, `apart`, of `copies` copies of something at `stride` (0: any). */
+/* A part of a struct as `runs` runs, `apart`, of `copies` copies of something at `stride`, which says nothing of one
+   copy. */
 struct run {
     int64_t copies, stride, runs, apart;
 };
@@ -256,12 +257,14 @@ static espi_status struc_as_runs(struct espi_normalizer *z, int64_t n, const int
 {
     const struct espi_node *tree;
     int64_t stride = 0, total = 0, k = 0, *at, *len;
+    bool known = false; /* any stride, also 0, may be that of a part */
     struct run r;
     for (int64_t j = 0; j < n; j++) {
-        if (!is_run(&r, sub[j], of) || (r.stride != 0 && stride != 0 && r.stride != stride)) {
+        if (!is_run(&r, sub[j], of) || (r.copies != 1 && known && r.stride != stride)) {
             return ESPI_OK;
         }
-        stride = r.stride != 0 ? r.stride : stride;
+        stride = r.copies != 1 ? r.stride : stride;
+        known = known || r.copies != 1;
         total = espi_sum(total, r.runs);
         if (total > 2 * n) { /* each is two words in a list, and a part and its vec were about six */
             return ESPI_OK;

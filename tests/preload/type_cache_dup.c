@@ -191,11 +191,6 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
     return NULL;
 }
 
-void espi_blocks_plan_stands(struct espi_plan *plan)
-{
-    (void)plan;
-}
-
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count)
 {
     (void)stats, (void)found, (void)count;

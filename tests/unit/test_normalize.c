@@ -195,6 +195,13 @@ START_TEST(structs_of_alike_parts)
              "struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(70,8,leaf(MPI_FLOAT))>)");
     by_rules("struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(9,2000,vec(7,8,leaf(MPI_INT)))>)",
              "struc(2,<0,4000>,<vec(90,8,leaf(MPI_INT)),vec(9,2000,vec(7,8,leaf(MPI_INT)))>)");
+    /* The same place again and again is a stride, too. */
+    by_rules("struc(2,<0,4000>,<vec(90,0,leaf(MPI_INT)),vec(70,8,leaf(MPI_INT))>)",
+             "struc(2,<0,4000>,<vec(90,0,leaf(MPI_INT)),vec(70,8,leaf(MPI_INT))>)");
+    by_rules("struc(2,<0,4000>,<vec(70,8,leaf(MPI_INT)),vec(3,2000,vec(5,0,leaf(MPI_INT)))>)",
+             "struc(2,<0,4000>,<vec(70,8,leaf(MPI_INT)),vec(3,2000,vec(5,0,leaf(MPI_INT)))>)");
+    by_rules("struc(3,<0,4000,80>,<vec(90,0,leaf(MPI_INT)),vec(70,0,leaf(MPI_INT)),leaf(MPI_INT)>)",
+             "idxbuc(3,0,<0,4000,80>,<90,70,1>,leaf(MPI_INT))");
     options.set = ESPI_SET_BASIC;
     by_rules("struc(2,<8,500>,<vec(90,8,leaf(MPI_INT)),vec(7,8,leaf(MPI_INT))>)",
              "struc(2,<8,500>,<vec(90,8,leaf(MPI_INT)),vec(7,8,leaf(MPI_INT))>)");

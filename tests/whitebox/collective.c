@@ -250,7 +250,7 @@ START_TEST(joined_blocks)
         enum espi_course course;
         int packed;
     } is[] = {{LONG, COUNT, true, false, ESPI_COURSE_PACKED, 4}, {LONG, COUNT, false, false, ESPI_COURSE_PACKED, 0},
-              {COUNT, COUNT, true, false, ESPI_COURSE_GENERAL, 0}, {LONG, COUNT, true, true, ESPI_COURSE_GENERAL, 0},
+              {COUNT, COUNT, true, false, ESPI_COURSE_AS_IT_IS, 0}, {LONG, COUNT, true, true, ESPI_COURSE_GENERAL, 0},
               {LONG, LONG + 2, true, false, ESPI_COURSE_PACKED, 4}};
 
     begin();
@@ -384,8 +384,71 @@ START_TEST(tried_blocks)
 }
 END_TEST
 
+/* Runs of bytes with a longer extent are sent and received where they stand, if all blocks of a side are such; short
+   other ones are packed with them; beside longer and predefined ones none of it. */
+START_TEST(runs)
+{
+    enum { WIDE = 40, PLANE = 2 };
+    enum { STAND, PACKED, LEFT };
+    const int sizes[2] = {4, WIDE}, part[2] = {1, WIDE}, at[2] = {PLANE, 0},
+              begins = PLANE * WIDE * (int)sizeof(int), bytes = WIDE * (int)sizeof(int);
+    MPI_Datatype plane;
+
+    begin();
+    MPI_Type_create_subarray(2, sizes, part, at, MPI_ORDER_C, MPI_INT, &plane);
+    MPI_Type_commit(&plane);
+    espi_types_committed(thread_state, plane);
+    used_once(plane);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    struct espi_plan *plans[] = {atomic_load(&espi_slot_of(plane)->plan), atomic_load(&espi_slot_of(type)->plan)};
+    ck_assert(plans[0]->stands && plans[0]->begins == begins && !plans[1]->stands);
+    plans[1]->engine_ns[ESPI_WHOLE] = plans[1]->engine_ns[ESPI_PARTS] = -1e9; /* not packed by itself */
+    plans[1]->judged = 0;
+    espi_slot_class(espi_slot_of(type))->packs = espi_slot_class(espi_slot_of(plane))->packs = true;
+    const struct {
+        MPI_Datatype second;
+        int count, way;
+    } is[] = {{plane, 1, STAND}, {plane, 0, STAND}, {type, 1, PACKED}, {type, 6, LEFT}, {plane, 2, PACKED},
+              {MPI_INT, 1, LEFT}};
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        const int some[PEERS] = {1, is[i].count}, apart[PEERS] = {16, 8000};
+        const MPI_Datatype two[PEERS] = {plane, is[i].second};
+        const espi_word args[] = {(espi_word)from, (espi_word)some, (espi_word)apart, (espi_word)two,
+                                  (espi_word)onto, (espi_word)some, (espi_word)apart, (espi_word)two,
+                                  MPI_COMM_SELF};
+        struct call call;
+        const enum espi_course course = course_of(&call, ESPI_FN_Alltoallw, args);
+        ck_assert_msg((course == ESPI_COURSE_PACKED) == (is[i].way != LEFT), "case %zu", i);
+        for (int side = 0; side < 2 && is[i].way == STAND; side++) {
+            const espi_word *seen = &call.changed[4 * side];
+            const int *counts_seen = (const int *)seen[1], *places_seen = (const int *)seen[2];
+            ck_assert(seen[0] == args[4 * side] && ((const MPI_Datatype *)seen[3])[0] == MPI_PACKED);
+            ck_assert(counts_seen[0] == bytes && places_seen[0] == 16 + begins);
+            ck_assert(counts_seen[1] == is[i].count * bytes &&
+                      (is[i].count == 0 || places_seen[1] == 8000 + begins));
+        }
+        if (is[i].way == PACKED)
+            ck_assert(call.changed[0] != args[0] && memcmp((char *)call.changed[0], from + 16 + begins,
+                                                           (size_t)bytes) == 0);
+        if (course == ESPI_COURSE_PACKED)
+            ck_assert(!espi_collective_end(&call.c, MPI_ERR_OTHER));
+        ck_assert(all_is_back());
+    }
+    /* A place that an int can not name. */
+    const int some[PEERS] = {1, 0}, apart[PEERS] = {INT32_MAX - begins + 1, 0};
+    const MPI_Datatype two[PEERS] = {plane, plane};
+    const espi_word args[] = {(espi_word)from, (espi_word)some, (espi_word)apart, (espi_word)two};
+    const struct espi_buffer_args *typed = &espi_api_rows[ESPI_FN_Alltoallw].typed[0];
+    ck_assert(!espi_collective_may_stand(&espi_api_rows[ESPI_FN_Alltoallw], typed, args, 0, plans[0]->pack, 1));
+    ck_assert(espi_collective_may_stand(&espi_api_rows[ESPI_FN_Alltoallw], typed, args, 1, plans[0]->pack, 1));
+    espi_types_ending(thread_state, plane);
+    MPI_Type_free(&plane);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "collective", shared_saving, extra_time, typed_blocks, packed, as_it_is, general,
-                     no_memory, error, joined_blocks, tried_blocks);
+                     no_memory, error, joined_blocks, tried_blocks, runs);
 }

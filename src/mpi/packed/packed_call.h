@@ -71,7 +71,7 @@ static inline enum espi_packable espi_packed_message_use(const struct espi_api_r
 struct espi_packed_side {
     const struct espi_pack *pack; /* NULL: the library sees to this side */
     struct espi_packed_times *times; /* of the program; may be NULL */
-    void *stream; /* of the buffer pool */
+    void *stream; /* of the buffer pool, or: */
     int64_t bytes;
     bool receives;
     bool stands; /* one run of bytes: the stream is the program's memory, and nothing is packed or unpacked */
@@ -116,9 +116,10 @@ bool espi_packed_local(const struct espi_api_row *row, const espi_word *args, co
 /* Whether it would. */
 bool espi_packed_local_is_good(const struct espi_api_row *row, const espi_word *args, const struct espi_pack *pack);
 
-/* Gets a buffer for this side of a message, packs what is sent (but for a persistent request, see
-   packed_persistent.h), and writes into `changed` what MPI is to do. `way`: of one of several parts; not typed.
-   False: no memory, or the program's buffer for MPI_Bsend need not have room for that; nothing was changed. */
+/* Gets a buffer for this side of a message, unless it is a run of bytes that stands, packs what is sent (but for a
+   persistent request, see packed_persistent.h), and writes into `changed` what MPI is to do. `way`: of one of several
+   parts; not typed. False: no memory, or the program's buffer for MPI_Bsend need not have room for that; nothing was
+   changed. */
 bool espi_packed_begin(struct espi_packed_call *call, int side, const struct espi_api_row *row,
                        const espi_word *args, espi_word *changed, const struct espi_pack *pack,
                        struct espi_packed_times *times, enum espi_message_way way, bool check);

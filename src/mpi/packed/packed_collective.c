@@ -245,7 +245,7 @@ bool espi_collective_may_stand(const struct espi_api_row *row, const struct espi
 /* For each block: count, place, type. */
 enum { ARRAYS_EACH = sizeof(MPI_Count) + sizeof(MPI_Aint) + sizeof(MPI_Datatype) };
 
-/* What MPI sees where counts are in arrays: bytes, one block behind the other. */
+/* What MPI sees where counts are in arrays: bytes, one block behind the other, or where they stand. */
 static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer_args *typed,
                         const espi_word *args, struct espi_packed_blocks *packed, int n, bool in_cells,
                         espi_word *seen)

@@ -1,9 +1,14 @@
 #include "mpi/typeplan/call_side.h"
 
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
+
+/* Bytes of a block that goes with runs. */
+enum { BESIDE_RUNS = 512 };
 
 /* MPICH copies what a rank has for itself through a buffer, in parts, unless one of the types is predefined. */
 static bool goes_whole(const struct espi_api_row *row, int which, const struct espi_collective_side *facts,
@@ -50,8 +55,8 @@ static bool join_others(struct espi_call_side *s, int others, int *unnoted)
     return true;
 }
 
-/* Blocks that no model would pack as nothing is to be packed: runs of bytes, which go where they stand, or with those
-   that are packed. */
+/* Blocks that no model would pack: short runs of bytes, as nothing is to be packed, which go where they stand, and
+   what is beside them, if it is short enough to cost less than it saves them. */
 static void take_runs(struct espi_call_side *s, struct espi_plan *const run[], int *unnoted)
 {
     for (int i = 0; i < s->types; i++) {
@@ -61,8 +66,7 @@ static void take_runs(struct espi_call_side *s, struct espi_plan *const run[], i
         *unnoted -= found->unnoted;
         found->unnoted = false;
         found->plan = run[i];
-        s->bytes += run[i]->size;
-        espi_blocks_plan_stands(run[i]);
+        s->bytes += run[i]->size * s->count[i];
     }
 }
 
@@ -87,12 +91,19 @@ static bool leave_mixed(struct espi_call_side *s)
     return s->mixed = true;
 }
 
+/* Whether the type was looked at, and nothing is better. */
+static bool is_settled(const struct espi_type_slot *slot)
+{
+    return atomic_load_explicit(&slot->settled, memory_order_relaxed);
+}
+
 /* A type for each block. False: not here. */
 static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row, int which, const espi_word *args)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype *types = espi_call_side_types(typed, args);
-    int programs = 0, others = 0, derived = 0, unnoted = 0, tried = 0, runs = 0;
+    const bool blocks = espi_packs_blocks(s->facts.use);
+    int programs = 0, others = 0, derived = 0, unnoted = 0, tried = 0, runs = 0, beside = 0, waiting = 0;
     struct espi_plan *run[ESPI_CALL_TYPES];
 
     if (s->facts.blocks > ESPI_CALL_TYPES || types == NULL || args[typed->count] == 0)
@@ -117,14 +128,18 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
             return false;
         programs += found->plan != NULL;
         others += found->plan == NULL;
-        run[i] = found->plan == NULL && !found->tried && count == 1 ? espi_blocks_plan_of_other(found, 1) : NULL;
-        runs += run[i] != NULL && run[i]->stands && run[i]->size <= ESPI_ENGINE_PART;
+        run[i] = found->plan == NULL && blocks ? espi_blocks_plan_of_other(found, count) : NULL;
+        if (run[i] != NULL && espi_plan_item_stands(run[i], count) && run[i]->size <= ESPI_ENGINE_PART)
+            runs++;
+        else
+            beside += run[i] != NULL && run[i]->size <= BESIDE_RUNS / count;
+        waiting += found->plan == NULL && run[i] == NULL && !is_settled(found->slot);
         derived++;
         unnoted += found->unnoted;
         tried += found->tried;
         note_block(s, found, bytes);
     }
-    if (runs > 0 && runs == others) {
+    if (runs > 0 && runs + beside == others) {
         take_runs(s, run, &unnoted);
         programs = derived;
         others = 0;
@@ -140,9 +155,10 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
         return false;
     s->packed = programs > 0 && others == 0;
     s->stands = s->packed && may_stand(s, row, typed, args);
-    if (s->near || s->packed || programs == 0)
-        return programs == 0 || others == 0; /* where they are mixed they are counted there */
-    return leave_mixed(s);
+    s->mixed = s->mixed || (runs > 0 && waiting > 0); /* the next time these may have a plan, and all go together */
+    if (s->packed || programs == 0)
+        return true;
+    return (!s->near || derived > programs) && leave_mixed(s); /* beside predefined ones the general way knows */
 }
 
 /* One type for all blocks. False: not here. */

@@ -224,14 +224,15 @@ static void end_side(struct espi_message *m, const espi_word *changed, int resul
 {
     struct espi_packed_side *side = &m->packed.side[which];
 
-    if (side->pack != NULL && side->receives && !side->stands && result == MPI_SUCCESS)
+    if (side->pack != NULL && side->receives && result == MPI_SUCCESS)
         espi_packed_unpack(side, (void *)m->args[(int)m->row->typed[which].buffer], m->side[which].count,
                            MPI_DATATYPE_NULL, (const MPI_Status *)changed[m->row->args - 1]);
     let_go(side);
     espi_plan_release(m->side[which].found.plan);
 }
 
-/* The record of the request takes over what the message has. One without a pack program is there to see the end. */
+/* The record of the request takes over what the message has. One without a pack program, or of what stands, is there
+   to see the end. */
 static void enter_request(struct espi_message *m)
 {
     struct espi_packed_side *side = &m->packed.side[0];

@@ -1,7 +1,6 @@
 #include "mpi/typeplan/message_plan.h"
 
 #include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
@@ -22,7 +21,7 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     if (found.parts)
         return espi_plan_is_outgrown(found.plan, count) ? none : found;
     if ((espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
-        !espi_plan_packs(found.plan, ESPI_PACK_MESSAGE, 0) ||
+        !espi_plan_packs_message(found.plan, count) ||
         (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count)))
         return none;
     return found;
@@ -94,7 +93,7 @@ struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_
             atomic_load_explicit(&s->look, memory_order_relaxed) ||
         (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0 || plan->size <= 0 ||
         plan->size > ESPI_ENGINE_PART / count || (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
-        !espi_plan_packs_alone(plan, ESPI_PACK_MESSAGE))
+        !espi_plan_packs_message(plan, count))
         return NULL;
     return plan;
 }
@@ -153,17 +152,6 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
                      plan->size <= INT32_MAX / count;
 
     return may ? plan : NULL;
-}
-
-void espi_blocks_plan_stands(struct espi_plan *plan)
-{
-    const uint64_t judged = UINT64_C(1) << ESPI_JUDGED_EACH | (uint64_t)ESPI_PACK_RECEIVED << 1 | 1;
-
-    if (atomic_load_explicit(&plan->judged, memory_order_relaxed) == judged)
-        return;
-    const double gain = espi_pack_run_gain(plan->engine_ns[ESPI_WHOLE] / (double)plan->count);
-    atomic_store_explicit(&plan->judged_ns, (uint64_t)gain, memory_order_relaxed);
-    atomic_store_explicit(&plan->judged, judged, memory_order_relaxed);
 }
 
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,

@@ -64,8 +64,6 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
 /* The plan of a block that is not to be packed by itself, if it has a program: a side is packed as a whole or not at
    all. */
 struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found, int64_t count);
-/* A block of one item, a short run of bytes, goes where it stands: what that saves is noted. */
-void espi_blocks_plan_stands(struct espi_plan *plan);
 
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count);
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,

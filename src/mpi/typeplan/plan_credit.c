@@ -15,7 +15,7 @@ static enum espi_stats_saved where_saved(enum espi_packable use)
 }
 
 /* By the verdict on the last call, which is this one's, but where threads call at the same time. */
-static uint64_t saved_in_collective(const struct espi_plan *plan, int64_t count)
+static uint64_t saved_as_judged(const struct espi_plan *plan, int64_t count)
 {
     const uint64_t each = atomic_load_explicit(&plan->judged, memory_order_relaxed) >> ESPI_JUDGED_EACH;
 
@@ -27,6 +27,12 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
 {
     const enum espi_packable as = espi_packs_as(use);
     const enum espi_stats_saved where = purpose == ESPI_PARTS ? where_saved(use) : ESPI_SAVED_ALONE;
+
+    if (packs && purpose == ESPI_WHOLE && as != ESPI_PACK_LOCAL && espi_plan_item_stands(plan, count))
+        return (struct espi_plan_saving){1000 * espi_plan_run_ns(plan), where};
+    if (packs && as == ESPI_PACK_MESSAGE && espi_plan_judges_messages(plan, count))
+        return (struct espi_plan_saving){
+            1000 * (espi_packs_kept(use) ? espi_plan_kept_ns(plan, count) : saved_as_judged(plan, count)), where};
     const uint64_t scale = (uint64_t)plan->count;
     uint64_t saved = plan->gain_ns[purpose];
 
@@ -36,7 +42,7 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
     if (packs && espi_packs_kept(use))
         saved += 1000 * espi_plan_kept_ns(plan, count);
     else if (packs && as >= ESPI_PACKABLES)
-        saved += 1000 * saved_in_collective(plan, count);
+        saved += 1000 * saved_as_judged(plan, count);
     return (struct espi_plan_saving){saved, where};
 }
 

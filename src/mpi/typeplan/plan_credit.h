@@ -7,8 +7,28 @@
 #include <stdint.h>
 
 #include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
+
+/* Whether what `count` items say is one run of bytes with a longer extent. */
+static inline bool espi_plan_item_stands(const struct espi_plan *plan, int64_t count)
+{
+    return plan->stands && count == 1;
+}
+
+/* Whether messages of `count` items are judged by themselves, as what was found for one such item says nothing of
+   several; the last verdict is this one's. */
+static inline bool espi_plan_judges_messages(const struct espi_plan *plan, int64_t count)
+{
+    return plan->stands && plan->count == 1 && count > 1;
+}
+
+/* What such a one saves where it goes in one part. */
+static inline uint64_t espi_plan_run_ns(const struct espi_plan *plan)
+{
+    return (uint64_t)espi_pack_run_gain(plan->engine_ns[ESPI_WHOLE] / (double)plan->count);
+}
 
 /* What a message of `count` items saves where its request has to be kept, on top of a better type. Of one that goes
    where it stands none is. */
@@ -16,10 +36,13 @@ static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t c
 {
     enum { KEPT_NS = 300 };
     const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
-                   saved = count == plan->count ? one : one / (uint64_t)plan->count * (uint64_t)count;
+                   saved = espi_plan_judges_messages(plan, count)
+                               ? atomic_load_explicit(&plan->judged_ns, memory_order_relaxed)
+                           : count == plan->count ? one
+                                                  : one / (uint64_t)plan->count * (uint64_t)count;
 
-    if (plan->stands && count == 1)
-        return saved;
+    if (espi_plan_item_stands(plan, count))
+        return espi_plan_run_ns(plan);
     return saved > KEPT_NS ? saved - KEPT_NS : 0;
 }
 

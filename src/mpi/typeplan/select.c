@@ -283,7 +283,8 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     }
     g->facts.why = "by the models of the library's engine and of pack programs";
     if (g->facts.emission == NULL)
-        g->facts.emission = r->count == 1 && espi_pack_is_run(r->pack, &(int64_t){0})
+        g->facts.emission = r->count == 1 && r->layout->extent != r->layout->tree->size &&
+                                    espi_pack_is_run(r->pack, &(int64_t){0})
                                 ? "a run of bytes where it stands"
                             : r->exact ? "a pack program of the least-cost tree"
                                        : "a pack program";

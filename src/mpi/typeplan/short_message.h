@@ -30,8 +30,8 @@ struct espi_short_message {
          ESPI_P2P &&                                                                                                 \
      !(large) && ((args) == 6 || (args) == 7))
 
-/* Whether a call does; if so it is counted, what is sent was packed, and the end follows. If not, nothing
-   was done. */
+/* Whether a call does; if so it is counted, what is sent was packed, if it has to be, and the end follows. If not,
+   nothing was done. */
 bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_state *thread_state, enum espi_fn fn,
                               const espi_word *args, bool receives);
 

@@ -20,8 +20,8 @@ enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is d
 /* What a look takes beside what is timed, up to the end of what it has tied to the type. */
 enum { TYING_NS = 150 };
 
-/* Blocks of one size come again and again: the last verdict is kept, with the use and the low bits of `each`. */
-static bool pays_in_collective(struct espi_plan *plan, enum espi_packable use, int64_t each)
+/* Calls of one size come again and again: the last verdict is kept, with the use and the low bits of `each`. */
+static bool pays(struct espi_plan *plan, enum espi_packable use, int64_t each)
 {
     const uint64_t asked = (uint64_t)each << ESPI_JUDGED_EACH | (uint64_t)use << 1;
     uint64_t judged = atomic_load_explicit(&plan->judged, memory_order_relaxed);
@@ -30,7 +30,10 @@ static bool pays_in_collective(struct espi_plan *plan, enum espi_packable use, i
         const bool parts = plan->size > ESPI_ENGINE_PART / each;
         const double engine = plan->engine_ns[parts && espi_packs_blocks(use) ? ESPI_PARTS : ESPI_WHOLE] *
                               (double)each / (double)plan->count;
-        const double gain = espi_pack_collective_gain(plan->pack, each, use, parts, engine);
+        const double gain = use == ESPI_PACK_MESSAGE
+                                ? espi_pack_message_gain(plan->pack, each, parts, espi_type_service.one_node,
+                                                         plan->extent == plan->size, engine)
+                                : espi_pack_collective_gain(plan->pack, each, use, parts, engine);
         judged = asked | (gain > 0);
         atomic_store_explicit(&plan->judged_ns, (uint64_t)gain, memory_order_relaxed);
         atomic_store_explicit(&plan->judged, judged, memory_order_relaxed);
@@ -46,7 +49,12 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
         return espi_plan_packs_alone(plan, use);
     if (espi_type_service.packing == ESPI_MODE_ALWAYS)
         return true;
-    return each > 0 && pays_in_collective(plan, use, each);
+    return each > 0 && pays(plan, use, each);
+}
+
+bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count)
+{
+    return plan->size <= ESPI_ENGINE_PART / count && pays(plan, ESPI_PACK_MESSAGE, count);
 }
 
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
@@ -54,7 +62,8 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
 {
     const enum espi_packable use = espi_packs_as(exactly);
     const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
-               packs = espi_plan_packs(plan, use, each),
+               packs = use == ESPI_PACK_MESSAGE ? espi_plan_packs_message(plan, count)
+                                                : espi_plan_packs(plan, use, each),
                fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
 
     if (use == ESPI_PACK_LOCAL || !fits)

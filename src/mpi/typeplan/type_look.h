@@ -35,6 +35,17 @@ static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi
             espi_type_service.packing == ESPI_MODE_ALWAYS);
 }
 
+/* Whether a message of several items that are runs of bytes is to be packed, by the model. */
+bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count);
+/* The same as espi_plan_packs_alone of a message of `count` items. One that is a run of bytes goes where it stands,
+   so that what was found for one item says nothing of several. */
+static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count)
+{
+    if (!plan->stands || espi_type_service.packing != ESPI_MODE_AUTO || (plan->count > 1 && count > 1))
+        return espi_plan_packs_alone(plan, ESPI_PACK_MESSAGE);
+    return count == 1 || espi_plan_packs_runs(plan, count);
+}
+
 /* Whether the pack program of the plan is what such a call is to be done with; `each`: items in a block, for
    collective calls. Blocks of several parts that leave the node: see below. */
 bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
