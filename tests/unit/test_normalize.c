@@ -208,6 +208,40 @@ START_TEST(structs_of_alike_parts)
 }
 END_TEST
 
+/* The same of any such structs, and of others that nearly are. */
+START_TEST(random_structs_of_runs)
+{
+    int lists = 0;
+    for (int round = 0; round < 4000; round++) {
+        const int64_t strides[] = {random_in(0, 3) * 4, random_in(0, 1) * 8}, n = random_in(1, 6);
+        const struct espi_node *leaf = NULL, *thing = NULL, *sub[6], *tree = NULL;
+        struct espi_reconstruction result;
+        int64_t disp[6];
+        ck_assert_int_eq(espi_node_leaf(&arena, espi_base_find("MPI_INT", 7), &leaf), ESPI_OK);
+        ck_assert_int_eq(espi_node_vec(&arena, random_in(1, 3), 4, leaf, &thing), ESPI_OK);
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t other = random_in(0, 9) == 0;
+            disp[j] = random_in(-500, 500);
+            sub[j] = other ? leaf : thing;
+            for (int64_t level = random_in(0, 2); level > 0; level--) {
+                const int64_t count = random_in(1, 5), stride = random_in(0, 4) == 0 ? random_in(0, 50)
+                                                                                     : strides[random_in(0, 7) == 0];
+                ck_assert_int_eq(espi_node_vec(&arena, count, stride, sub[j], &sub[j]), ESPI_OK);
+            }
+        }
+        ck_assert_int_eq(espi_node_struc(&arena, n, disp, sub, &tree), ESPI_OK);
+        options.exact_limit = 0;
+        options.budget_ns = 1;
+        ck_assert_int_eq(espi_normalize(&arena, tree, &options, &result), ESPI_OK);
+        same_map(tree, result.tree);
+        ck_assert_int_le(result.cost, espi_cost(tree, &options.costs));
+        lists += n > 1 && result.tree->kind == ESPI_IDXBUC;
+        espi_arena_release(&arena);
+    }
+    ck_assert_int_gt(lists, 200);
+}
+END_TEST
+
 START_TEST(bounded_method_keeps_its_promises)
 {
     for (int round = 0; round < 60; round++) {
@@ -266,5 +300,5 @@ int main(void)
 {
     return RUN_SUITE("test-normalize", 300, setup, teardown, huge_trees_are_never_flattened,
                      shared_subtrees_are_done_once, shared_in_turns, random_trees_in_place, structs_of_alike_parts,
-                     bounded_method_keeps_its_promises, bounds_of_distances);
+                     random_structs_of_runs, bounded_method_keeps_its_promises, bounds_of_distances);
 }
