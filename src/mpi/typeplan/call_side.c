@@ -91,10 +91,11 @@ static bool leave_mixed(struct espi_call_side *s)
     return s->mixed = true;
 }
 
-/* Whether the type was looked at, and nothing is better. */
-static bool is_settled(const struct espi_type_slot *slot)
+/* Whether a type without a plan may yet have one. */
+static bool may_have_plan(const struct espi_type_slot *slot)
 {
-    return atomic_load_explicit(&slot->settled, memory_order_relaxed);
+    return !atomic_load_explicit(&slot->settled, memory_order_relaxed) &&
+           atomic_load_explicit(&slot->look, memory_order_relaxed) != ESPI_NEVER;
 }
 
 /* A type for each block. False: not here. */
@@ -133,7 +134,7 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
             runs++;
         else
             beside += run[i] != NULL && run[i]->size <= BESIDE_RUNS / count;
-        waiting += found->plan == NULL && run[i] == NULL && !is_settled(found->slot);
+        waiting += found->plan == NULL && run[i] == NULL && may_have_plan(found->slot);
         derived++;
         unnoted += found->unnoted;
         tried += found->tried;
@@ -151,11 +152,12 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
         others = 0;
     }
     s->mixed = tried > 0 && !s->joined;
+    if (runs > 0 && waiting > 0 && others > 0) /* the next time all may go together: it says nothing of the runs */
+        return leave_mixed(s);
     if (unnoted > 0)
         return false;
     s->packed = programs > 0 && others == 0;
     s->stands = s->packed && may_stand(s, row, typed, args);
-    s->mixed = s->mixed || (runs > 0 && waiting > 0); /* the next time these may have a plan, and all go together */
     if (s->packed || programs == 0)
         return true;
     return (!s->near || derived > programs) && leave_mixed(s); /* beside predefined ones the general way knows */

@@ -426,10 +426,8 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
     if (better == MPI_DATATYPE_NULL)
-        espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) &&
-                                                (espi_plan_item_stands(plan, each) ||
-                                                 (!espi_type_service.one_node &&
-                                                  espi_plan_may_pack_far(plan, use, each)))));
+        espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
+                                                espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         let_go(plan);

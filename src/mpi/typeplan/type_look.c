@@ -54,7 +54,9 @@ bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t eac
 
 bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count)
 {
-    return plan->size <= ESPI_ENGINE_PART / count && pays(plan, ESPI_PACK_MESSAGE, count);
+    return plan->size <= ESPI_ENGINE_PART / count &&
+           (atomic_load_explicit(&plan->times.reversed, memory_order_relaxed) & 1u << ESPI_PACK_MESSAGE) == 0 &&
+           pays(plan, ESPI_PACK_MESSAGE, count);
 }
 
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
