@@ -374,6 +374,25 @@ START_TEST(absolute)
 }
 END_TEST
 
+/* A type of which a better form is known, too, but that is packed. */
+START_TEST(beside_a_better_type)
+{
+    begin();
+    const espi_word good[7] = {(espi_word)data, COUNT, (espi_word)type, 0, 5, (espi_word)MPI_COMM_SELF,
+                               (espi_word)&status};
+    struct espi_type_slot *slot = espi_slot_of(type);
+    struct espi_plan *plan = atomic_load(&slot->plan);
+    ck_assert_ptr_nonnull(espi_slot_class(slot));
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_INT); /* is never used */
+    espi_slot_class(slot)->packs = false; /* as if this were the first use of all */
+    ck_assert_int_eq((int)call(ESPI_FN_Send, 0, NULL), MPI_SUCCESS);
+    ck_assert_int_eq(mpi.packed, 1);
+    ck_assert(begins(ESPI_FN_Send, good) && begins(ESPI_FN_Recv, good));
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    end();
+}
+END_TEST
+
 /* An error that says something about what was given is MPI's own, of the program's arguments. */
 START_TEST(errors)
 {
@@ -435,6 +454,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/short_message", rows, to_and_fro, left_to_others, absolute, errors,
-                     not_alone);
+    return TYPES_RUN(argc, argv, "whitebox/short_message", rows, to_and_fro, left_to_others, absolute,
+                     beside_a_better_type, errors, not_alone);
 }

@@ -425,7 +425,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
-    if (better == MPI_DATATYPE_NULL)
+    if (packs || better == MPI_DATATYPE_NULL)
         espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
                                                 espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
