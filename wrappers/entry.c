@@ -86,7 +86,8 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_REST_SUBSTITUTE(name, kind, profiling)                                                                  \
     ESPI_IS_COLLECTIVE(kind) && !ESPI_IS_ASKED_HERE(name, kind)                                                      \
         ? espi_entry_collective(profiling, ESPI_FN_##name, &credit_row_##name, args, __builtin_return_address(0))    \
-        : espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))
+    : (profiling) ? espi_entry_slow(true, ESPI_FN_##name, args, __builtin_return_address(0))                         \
+                  : espi_entry_derived(ESPI_FN_##name, next, args, __builtin_return_address(0))
 #define ESPI_REST_ANY(name, kind, profiling)                                                                         \
     espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))
 #define ESPI_REST_TREE ESPI_REST_SUBSTITUTE

@@ -163,6 +163,18 @@ espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, cons
     return result;
 }
 
+espi_word espi_entry_derived(enum espi_fn fn, espi_next next, espi_word *args, const void *caller)
+{
+    struct espi_thread *here = &espi_here;
+    if (!next || here->frame != 0)
+        return espi_entry_slow(false, fn, args, caller);
+    espi_handler handler = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire)[fn];
+    here->frame = (uintptr_t)args;
+    espi_word result = handler ? handler(here, fn, args, next) : pass_on(next, rows[fn].args, args);
+    here->frame = 0;
+    return result;
+}
+
 espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_credit_row *row, espi_word *args,
                                 const void *caller)
 {
@@ -172,7 +184,7 @@ espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct es
     espi_next next = atomic_load_explicit(profiling ? &entry->next : &entry->fast_next, memory_order_acquire);
     if (!next || !(plain & espi_short_flags[fn]) || (profiling && (uintptr_t)args < here->frame) ||
         !espi_any_on_credit(row, args))
-        return espi_entry_slow(profiling, fn, args, caller);
+        return profiling ? espi_entry_slow(true, fn, args, caller) : espi_entry_derived(fn, next, args, caller);
     espi_add_alone(&entry->calls);
     if (!profiling)
         return pass_on(next, rows[fn].args, args);

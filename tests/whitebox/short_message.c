@@ -313,15 +313,23 @@ START_TEST(left_to_others)
     espi_calls_overlap = true; /* as from when a session begins */
     ck_assert(!begins(ESPI_FN_Send, good));
     espi_calls_overlap = false;
+    struct espi_type_slot *slot = espi_slot_of(type);
+    struct espi_plan *plan = atomic_load(&slot->plan);
+    plan->last_short.count = 0; /* what is asked of the first one of a count */
     espi_type_service.packing = ESPI_MODE_OFF;
     ck_assert(!begins(ESPI_FN_Send, good));
     espi_type_service.packing = ESPI_MODE_ALWAYS;
-    struct espi_type_slot *slot = espi_slot_of(type);
-    if (espi_slot_class(slot) != NULL) {
-        espi_slot_class(slot)->packs = false;
-        ck_assert(!begins(ESPI_FN_Send, good));
-        espi_slot_class(slot)->packs = true;
-    }
+    espi_slot_class(slot)->packs = false;
+    ck_assert(!begins(ESPI_FN_Send, good));
+    espi_slot_class(slot)->packs = true;
+    ck_assert(begins(ESPI_FN_Send, good));
+    espi_type_service.packing = ESPI_MODE_AUTO; /* a choice that is reversed holds from the next one on */
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 100);
+    ck_assert(begins(ESPI_FN_Send, good));
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 0);
+    ck_assert(!begins(ESPI_FN_Send, good));
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    ck_assert(begins(ESPI_FN_Send, good));
     MPI_Comm other = MPI_COMM_NULL; /* the communicator is not the last one any more */
     PMPI_Comm_dup(MPI_COMM_SELF, &other);
     ck_assert(espi_comm_look(&espi_thread_state(&own_thread)->comm, other) && begins(ESPI_FN_Send, good));

@@ -83,6 +83,24 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)found->bytes);
 }
 
+/* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
+   that are runs, as a reversal ends it without a word. */
+static __attribute__((noinline)) bool packs_short(const struct espi_type_slot *s, struct espi_plan *plan,
+                                                  int64_t count)
+{
+    const bool kept = !plan->stands || count == 1;
+    uint64_t ps;
+
+    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count ||
+        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) || !espi_plan_packs_message(plan, count))
+        return false;
+    ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    plan->last_short = (struct espi_plan_short){
+        kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed), ps,
+        ps > 0 ? 1 + ps / 1000 : 0};
+    return true;
+}
+
 struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
 {
     const struct espi_type_slot *s = *slot = espi_slot_of(type);
@@ -91,17 +109,23 @@ struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_
     if (s == NULL || !espi_type_service.attributes ||
         atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
             atomic_load_explicit(&s->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0 || plan->size <= 0 ||
-        plan->size > ESPI_ENGINE_PART / count || (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
-        !espi_plan_packs_message(plan, count))
+        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0)
         return NULL;
-    return plan;
+    if (plan->last_short.count == count &&
+        plan->last_short.packed_ns ==
+            atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
+        return plan;
+    return packs_short(s, plan, count) ? plan : NULL;
 }
 
 void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
                             int64_t count, int64_t bytes)
 {
-    count_packed(stats, slot, plan, count, bytes, ESPI_WHOLE, ESPI_PACK_MESSAGE);
+    count_use(stats, slot, count);
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], plan->last_short.saved_ps);
+    atomic_store_explicit(&plan->saved_ns, plan->last_short.saved_ns, memory_order_relaxed);
+    espi_count(stats, ESPI_COUNT_calls_packed, 1);
+    espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,

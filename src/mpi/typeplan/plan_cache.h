@@ -48,6 +48,12 @@ struct espi_plan {
     /* Whether the program pays in a collective call, of the last one (type_look.c): items in a block from bit
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
+    /* The last short message that was packed (message_plan.c): its items, 0 where the figures are others by now;
+       `packed_ns` then; and what it saved. Not where calls overlap. */
+    struct espi_plan_short {
+        int64_t count;
+        uint64_t packed_ns, saved_ps, saved_ns;
+    } last_short;
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */
