@@ -109,9 +109,9 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
     return (struct espi_plan_saving){0, ESPI_SAVED_ALONE};
 }
 
-void espi_class_note(struct espi_type_slot *slot, const struct espi_plan *plan, enum espi_packable use, bool packs)
+void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bool packs)
 {
-    (void)slot, (void)plan, (void)use, (void)packs;
+    (void)slot, (void)use, (void)packs;
 }
 
 void espi_plan_hold(struct espi_plan *plan)

@@ -227,7 +227,7 @@ static bool blocks_pass(struct espi_thread_state *thread_state, enum espi_fn fn,
 ESPI_BLOCKS_W(9)
 ESPI_BLOCKS_W(10)
 
-/* ---- collective calls in which a rank may give itself data, and that come again ---- */
+/* ---- collective calls in which a rank may give itself data, or with a type for each peer, that come again ---- */
 
 #define ESPI_AGAIN(n, anew)                                                                                          \
     static espi_word again_##n(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)         \
@@ -237,7 +237,7 @@ ESPI_BLOCKS_W(10)
         struct espi_collective call;                                                                                 \
         if (!thread_state || !espi_repeated_any())                                                                   \
             return anew(thread, fn, args, next);                                                                     \
-        if (n == 9 && /* those with a block for each rank */                                                         \
+        if (n == 9 && espi_api_rows[fn].kind & ESPI_OWN && /* those with a block for each rank */                    \
             espi_selfcopy_may_be_again(&thread_state->pairs, &espi_api_rows[fn],                                     \
                                        (MPI_Comm)args[(int)espi_api_rows[fn].comm]))                                 \
             return handle_own(thread, fn, args, next);                                                               \
@@ -262,7 +262,8 @@ static const espi_handler again[] = {[7] = again_7, [8] = again_8, [9] = again_9
 
 static bool may_come_again(const struct espi_api_row *row)
 {
-    return row->kind & ESPI_OWN && row->args <= 9 && espi_collective_is(row) && !(row->kind & ESPI_NONBLOCKING);
+    return (row->kind & ESPI_OWN || row->typed[0].shape == ESPI_SHAPE_W) && row->args <= 9 &&
+           espi_collective_is(row) && !(row->kind & ESPI_NONBLOCKING);
 }
 
 static espi_handler choose(const struct espi_api_row *row)

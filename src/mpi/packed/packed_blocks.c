@@ -28,17 +28,22 @@ struct espi_packed_blocks {
 
 /* ---- how much has arrived ---- */
 
-/* A word that data do not hold: as likely as any other one, and known to nobody. */
-static uint64_t pattern(void)
-{
-    static _Atomic uint64_t word;
-    uint64_t w = atomic_load_explicit(&word, memory_order_relaxed);
+/* A word that data do not hold: as likely as any other one, and known to nobody. 0: not yet made. */
+static _Atomic uint64_t own_word;
 
-    if (w == 0) {
-        w = espi_mix(espi_mix((uint64_t)getpid(), espi_stats_now()), (uint64_t)(uintptr_t)&w) | 1;
-        atomic_store_explicit(&word, w, memory_order_relaxed);
-    }
+static __attribute__((noinline)) uint64_t make_pattern(void)
+{
+    const uint64_t w = espi_mix(espi_mix((uint64_t)getpid(), espi_stats_now()), (uint64_t)(uintptr_t)&own_word) | 1;
+
+    atomic_store_explicit(&own_word, w, memory_order_relaxed);
     return w;
+}
+
+static inline uint64_t pattern(void)
+{
+    const uint64_t w = atomic_load_explicit(&own_word, memory_order_relaxed);
+
+    return __builtin_expect(w != 0, 1) ? w : make_pattern();
 }
 
 enum { MARK = (int)sizeof(uint64_t), MARKS_APART = 4096 };
@@ -50,18 +55,15 @@ bool espi_packed_blocks_short_seen(void)
 }
 
 /* Writes the pattern so that it ends the block, and every `step` bytes before. */
-static void mark(char *at, int64_t bytes, int64_t step)
+static void mark(char *at, int64_t bytes, int64_t step, uint64_t word)
 {
-    const uint64_t word = pattern();
-
     for (int64_t end = bytes; end >= MARK; end -= step)
         memcpy(at + end - MARK, &word, MARK);
 }
 
 /* Up to where a marked block has come for certain: its end, or that of the last mark that was overwritten. */
-static int64_t arrived(const char *at, int64_t bytes, int64_t step)
+static int64_t arrived(const char *at, int64_t bytes, int64_t step, uint64_t word)
 {
-    const uint64_t word = pattern();
     int64_t end = bytes;
 
     while (end >= MARK && memcmp(at + end - MARK, &word, MARK) == 0)
@@ -94,6 +96,7 @@ static bool is_marked(const struct espi_packed_block *b, int64_t bytes)
 
 static void pack_all(const struct espi_packed_blocks *side)
 {
+    const uint64_t word = pattern();
     char *at = side->stream;
 
     for (int i = 0; i < side->n; i++) {
@@ -105,7 +108,7 @@ static void pack_all(const struct espi_packed_blocks *side)
                 espi_packed_check(false, b->data, b->count, b->type, at, bytes);
         }
         if (is_marked(b, bytes))
-            mark(at, bytes, side->exact ? bytes : MARKS_APART);
+            mark(at, bytes, side->exact ? bytes : MARKS_APART, word);
         at += bytes;
     }
 }
@@ -132,13 +135,15 @@ static void free_types(struct espi_packed_blocks *side)
 
 void espi_packed_blocks_unpack(struct espi_packed_blocks *side)
 {
+    const uint64_t word = pattern();
     char *at = side->stream;
 
     for (int i = 0; i < side->n && side->stream != NULL; i++) {
         const struct espi_packed_block *b = &side->blocks[i];
         const int64_t bytes = bytes_of(b);
         if (bytes > 0 && b->received) {
-            int64_t here = is_marked(b, bytes) ? arrived(at, bytes, side->exact ? bytes : MARKS_APART) : bytes;
+            int64_t here = !is_marked(b, bytes) ? bytes
+                                                : arrived(at, bytes, side->exact ? bytes : MARKS_APART, word);
             if (here < bytes && side->exact)
                 here = bytes - MARK;
             if (b->pack == NULL)

@@ -38,6 +38,7 @@ struct kept_side {
     char *counts, *places;
     size_t counts_size, places_size; /* 0: they may be what they are */
     int64_t *from;     /* of packed blocks: bytes from the buffer on */
+    espi_word buffer;  /* that their places were last worked out for */
     espi_word word[4]; /* what MPI sees: buffer, count or counts, places, type or types */
 };
 
@@ -135,12 +136,6 @@ static bool may_be_same(const struct espi_repeated *r, const struct espi_api_row
            (row->root < 0 || (int)args[row->root] == r->root);
 }
 
-static bool is_same(struct espi_repeated *r, const struct espi_api_row *row, const espi_word *args, unsigned paired)
-{
-    return is_same_side(&r->side[0], &row->typed[0], row->large, args, paired) &&
-           is_same_side(&r->side[1], &row->typed[1], row->large, args, paired);
-}
-
 static bool is_stale(const struct espi_repeated *r)
 {
     return r->comm_epoch != atomic_load_explicit(&espi_comm_epoch, memory_order_relaxed) ||
@@ -162,7 +157,8 @@ static struct espi_repeated *find(const struct espi_api_row *row, const espi_wor
             drop(at);
             continue;
         }
-        if (!is_same(r, row, args, paired))
+        if (!is_same_side(&r->side[0], &row->typed[0], row->large, args, paired) ||
+            !is_same_side(&r->side[1], &row->typed[1], row->large, args, paired))
             continue;
         next = i;
         return r;
@@ -175,11 +171,13 @@ static struct espi_repeated *find(const struct espi_api_row *row, const espi_wor
 static void begin_side(struct espi_repeated *r, int which, const espi_word *args, espi_word *changed)
 {
     const struct espi_buffer_args *typed = &r->row->typed[which];
-    const struct kept_side *s = &r->side[which];
+    struct kept_side *s = &r->side[which];
     struct espi_packed_block *blocks = espi_packed_blocks_each(r->blocks[which]);
 
-    for (int i = 0; i < s->blocks; i++)
-        blocks[i].data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)s->from[i]);
+    if (s->buffer != args[typed->buffer])
+        for (int i = 0; i < s->blocks; i++)
+            blocks[i].data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)s->from[i]);
+    s->buffer = args[typed->buffer];
     espi_packed_blocks_pack(r->blocks[which], false, false);
     if (!espi_packed_blocks_stand(r->blocks[which]))
         changed[typed->buffer] = s->word[0];
@@ -418,6 +416,7 @@ static void keep_side(struct kept_side *k, char *memory, const struct espi_colle
                                   typed->shape == ESPI_SHAPE_ONE ? 0 : changed[typed->count + 1],
                                   changed[typed->type]};
         memcpy(k->word, word, sizeof k->word);
+        k->buffer = call->args[typed->buffer];
         k->from = (int64_t *)memory;
         for (int i = 0; i < k->blocks; i++)
             k->from[i] = from_buffer(call, which, &blocks[i]);

@@ -82,12 +82,10 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
 }
 
-void espi_class_note(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use, bool packs)
+void espi_class_note_new(struct espi_type_slot *s, enum espi_packable use, bool packs)
 {
     struct espi_type_class *class = espi_slot_class(s);
 
-    if (espi_class_has_noted(class, plan, use, packs))
-        return;
     espi_types_lock_classes();
     class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
     if (packs)

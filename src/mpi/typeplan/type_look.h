@@ -99,8 +99,14 @@ static inline bool espi_class_has_noted(const struct espi_type_class *class, con
                   : class->passed == ESPI_CLASS_PASSED_MOST);
 }
 
-/* Tells the class of a use of a type for which nothing but a pack program is better, or known to be. */
-void espi_class_note(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use, bool packs);
+/* Tells the class of a use of a type that a pack program does, or for which nothing else is better. */
+void espi_class_note_new(struct espi_type_slot *s, enum espi_packable use, bool packs);
+static inline void espi_class_note(struct espi_type_slot *s, const struct espi_plan *plan, enum espi_packable use,
+                                   bool packs)
+{
+    if (!espi_class_has_noted(espi_slot_class(s), plan, use, packs))
+        espi_class_note_new(s, use, packs);
+}
 
 /* Whether a message of `count` items is to be packed where a record of its request has to be kept for that, and found
    again: columns of 128 to 2,048 bytes, sent and received by MPI_Isend and MPI_Irecv, took 70 to 90 ns a side more
