@@ -39,7 +39,8 @@ struct espi_copy espi_pack_many(const struct espi_pack *pack, int64_t count)
     return c;
 }
 
-static void run(const struct espi_kernels *k, const struct espi_pack *pack, char *data, int64_t count, char *stream)
+static inline __attribute__((always_inline)) void run(const struct espi_kernels *k, const struct espi_pack *pack,
+                                                      char *data, int64_t count, char *stream)
 {
     if (count <= 0 || pack->item->bytes == 0)
         return;

@@ -90,11 +90,6 @@ enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t byt
     return ESPI_WAY_DENSE;
 }
 
-void espi_plan_release(struct espi_plan *plan)
-{
-    (void)plan; /* there is none */
-}
-
 void espi_plan_release_owner(void *plan)
 {
     (void)plan;
@@ -112,11 +107,6 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
 void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bool packs)
 {
     (void)slot, (void)use, (void)packs;
-}
-
-void espi_plan_hold(struct espi_plan *plan)
-{
-    (void)plan;
 }
 
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)

@@ -106,7 +106,7 @@ START_TEST(share)
 END_TEST
 
 /* Work is booked by the time of the thread that does it. */
-START_TEST(clock)
+START_TEST(by_the_clock)
 {
     uint64_t begun;
 
@@ -252,6 +252,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, clock, read_at, settled,
+    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, by_the_clock, read_at, settled,
                      looks_idle, nothing_granted);
 }

@@ -40,7 +40,6 @@ struct espi_plan_entry {
     uint64_t key;
     struct espi_arena arena;   /* of the tree */
     struct espi_decoded layout;
-    _Atomic int64_t users;
     uint64_t found;            /* clock of finds, for the eviction */
     struct espi_own_types made_of; /* the substitutes */
     MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
@@ -80,7 +79,7 @@ struct espi_plan *espi_plan_find(const struct espi_decoded *layout)
     pthread_mutex_lock(&lock);
     e = find(key, layout);
     if (e != NULL) {
-        atomic_fetch_add(&e->users, 1);
+        atomic_fetch_add(&e->plan.users, 1);
         e->found = ++finds;
     }
     pthread_mutex_unlock(&lock);
@@ -120,7 +119,7 @@ struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type)
     HASH_FIND(hh, remembered, &hint, sizeof hint, made);
     if (made != NULL) {
         e = made->entry;
-        atomic_fetch_add(&e->users, 1); /* and so it stays, with what it has, while MPI is asked */
+        atomic_fetch_add(&e->plan.users, 1); /* and so it stays, with what it has, while MPI is asked */
         e->found = ++finds;
     }
     pthread_mutex_unlock(&lock);
@@ -158,11 +157,6 @@ bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type
 
 /* ---- */
 
-void espi_plan_hold(struct espi_plan *plan)
-{
-    espi_add_64(&plan->entry->users, 1);
-}
-
 /* A plan leaves the cache under the lock, if nobody refers to it. */
 struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place)
 {
@@ -174,11 +168,6 @@ struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place)
         espi_plan_hold(plan);
     pthread_mutex_unlock(&lock);
     return plan;
-}
-
-void espi_plan_release(struct espi_plan *plan)
-{
-    espi_add_64(&plan->entry->users, -1);
 }
 
 void espi_plan_release_owner(void *plan)
@@ -250,7 +239,7 @@ static struct espi_plan_entry *evict(void)
     HASH_ITER(hh, plans, e, next) {
         types += e->made_of.types;
         long_types += e->made_of.long_types;
-        if (atomic_load(&e->users) > 0)
+        if (atomic_load(&e->plan.users) > 0)
             continue;
         unused++;
         if (oldest == NULL || e->found < oldest->found)
@@ -369,7 +358,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
         atomic_init(&e->plan.better[p], s.better[p]);
     take_figures(&e->plan, request, &s);
     count_types(e, &s);
-    atomic_init(&e->users, 1);
+    atomic_init(&e->plan.users, 1);
     pthread_mutex_lock(&lock);
     e->found = ++finds;
     HASH_ADD(hh, plans, key, sizeof e->key, e);
@@ -437,7 +426,7 @@ void espi_plans_stop(void)
     pthread_mutex_unlock(&lock);
     HASH_ITER(hh, all, e, next) {
         HASH_DELETE(hh, all, e);
-        if (atomic_load(&e->users) == 0) {
+        if (atomic_load(&e->plan.users) == 0) {
             free_entry(e);
         } else { /* types that outlive us still point here */
             free_substitutes(e);

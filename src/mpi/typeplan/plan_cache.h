@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <stdatomic.h>
 
+#include "base/overlap.h"
 #include "base/settings.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/packed/packed_call.h"
@@ -57,6 +58,7 @@ struct espi_plan {
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */
+    _Atomic int64_t users; /* references */
     struct espi_plan_entry *entry;
 };
 
@@ -122,12 +124,18 @@ static inline bool espi_plan_is_new(struct espi_plan *plan)
 }
 
 /* Takes one more reference. */
-void espi_plan_hold(struct espi_plan *plan);
+static inline void espi_plan_hold(struct espi_plan *plan)
+{
+    espi_add_64(&plan->users, 1);
+}
 /* The plan that stands there, if any, with one more reference; where another thread may take it away, and give back
    its own reference, at the same time. */
 struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place);
 /* Gives a reference back. No MPI call and no lock: may be called from a delete callback. */
-void espi_plan_release(struct espi_plan *plan);
+static inline void espi_plan_release(struct espi_plan *plan)
+{
+    espi_add_64(&plan->users, -1);
+}
 /* The same, for the owner of a packed block or message. */
 void espi_plan_release_owner(void *plan);
 
