@@ -9,6 +9,7 @@
 
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/decode.h"
+#include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/local_turns.h"
 #include "mpi/typeplan/plan_cache.h"
@@ -330,7 +331,41 @@ START_TEST(near_enough)
 }
 END_TEST
 
+/* Feeds times of messages that are due; messages that passed. */
+static int hand_over(int n, uint64_t ns)
+{
+    int passed = 0;
+
+    for (; n > 0; passed++)
+        if (espi_core_distance_is_due()) {
+            espi_core_distance_took(ns + (uint64_t)n * 1000 * (n % 3 > 0)); /* what disturbs makes it longer */
+            n--;
+        }
+    return passed;
+}
+
+START_TEST(distance)
+{
+    espi_core_distance_forget();
+    ck_assert_uint_eq(espi_core_distance_more(), 0);
+    ck_assert_int_eq(hand_over(1, 300), 1);
+    ck_assert_uint_eq(espi_core_distance_more(), 640); /* at most */
+    ck_assert_int_eq(hand_over(3, 330), 3);
+    ck_assert_uint_ge(espi_core_distance_more(), 240);
+    ck_assert_uint_le(espi_core_distance_more(), 280);
+    ck_assert_int_eq(hand_over(4, 330), 4);
+    ck_assert_int_eq(hand_over(7, 110), 7 * 64); /* one in some, and not before a window is full */
+    ck_assert_uint_ge(espi_core_distance_more(), 240);
+    ck_assert_int_eq(hand_over(1, 110), 64);
+    ck_assert_uint_eq(espi_core_distance_more(), 0);
+    hand_over(8, 1000000);
+    ck_assert_uint_eq(espi_core_distance_more(), 640); /* at most */
+    espi_core_distance_forget();
+    ck_assert_uint_eq(espi_core_distance_more(), 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_times", sampled, limits, plans, both_ways, near_enough);
+    return TYPES_RUN(argc, argv, "packed_times", sampled, limits, plans, both_ways, near_enough, distance);
 }

@@ -14,6 +14,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/core/status_bytes.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/short_message.h"
@@ -401,6 +402,36 @@ START_TEST(beside_a_better_type)
 }
 END_TEST
 
+/* What it takes to hand messages over is timed within a node, but of MPI_Ssend, which waits; and where it takes
+   longer more is saved, from the next message on. */
+START_TEST(farther_cores)
+{
+    begin();
+    const struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    uint64_t was, saved[2];
+
+    for (int near = 0; near < 2; near++) {
+        espi_type_service.one_node = near;
+        espi_core_distance_forget();
+        call(ESPI_FN_Ssend, 0, NULL);
+        call(ESPI_FN_Recv, 0, &status);
+        ck_assert_uint_eq(espi_core_distance.taken, 0);
+        call(ESPI_FN_Send, 0, NULL);
+        call(ESPI_FN_Rsend, 0, NULL);
+        ck_assert_uint_eq(espi_core_distance.taken, near ? 2 : 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        espi_core_distance.more_ns = i == 0 ? 0 : 320;
+        was = plan->record->saved_ps[ESPI_SAVED_ALONE];
+        call(ESPI_FN_Ssend, 0, NULL);
+        saved[i] = plan->record->saved_ps[ESPI_SAVED_ALONE] - was;
+    }
+    ck_assert_uint_eq(saved[1], saved[0] + 1000 * (320 * (3072 + BYTES) / 5120));
+    espi_core_distance_forget();
+    end();
+}
+END_TEST
+
 /* An error that says something about what was given is MPI's own, of the program's arguments. */
 START_TEST(errors)
 {
@@ -463,5 +494,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_message", rows, to_and_fro, left_to_others, absolute,
-                     beside_a_better_type, errors, not_alone);
+                     beside_a_better_type, farther_cores, errors, not_alone);
 }

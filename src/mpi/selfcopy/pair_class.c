@@ -55,8 +55,8 @@ struct espi_pair_kind espi_pair_class_use(uint64_t key, uint64_t uses, uint64_t 
     struct kind *k = kind_of(key);
     k->uses += uses;
     k->bytes += bytes;
-    const struct espi_pair_kind now = {k->uses, k->bytes, k->planned, k->paid < ESPI_KIND_TRIES_NS + k->gained / 2,
-                                       k->uses < k->retry};
+    const bool hopeful = k->paid < ESPI_KIND_TRIES_NS + k->gained / ESPI_KIND_PART;
+    const struct espi_pair_kind now = {k->uses, k->bytes, k->planned, hopeful, k->uses < k->retry};
     pthread_mutex_unlock(&lock);
     return now;
 }

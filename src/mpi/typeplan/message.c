@@ -4,9 +4,11 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
+#include "mpi/packed/core_distance.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 
 bool espi_message_is(const struct espi_api_row *row)
 {
@@ -191,6 +193,14 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
     }
 }
 
+/* What is handed over at once, and does not wait for the other rank. */
+static bool is_handed_over(const struct espi_message *m)
+{
+    return !(m->row->kind & ESPI_NONBLOCKING) && sides_of(m->row) == 1 && m->row->typed[0].dest >= 0 &&
+           m->row - espi_api_rows != ESPI_FN_Ssend && m->row - espi_api_rows != ESPI_FN_Ssend_c &&
+           m->side[0].packed && !m->side[0].found.parts && espi_type_service.one_node;
+}
+
 bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread_state,
                         const struct espi_api_row *row, const espi_word *args, espi_word *changed)
 {
@@ -217,6 +227,7 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
         return false;
     }
     count_uses(m, &question, chosen);
+    m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
     return true;
 }
 
@@ -254,6 +265,8 @@ bool espi_message_end(struct espi_message *m, const espi_word *changed, int resu
     const int typed = (m->side[0].type != MPI_DATATYPE_NULL) + (m->side[1].type != MPI_DATATYPE_NULL);
     bool again = false;
 
+    if (m->begun != 0)
+        espi_core_distance_took(espi_stats_now() - m->begun);
     if (__builtin_expect(result != MPI_SUCCESS, 0)) {
         struct espi_substitution call = {.thread_state = m->thread_state, .row = m->row, .args = m->args,
                                          .packed = m->packed, .substituted = typed};

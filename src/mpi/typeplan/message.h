@@ -34,6 +34,7 @@ struct espi_message {
     struct espi_message_side side[2];
     struct espi_way_turn turn;           /* of a longer message */
     struct espi_packed_request *request; /* of a nonblocking call that is to be followed */
+    uint64_t begun;                      /* of one whose time is to be told (core_distance.h); 0: it is not */
     struct espi_packed_call packed;
 };
 

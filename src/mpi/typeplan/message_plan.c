@@ -1,5 +1,6 @@
 #include "mpi/typeplan/message_plan.h"
 
+#include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
@@ -96,8 +97,8 @@ static __attribute__((noinline)) bool packs_short(const struct espi_type_slot *s
         return false;
     ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     plan->last_short = (struct espi_plan_short){
-        kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed), ps,
-        ps > 0 ? 1 + ps / 1000 : 0};
+        kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
+        espi_core_distance_more(), ps, ps > 0 ? 1 + ps / 1000 : 0};
     return true;
 }
 
@@ -111,7 +112,7 @@ struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_
             atomic_load_explicit(&s->look, memory_order_relaxed) ||
         (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0)
         return NULL;
-    if (plan->last_short.count == count &&
+    if (plan->last_short.count == count && plan->last_short.more_ns == espi_core_distance_more() &&
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;

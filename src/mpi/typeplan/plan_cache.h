@@ -50,10 +50,10 @@ struct espi_plan {
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
     /* The last short message that was packed (message_plan.c): its items, 0 where the figures are others by now;
-       `packed_ns` then; and what it saved. Not where calls overlap. */
+       `packed_ns` and the distance of cores then; and what it saved. Not where calls overlap. */
     struct espi_plan_short {
         int64_t count;
-        uint64_t packed_ns, saved_ps, saved_ns;
+        uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */

@@ -1,5 +1,7 @@
 #include "mpi/typeplan/plan_credit.h"
 
+#include "mpi/packed/core_distance.h"
+
 static enum espi_stats_saved where_saved(enum espi_packable use)
 {
     switch (use) {
@@ -27,12 +29,15 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
 {
     const enum espi_packable as = espi_packs_as(use);
     const enum espi_stats_saved where = purpose == ESPI_PARTS ? where_saved(use) : ESPI_SAVED_ALONE;
+    const bool is_short = packs && purpose == ESPI_WHOLE && as == ESPI_PACK_MESSAGE && !espi_packs_kept(use);
+    const uint64_t farther = is_short ? espi_core_distance_more_of(plan->size * count) : 0;
 
     if (packs && purpose == ESPI_WHOLE && as != ESPI_PACK_LOCAL && espi_plan_item_stands(plan, count))
-        return (struct espi_plan_saving){1000 * espi_plan_run_ns(plan), where};
+        return (struct espi_plan_saving){1000 * (espi_plan_run_ns(plan) + farther), where};
     if (packs && as == ESPI_PACK_MESSAGE && espi_plan_judges_messages(plan, count))
-        return (struct espi_plan_saving){
-            1000 * (espi_packs_kept(use) ? espi_plan_kept_ns(plan, count) : saved_as_judged(plan, count)), where};
+        return (struct espi_plan_saving){1000 * (farther + (espi_packs_kept(use) ? espi_plan_kept_ns(plan, count)
+                                                                                 : saved_as_judged(plan, count))),
+                                         where};
     const uint64_t scale = (uint64_t)plan->count;
     uint64_t saved = plan->gain_ns[purpose];
 
@@ -43,6 +48,7 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
         saved += 1000 * espi_plan_kept_ns(plan, count);
     else if (packs && as >= ESPI_PACKABLES)
         saved += 1000 * saved_as_judged(plan, count);
+    saved += 1000 * farther;
     return (struct espi_plan_saving){saved, where};
 }
 

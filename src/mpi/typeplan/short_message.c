@@ -4,11 +4,13 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/status_bytes.h"
+#include "mpi/packed/core_distance.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 
 enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
 
@@ -33,7 +35,7 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
         !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
         return false;
-    *m = (struct espi_short_message){plan, stream, (int)(plan->size * count), false};
+    *m = (struct espi_short_message){plan, stream, (int)(plan->size * count), false, false};
     if (plan->stands && count == 1) {
         m->stands = true;
         m->stream = (void *)((uintptr_t)args[BUFFER] + (uintptr_t)plan->begins);
@@ -42,6 +44,7 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
         if (!receives)
             espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
     }
+    m->timed = !receives && fn != ESPI_FN_Ssend && espi_type_service.one_node && espi_core_distance_is_due();
     espi_plan_hold(plan);
     espi_count_call(thread_state->stats, fn);
     espi_short_plan_packed(thread_state->stats, slot, plan, count, m->bytes);

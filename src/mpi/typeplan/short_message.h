@@ -21,6 +21,7 @@ struct espi_short_message {
     void *stream;
     int bytes;
     bool stands; /* these are the program's, where they stand */
+    bool timed;  /* what it takes to hand it over is to be told (core_distance.h) */
 };
 
 /* Whether calls of a function of so many arguments may go this way; then they stand in the places of MPI_Send, or

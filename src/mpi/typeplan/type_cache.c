@@ -34,6 +34,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/element_view.h"
 #include "mpi/datatype/own_types.h"
+#include "mpi/packed/core_distance.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
@@ -187,6 +188,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_own_types_open(espi_type_service.attributes);
     espi_stream_types_open();
     espi_ways_start(espi_type_service.attributes);
+    espi_core_distance_forget();
     espi_admission_start(settings->budget_ms);
     espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
     espi_classes_reset();
