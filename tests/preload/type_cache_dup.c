@@ -104,6 +104,12 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
     return (struct espi_plan_saving){0, ESPI_SAVED_ALONE};
 }
 
+bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count)
+{
+    (void)plan, (void)count;
+    return false;
+}
+
 void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bool packs)
 {
     (void)slot, (void)use, (void)packs;
@@ -115,24 +121,6 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     (void)count;
     (void)use;
     return (struct espi_message_plan){.plan = NULL};
-}
-
-struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
-{
-    (void)type;
-    (void)count;
-    (void)slot;
-    return NULL;
-}
-
-void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
-                            int64_t count, int64_t bytes)
-{
-    (void)stats;
-    (void)slot;
-    (void)plan;
-    (void)count;
-    (void)bytes;
 }
 
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,

@@ -1,6 +1,5 @@
 #include "mpi/typeplan/message_plan.h"
 
-#include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
@@ -28,18 +27,10 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return found;
 }
 
-static void count_use(struct espi_stats_thread *stats, struct espi_type_slot *slot, int64_t count)
-{
-    espi_bump(&slot->uses, 1);
-    espi_bump(&slot->items, (uint64_t)count);
-    espi_types_pay();
-    espi_count(stats, ESPI_COUNT_calls_examined, 1);
-}
-
 static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
                          int64_t count, int64_t bytes, enum espi_purpose purpose, enum espi_packable use)
 {
-    count_use(stats, slot, count);
+    espi_plan_count_use(stats, slot, count);
     espi_plan_credit(plan, count, purpose, true, use);
     espi_count(stats, ESPI_COUNT_calls_packed, 1);
     espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
@@ -52,7 +43,7 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
         count_packed(stats, found->slot, found->plan, count, found->bytes, found->parts ? ESPI_PARTS : ESPI_WHOLE,
                      use);
     } else {
-        count_use(stats, found->slot, count);
+        espi_plan_count_use(stats, found->slot, count);
         espi_plan_credit_measured(found->plan, count, use, saved, true);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
@@ -66,7 +57,7 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
 {
     struct espi_plan *plan = found->plan;
 
-    count_use(stats, found->slot, count);
+    espi_plan_count_use(stats, found->slot, count);
     espi_class_note(found->slot, plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
     if (type != MPI_DATATYPE_NULL)
         espi_plan_credit(plan, count, ESPI_PARTS, false, use);
@@ -82,51 +73,6 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     }
     espi_count(stats, ESPI_COUNT_calls_substituted, 1);
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)found->bytes);
-}
-
-/* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
-   that are runs, as a reversal ends it without a word. */
-static __attribute__((noinline)) bool packs_short(const struct espi_type_slot *s, struct espi_plan *plan,
-                                                  int64_t count)
-{
-    const bool kept = !plan->stands || count == 1;
-    uint64_t ps;
-
-    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count ||
-        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) || !espi_plan_packs_message(plan, count))
-        return false;
-    ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
-    plan->last_short = (struct espi_plan_short){
-        kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
-        espi_core_distance_more(), ps, ps > 0 ? 1 + ps / 1000 : 0};
-    return true;
-}
-
-struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
-{
-    const struct espi_type_slot *s = *slot = espi_slot_of(type);
-    struct espi_plan *plan;
-
-    if (s == NULL || !espi_type_service.attributes ||
-        atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&s->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0)
-        return NULL;
-    if (plan->last_short.count == count && plan->last_short.more_ns == espi_core_distance_more() &&
-        plan->last_short.packed_ns ==
-            atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
-        return plan;
-    return packs_short(s, plan, count) ? plan : NULL;
-}
-
-void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
-                            int64_t count, int64_t bytes)
-{
-    count_use(stats, slot, count);
-    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], plan->last_short.saved_ps);
-    atomic_store_explicit(&plan->saved_ns, plan->last_short.saved_ns, memory_order_relaxed);
-    espi_count(stats, ESPI_COUNT_calls_packed, 1);
-    espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
@@ -187,7 +133,7 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
     if (saved >= 0) {
         espi_message_plan_packed(stats, &packed, count, found->use, saved);
     } else if (found->timed) {
-        count_use(stats, found->slot, count);
+        espi_plan_count_use(stats, found->slot, count);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
     } else {
@@ -213,7 +159,7 @@ void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_
 {
     struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
 
-    count_use(stats, found->slot, count);
+    espi_plan_count_use(stats, found->slot, count);
     espi_plan_credit(plan, count, found->purpose, false, found->use);
     espi_count(stats, ESPI_COUNT_calls_substituted, 1);
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)(count * plan->size));

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/unseen.h"
 #include "stats/stats.h"
-
-struct espi_type_slot;
 
 struct espi_message_plan {
     struct espi_plan *plan; /* NULL: there is none */
@@ -31,11 +31,14 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                              MPI_Datatype type, enum espi_packable use, double saved);
 
-/* espi_message_plan and espi_message_plan_packed for a message of one part, in a call that blocks, in fewer steps:
-   NULL also where a look at the type is due. The slot is that of the type. */
-struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot);
-void espi_short_plan_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
-                            int64_t count, int64_t bytes);
+/* Counts a use that is made, but not what becomes of it. */
+static inline void espi_plan_count_use(struct espi_stats_thread *stats, struct espi_type_slot *slot, int64_t count)
+{
+    espi_bump(&slot->uses, 1);
+    espi_bump(&slot->items, (uint64_t)count);
+    espi_types_pay();
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+}
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
    `whole`: the library would go through the type in one go; `near`: all ranks are on one node. False: something that

@@ -8,8 +8,10 @@
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 
 enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
@@ -18,6 +20,58 @@ enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
    the call by a jump; messages go the other way then. */
 static _Alignas(64) char stream[ESPI_ENGINE_PART];
 static bool in_use;
+
+/* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
+   that are runs, as a reversal ends it without a word. */
+static __attribute__((noinline)) bool packs_short(const struct espi_type_slot *s, struct espi_plan *plan,
+                                                  int64_t count)
+{
+    const bool kept = !plan->stands || count == 1;
+    uint64_t ps;
+
+    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count ||
+        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) || !espi_plan_packs_message(plan, count))
+        return false;
+    ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    plan->last_short = (struct espi_plan_short){
+        kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
+        espi_core_distance_more(), ps, ps > 0 ? 1 + ps / 1000 : 0};
+    return true;
+}
+
+static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Datatype type, int64_t count,
+                                                                         struct espi_type_slot **slot)
+{
+    const struct espi_type_slot *s = *slot = espi_slot_of(type);
+    struct espi_plan *plan;
+
+    if (s == NULL || !espi_type_service.attributes ||
+        atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&s->look, memory_order_relaxed) ||
+        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0)
+        return NULL;
+    if (plan->last_short.count == count && plan->last_short.more_ns == espi_core_distance_more() &&
+        plan->last_short.packed_ns ==
+            atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
+        return plan;
+    return packs_short(s, plan, count) ? plan : NULL;
+}
+
+struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
+{
+    return find_plan(type, count, slot);
+}
+
+/* Counts a message that is packed. */
+static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
+                         int64_t count, int64_t bytes)
+{
+    espi_plan_count_use(stats, slot, count);
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], plan->last_short.saved_ps);
+    atomic_store_explicit(&plan->saved_ns, plan->last_short.saved_ns, memory_order_relaxed);
+    espi_count(stats, ESPI_COUNT_calls_packed, 1);
+    espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
+}
 
 bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_state *thread_state, enum espi_fn fn,
                               const espi_word *args, bool receives)
@@ -30,7 +84,7 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
 
     if (in_use || espi_calls_overlap || espi_settings.check || espi_type_is_predefined(type) ||
         (int)args[PEER] == MPI_PROC_NULL || (receives && args[STATUS] == 0) ||
-        (plan = espi_short_plan(type, count, &slot)) == NULL ||
+        (plan = find_plan(type, count, &slot)) == NULL ||
         (args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
         !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
@@ -47,7 +101,7 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
     m->timed = !receives && fn != ESPI_FN_Ssend && espi_type_service.one_node && espi_core_distance_is_due();
     espi_plan_hold(plan);
     espi_count_call(thread_state->stats, fn);
-    espi_short_plan_packed(thread_state->stats, slot, plan, count, m->bytes);
+    count_packed(thread_state->stats, slot, plan, count, m->bytes);
     return true;
 }
 
