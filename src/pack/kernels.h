@@ -105,6 +105,32 @@ ESPI_BODY espi_body_copy_medium(char *to, const char *from, size_t n)
 #undef FOUR
 }
 
+/* From one register to eight, from both ends, without a loop: for lengths that differ from block to block. */
+ESPI_BODY espi_body_copy_ends(char *to, const char *from, size_t n)
+{
+    espi_register head[4], tail[4];
+#define BOTH_READ(i)                                                                                                 \
+    memcpy(&head[i], from + (i) * ESPI_WIDEST, ESPI_WIDEST);                                                         \
+    memcpy(&tail[i], from + n - ((i) + 1) * ESPI_WIDEST, ESPI_WIDEST);
+#define BOTH_WRITTEN(i)                                                                                              \
+    memcpy(to + (i) * ESPI_WIDEST, &head[i], ESPI_WIDEST);                                                           \
+    memcpy(to + n - ((i) + 1) * ESPI_WIDEST, &tail[i], ESPI_WIDEST);
+    BOTH_READ(0)
+    if (n > 2 * ESPI_WIDEST) {
+        BOTH_READ(1)
+        if (n > 4 * ESPI_WIDEST) {
+            BOTH_READ(2)
+            BOTH_READ(3)
+            BOTH_WRITTEN(2)
+            BOTH_WRITTEN(3)
+        }
+        BOTH_WRITTEN(1)
+    }
+    BOTH_WRITTEN(0)
+#undef BOTH_READ
+#undef BOTH_WRITTEN
+}
+
 ESPI_BODY espi_body_block(bool unpack, int64_t bytes, char *layout, char *stream)
 {
     char *const to = unpack ? layout : stream;
@@ -242,6 +268,9 @@ ESPI_BODY espi_body_runs(bool unpack, int64_t n, const struct espi_copy_run *run
             _mm512_mask_storeu_epi8(unpack ? at : stream, bytes, data);
         } else
 #endif
+        if (run[k].bytes >= ESPI_WIDEST && run[k].bytes <= 8 * ESPI_WIDEST)
+            espi_body_copy_ends(unpack ? at : stream, unpack ? stream : at, (size_t)run[k].bytes);
+        else
             espi_body_block(unpack, run[k].bytes, at, stream);
         stream += run[k].bytes;
     }
