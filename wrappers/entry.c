@@ -12,7 +12,8 @@
  * come by the names PMPI_X, whose entries look at the mark.
  *
  * Collective calls with derived types that need no look at anything go on from here, too, some steps later
- * (on_credit.h). All else is espi_entry_slow, the same for all functions: entry_slow.c.
+ * (on_credit.h). Other calls of MPI_X with derived types mostly are for the core alone (espi_entry_derived). All else
+ * is espi_entry_slow. Both are the same for all functions: entry_slow.c.
  */
 #include "stub.h"
 

@@ -18,8 +18,8 @@ ESPI_HIDDEN const espi_handler *espi_start(void);
 /* A call that its entry does not see to: `args` in the entry's own frame, as many as the row says; `caller`: where
    the entry returns to (entry_slow.c). */
 ESPI_HIDDEN espi_word espi_entry_slow(bool profiling, enum espi_fn fn, espi_word *args, const void *caller);
-/* The same for a call of MPI_X with derived types. `next`: where plain calls go on to, so that the core is there and
-   calls do not overlap; NULL: they do not. */
+/* The same for a call of MPI_X with derived types. `next`: where plain calls go on to, so that the core is there;
+   NULL: they do not. */
 ESPI_HIDDEN espi_word espi_entry_derived(enum espi_fn fn, espi_next next, espi_word *args, const void *caller);
 /* The same for a collective call with derived types, which may go on as it is (on_credit.h). */
 struct espi_credit_row;

@@ -111,7 +111,7 @@ static __attribute__((noinline)) espi_word send_short(const struct espi_short_me
     const espi_word changed[6] = {(espi_word)m->stream, (espi_word)m->bytes, MPI_PACKED, args[3], args[4], args[5]};
     const uint64_t begun = m->timed ? espi_stats_now() : 0;
     const espi_word result = ESPI_CALL(next, 6, changed);
-    if (m->timed)
+    if (m->timed && (int)result == MPI_SUCCESS)
         espi_core_distance_took(espi_stats_now() - begun);
     return espi_short_message_end(m, thread_state, fn, args, (int)result, NULL) ? ESPI_CALL(next, 6, args) : result;
 }

@@ -2,13 +2,13 @@
  * How far the cores of a node's ranks are from each other, as far as this rank's short packed messages show it.
  *
  * A short message is handed over in a cell of memory that both ranks write. To hand one over takes three times as
- * long where the cores share no cache as where they do, whatever its length, and without waiting for the other rank;
- * and what the library does more for a type with gaps (TYPED_NS of pack_gain.c) goes through the same lines. Vectors
- * of 128 to 7,200 bytes between two ranks: on near cores MPI_Send takes 110 to 170 ns for bytes and 100 to 270 more
- * for a type, on far ones 320 to 390 and 310 to 1,300 more. So the one tells the other.
+ * long where the cores share no cache as where they do, whatever its length, unless it has to wait for room; and
+ * what the library does more for a type with gaps (TYPED_NS of pack_gain.c) goes through the same lines. Vectors of
+ * 128 to 7,200 bytes between two ranks: on near cores MPI_Send takes 110 to 170 ns for bytes and 100 to 270 more for
+ * a type, on far ones 320 to 390 and 310 to 1,300 more. So the one tells the other.
  *
- * The first messages are timed, then one in some; the least time of a window counts, as with packed_times.h. Not
- * where calls overlap, nor of messages that may leave the node.
+ * The first messages are timed, then one in some; the least time of a window counts, as with packed_times.h, and what
+ * has waited does not. Not where calls overlap, nor of messages that may leave the node, or go to the rank itself.
  */
 #ifndef ESPI_MPI_PACKED_CORE_DISTANCE_H
 #define ESPI_MPI_PACKED_CORE_DISTANCE_H
@@ -48,7 +48,9 @@ static inline uint64_t espi_core_distance_more(void)
 /* The same of so many bytes: the library writes and reads the cells block by block. */
 static inline uint64_t espi_core_distance_more_of(int64_t bytes)
 {
-    return espi_core_distance.more_ns * (uint64_t)(3072 + bytes) / 5120;
+    enum { CELL = 8255 };
+
+    return espi_core_distance.more_ns * (uint64_t)(3072 + (bytes < CELL ? bytes : CELL)) / 5120;
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/packed/core_distance.h"
@@ -196,9 +197,12 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
 /* What is handed over at once, and does not wait for the other rank. */
 static bool is_handed_over(const struct espi_message *m)
 {
-    return !(m->row->kind & ESPI_NONBLOCKING) && sides_of(m->row) == 1 && m->row->typed[0].dest >= 0 &&
+    const struct espi_buffer_args *typed = &m->row->typed[0];
+
+    return !(m->row->kind & ESPI_NONBLOCKING) && sides_of(m->row) == 1 && typed->dest >= 0 &&
            m->row - espi_api_rows != ESPI_FN_Ssend && m->row - espi_api_rows != ESPI_FN_Ssend_c &&
-           m->side[0].packed && !m->side[0].found.parts && espi_type_service.one_node;
+           m->side[0].packed && !m->side[0].found.parts && espi_type_service.one_node && !espi_calls_overlap &&
+           (int)m->args[typed->dest] != m->thread_state->comm.rank;
 }
 
 bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread_state,
@@ -265,7 +269,7 @@ bool espi_message_end(struct espi_message *m, const espi_word *changed, int resu
     const int typed = (m->side[0].type != MPI_DATATYPE_NULL) + (m->side[1].type != MPI_DATATYPE_NULL);
     bool again = false;
 
-    if (m->begun != 0)
+    if (m->begun != 0 && result == MPI_SUCCESS)
         espi_core_distance_took(espi_stats_now() - m->begun);
     if (__builtin_expect(result != MPI_SUCCESS, 0)) {
         struct espi_substitution call = {.thread_state = m->thread_state, .row = m->row, .args = m->args,

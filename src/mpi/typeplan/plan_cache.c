@@ -384,6 +384,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
     if (e->n_replaced + ESPI_PURPOSES > (int)(sizeof e->replaced / sizeof *e->replaced)) {
         plan->tier = request->tier; /* it has been improved often enough */
         plan->count = request->count;
+        plan->last_short.count = 0;
         return;
     }
     espi_select_variant(request, plan->record, &s);
@@ -411,6 +412,7 @@ void espi_plans_give_types_back(void)
         free_substitutes(e);
         for (int p = 0; p < ESPI_PURPOSES; p++)
             e->plan.gain_ns[p] = 0;
+        e->plan.last_short.count = 0;
     }
     espi_stream_types_give_back();
 }

@@ -49,7 +49,7 @@ struct espi_plan {
     /* Whether the program pays in a collective call, of the last one (type_look.c): items in a block from bit
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
-    /* The last short message that was packed (message_plan.c): its items, 0 where the figures are others by now;
+    /* The last short message that was packed (short_message.c): its items, 0 where the figures are others by now;
        `packed_ns` and the distance of cores then; and what it saved. Not where calls overlap. */
     struct espi_plan_short {
         int64_t count;

@@ -23,14 +23,12 @@ static bool in_use;
 
 /* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
    that are runs, as a reversal ends it without a word. */
-static __attribute__((noinline)) bool packs_short(const struct espi_type_slot *s, struct espi_plan *plan,
-                                                  int64_t count)
+static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, int64_t count)
 {
     const bool kept = !plan->stands || count == 1;
     uint64_t ps;
 
-    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count ||
-        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) || !espi_plan_packs_message(plan, count))
+    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || !espi_plan_packs_message(plan, count))
         return false;
     ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     plan->last_short = (struct espi_plan_short){
@@ -39,6 +37,8 @@ static __attribute__((noinline)) bool packs_short(const struct espi_type_slot *s
     return true;
 }
 
+/* The plan by which `count` items of a derived type are packed that make a message of one part; NULL: there is none,
+   or something is due, or it is the first one of its class, which does not know as yet. Nothing is counted. */
 static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Datatype type, int64_t count,
                                                                          struct espi_type_slot **slot)
 {
@@ -48,18 +48,14 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
     if (s == NULL || !espi_type_service.attributes ||
         atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
             atomic_load_explicit(&s->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0)
+        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0 ||
+        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs))
         return NULL;
     if (plan->last_short.count == count && plan->last_short.more_ns == espi_core_distance_more() &&
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;
-    return packs_short(s, plan, count) ? plan : NULL;
-}
-
-struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot)
-{
-    return find_plan(type, count, slot);
+    return packs_short(plan, count) ? plan : NULL;
 }
 
 /* Counts a message that is packed. */
@@ -98,7 +94,8 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
         if (!receives)
             espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
     }
-    m->timed = !receives && fn != ESPI_FN_Ssend && espi_type_service.one_node && espi_core_distance_is_due();
+    m->timed = !receives && fn != ESPI_FN_Ssend && espi_type_service.one_node && (int)args[PEER] != facts->rank &&
+               espi_core_distance_is_due();
     espi_plan_hold(plan);
     espi_count_call(thread_state->stats, fn);
     count_packed(thread_state->stats, slot, plan, count, m->bytes);

@@ -14,7 +14,6 @@
 #include "mpi/core/thread_state.h"
 
 struct espi_plan;
-struct espi_type_slot;
 
 /* One that is under way, in the place of what the program gave: `bytes` of MPI_PACKED at `stream`. */
 struct espi_short_message {
@@ -31,10 +30,6 @@ struct espi_short_message {
     (((kind) & (ESPI_P2P | ESPI_NONBLOCKING | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_OWN | ESPI_BUFFERED)) ==     \
          ESPI_P2P &&                                                                                                 \
      !(large) && ((args) == 6 || (args) == 7))
-
-/* The plan by which `count` items of a derived type are packed that make a message of one part; NULL: there is none,
-   or a look at the type is due. The slot is that of the type. Nothing is counted, and no reference taken. */
-struct espi_plan *espi_short_plan(MPI_Datatype type, int64_t count, struct espi_type_slot **slot);
 
 /* Whether a call does; if so it is counted, what is sent was packed, if it has to be, and the end follows. If not,
    nothing was done. */
