@@ -152,6 +152,9 @@ void espi_copy_run_with(const struct espi_kernels *k, const struct espi_copy *c,
         k->block(c->bytes, layout, stream);
     else if (c->kind == ESPI_COPY_LOOPS && c->levels == 1 && c->child->kind == ESPI_COPY_BLOCK)
         k->strip(c->child->bytes, c->loop, layout, stream); /* most short ones: nothing else is asked */
+    else if (c->kind == ESPI_COPY_LOOPS && c->levels == 2 && c->child->kind == ESPI_COPY_BLOCK)
+        k->grid(c->child->bytes, &c->loop[c->turned ? c->order[0] : 0], &c->loop[c->turned ? c->order[1] : 1], layout,
+                stream);
     else if (c->kind == ESPI_COPY_LOOPS)
         espi_copy_nest_with(k, c, 0, c->loop[0].count, layout, stream);
     else
