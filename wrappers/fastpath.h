@@ -1,7 +1,7 @@
 /*
  * The fast path: which calls an entry passes on by itself, without the core. Made from api.def, for entry.c.
  *
- * A call goes straight on when all of this holds; what is missing sends it to espi_entry_slow, which is always right:
+ * A call goes straight on when all of this holds; what is missing sends it to entry_slow.c, which is always right:
  *  1. the next MPI_X is known, and is the MPI library's own (`fast_next`; for PMPI_X the mark and `plain` are asked);
  *  2. the core has said that calls of this treatment are plain (enum espi_plain), or `fast_next` would be NULL: MPI
  *     calls do not overlap, no gather may go along a tree, no request is the core's;

@@ -2,13 +2,14 @@
  * What messages of derived types cost beside packing, read off bench/layouts (MPICH 4.0.2 and UCX, two ranks on one
  * node whose cores are near each other; where they are farther apart the library's way loses more):
  *  - A message of one part (up to 8,255 bytes) costs TYPED_NS more on each side when its type has gaps, whatever
- *    the engine takes to pack it (farther cores: up to twice that). The engine packs it into the cell in which it
- *    travels, and unpacks it from there; ours is copied on both sides, which takes MOVED_NS a byte, as the lines of a
- *    cell come from the other core: with the loop over the items the library hides some of that. A message of several
- *    parts goes through cells of that size; without gaps it is fetched from the sender's memory, which takes FETCH_NS
- *    more to begin with. Where a packed one is sent as if it had gaps (stream_type.h) it goes through cells, too, and
- *    takes PARTS_NS less than the program's type beside packing: what the engine does for each part, and before the
- *    first one leaves (rows wrf, milc, mg and specfem of 12 to 200 kB with ESPALIER_PACK=off and =always).
+ *    the engine takes to pack it (far cores: twice that, core_distance.h). The engine packs it into the cell that
+ *    it travels in, and unpacks it from there; ours is copied on both sides, which takes MOVED_NS a byte, as the
+ *    lines of a cell come from the other core: with the loop over the items the library hides some of that. A
+ *    message of several parts goes through cells of that size; without gaps it is fetched from the sender's memory,
+ *    which takes FETCH_NS more to begin with. Where a packed one is sent as if it had gaps (stream_type.h) it goes
+ *    through cells, too, and takes PARTS_NS less than the program's type beside packing: what the engine does for
+ *    each part, and before the first one leaves (rows wrf, milc, mg and specfem of 12 to 200 kB with
+ *    ESPALIER_PACK=off and =always).
  *  - In parts, one side packs while the other unpacks, so that such a message takes what one side does. Packed whole
  *    it takes the one side, the way, and the other side one after another. Only one rank decides here, on what it
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.

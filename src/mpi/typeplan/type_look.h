@@ -89,8 +89,8 @@ bool espi_types_tie_slot(struct espi_type_slot *s, MPI_Datatype type);
 /* A plan was made for uses that fit one part of a message, and is now asked for longer ones. */
 bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count);
 
-/* Whether a use of a type for which nothing but a pack program is better says nothing new of its class (NULL: it has
-   none); `packs`: that does it. */
+/* Whether a use of a type that a pack program does (`packs`), or for which nothing else is better, says nothing new
+   of its class (NULL: it has none). */
 static inline bool espi_class_has_noted(const struct espi_type_class *class, const struct espi_plan *plan,
                                         enum espi_packable use, bool packs)
 {
