@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 12
+#define ESPI_ABI_VERSION 13
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -66,6 +66,9 @@ enum espi_plain {
     ESPI_PLAIN_TREE_THREADS = 1 << 4, /* TREE without derived types */
     /* Either way: */
     ESPI_PLAIN_REQUESTS = 1 << 5, /* the calls that complete requests: none is the core's */
+    /* As TREE; not where ranks share memory for these calls. */
+    ESPI_PLAIN_EXCHANGE = 1 << 6,
+    ESPI_PLAIN_EXCHANGE_THREADS = 1 << 7
 };
 
 enum { ESPI_PAIR_TYPES = 5 };

@@ -38,6 +38,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_FLAGS_OF_WAY(way) ESPI_FLAGS_##way
 #define ESPI_FLAGS_OF_SUBSTITUTE(name) ESPI_FLAGS_SUBSTITUTE
 #define ESPI_FLAGS_OF_TREE(name) ESPI_FLAGS_TREE
+#define ESPI_FLAGS_OF_EXCHANGE(name) ESPI_FLAGS_EXCHANGE
 #define ESPI_FLAGS_OF_REDUCE(name) ESPI_FLAGS_REDUCE
 #define ESPI_FLAGS_OF_SYNC(name) ESPI_FLAGS_SYNC
 #define ESPI_FLAGS_OF_SYNC_REDUCE(name) ESPI_FLAGS_SYNC_REDUCE
@@ -84,6 +85,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)                                                                \
     (ESPI_IS_ASKED_HERE(name, kind) && (may) && on_credit_##name(args) && espi_counted(entry))
 #define ESPI_IS_ON_CREDIT_TREE(name, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)
+#define ESPI_IS_ON_CREDIT_EXCHANGE(name, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)
 #define ESPI_REST_SUBSTITUTE(name, kind, profiling)                                                                  \
     ESPI_IS_COLLECTIVE(kind) && !ESPI_IS_ASKED_HERE(name, kind)                                                      \
         ? espi_entry_collective(profiling, ESPI_FN_##name, &credit_row_##name, args, __builtin_return_address(0))    \
@@ -92,6 +94,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_REST_ANY(name, kind, profiling)                                                                         \
     espi_entry_slow(profiling, ESPI_FN_##name, args, __builtin_return_address(0))
 #define ESPI_REST_TREE ESPI_REST_SUBSTITUTE
+#define ESPI_REST_EXCHANGE ESPI_REST_SUBSTITUTE
 #define ESPI_IS_ON_CREDIT_COUNT(...) false
 #define ESPI_REST_COUNT ESPI_REST_ANY
 #define ESPI_IS_ON_CREDIT_REDUCE(...) false
@@ -183,6 +186,7 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_EXPORTED_AS(name, n, kind, way) ESPI_ENTRY(name, n, kind, way)
 #define ESPI_EXPORTED_SUBSTITUTE(name, n, kind) ESPI_ENTRY(name, n, kind, SUBSTITUTE)
 #define ESPI_EXPORTED_TREE(name, n, kind) ESPI_ENTRY(name, n, kind, TREE)
+#define ESPI_EXPORTED_EXCHANGE(name, n, kind) ESPI_ENTRY(name, n, kind, EXCHANGE)
 #define ESPI_EXPORTED_REDUCE(name, n, kind) ESPI_ENTRY(name, n, kind, REDUCE)
 #define ESPI_EXPORTED_SYNC(name, n, kind) ESPI_ENTRY(name, n, kind, SYNC)
 #define ESPI_EXPORTED_SYNC_REDUCE(name, n, kind) ESPI_ENTRY(name, n, kind, SYNC_REDUCE)

@@ -4,12 +4,13 @@
  * A call goes straight on when all of this holds; what is missing sends it to entry_slow.c, which is always right:
  *  1. the next MPI_X is known, and is the MPI library's own (`fast_next`; for PMPI_X the mark and `plain` are asked);
  *  2. the core has said that calls of this treatment are plain (enum espi_plain), or `fast_next` would be NULL: MPI
- *     calls do not overlap, no gather may go along a tree, no request is the core's;
+ *     calls do not overlap, no gather may go along a tree, no call through shared memory, no request is
+ *     the core's;
  *  3. by its arguments the core has nothing to do (ESPI_IS_SHORT_WAY; the way is the row's treatment, or
  *     ESPI_WAY_NAME below for LIFE; constructors, MAKE, see entry_slow.c):
  *     SUBSTITUTE            no derived type, or each has credit for a use (of collective calls: on_credit.h)
  *     COUNT                 no derived type, or the core need not see them (ESPI_PLAIN_TYPES)
- *     TREE                  no derived type, or on_credit.h
+ *     TREE, EXCHANGE        no derived type, or on_credit.h
  *     REDUCE, SYNC_REDUCE   the program's own operation; or no derived type, and too few elements for a reduction in
  *                           pieces
  *     SYNC, REQUESTS        always
@@ -250,6 +251,7 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_FLAGS_SUBSTITUTE ESPI_PLAIN
 #define ESPI_FLAGS_COUNT ESPI_PLAIN
 #define ESPI_FLAGS_TREE ESPI_PLAIN_TREE
+#define ESPI_FLAGS_EXCHANGE ESPI_PLAIN_EXCHANGE
 #define ESPI_FLAGS_REDUCE ESPI_PLAIN
 #define ESPI_FLAGS_SYNC ESPI_PLAIN_TREE
 #define ESPI_FLAGS_SYNC_REDUCE ESPI_PLAIN_TREE
@@ -266,6 +268,7 @@ ESPI_INLINE bool espi_passed(void)
     ((derived_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
       (espi_types_are_plain() && derived_##name(ESPI_ARGS_##n) < ESPI_MANY && espi_passed())) &&                     \
      espi_counted(entry))
+#define ESPI_IS_SHORT_EXCHANGE(name, n, kind) ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)
 #define ESPI_IS_SHORT_TREE(name, n, kind) (derived_##name(ESPI_ARGS_##n) == 0 && espi_counted(entry))
 #define ESPI_IS_SHORT_REDUCE(name, n, kind)                                                                          \
     ((espi_is_programs_operation((uint32_t)a4) ||                                                                    \
@@ -338,6 +341,7 @@ ESPI_INLINE bool espi_ends(espi_word type)
 #define ESPI_END_SUBSTITUTE
 #define ESPI_END_COUNT
 #define ESPI_END_TREE
+#define ESPI_END_EXCHANGE
 #define ESPI_END_REDUCE
 #define ESPI_END_SYNC
 #define ESPI_END_SYNC_REDUCE

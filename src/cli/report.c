@@ -200,12 +200,15 @@ static void print_other_changes(const json_t *root)
     int64_t along = counter_sum(root, "tree_calls"), library = counter_sum(root, "tree_library");
     int64_t dense = counter_sum(root, "reduce_dense"), packed = counter_sum(root, "reduce_packed");
     int64_t passed = counter_sum(root, "checks_passed"), failed = counter_sum(root, "checks_failed");
-    int64_t programs = counter_sum(root, "calls_packed");
+    int64_t programs = counter_sum(root, "calls_packed"), exchanged = counter_sum(root, "calls_exchanged");
     int64_t copied = counter_sum(root, "blocks_copied"), tried = counter_sum(root, "blocks_tried");
     char text[32];
     if (programs > 0)
         printf("  packed: %" PRId64 " of the uses by pack programs (%s)\n", programs,
                cli_bytes(text, sizeof text, (double)counter_sum(root, "bytes_packed")));
+    if (exchanged > 0)
+        printf("  exchanged: %" PRId64 " calls of MPI_Alltoall and its kin through shared memory (%s)\n", exchanged,
+               cli_bytes(text, sizeof text, (double)counter_sum(root, "bytes_exchanged")));
     if (dense + packed > 0)
         printf("  reductions: %" PRId64 " calls with a predefined operation on a derived type (%" PRId64
                " with gaps, %" PRId64 " in pieces);\n              erroneous MPI, these fail without Espalier\n",

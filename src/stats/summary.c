@@ -87,6 +87,10 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     if (c[ESPI_COUNT_calls_packed].sum > 0)
         espi_buffer_format(out, "espalier:   packed: %" PRIu64 " of them by pack programs (%" PRIu64 " bytes)\n",
                            c[ESPI_COUNT_calls_packed].sum, c[ESPI_COUNT_bytes_packed].sum);
+    if (c[ESPI_COUNT_calls_exchanged].sum > 0)
+        espi_buffer_format(out, "espalier:   exchanged: %" PRIu64 " calls of MPI_Alltoall and its kin through shared"
+                           " memory (%" PRIu64 " bytes)\n", c[ESPI_COUNT_calls_exchanged].sum,
+                           c[ESPI_COUNT_bytes_exchanged].sum);
     if (c[ESPI_COUNT_reduce_dense].sum + c[ESPI_COUNT_reduce_packed].sum > 0)
         espi_buffer_format(out, "espalier:   reductions: %" PRIu64 " calls with a predefined operation on a derived"
                            " type (errors without Espalier)\n",

@@ -23,6 +23,8 @@ enum { NEAR_PIECE = 256, NEAR_MOST = 65536 };
 struct known {
     struct espi_comm_facts facts;
     uint64_t *near_bits; /* of the facts */
+    unsigned char world[ESPI_COMM_WORLD_MOST]; /* the same */
+    unsigned char cart[ESPI_COMM_WORLD_MOST];  /* the same */
     UT_hash_handle hh;
 };
 
@@ -333,6 +335,80 @@ bool espi_comm_is_near(struct espi_comm_facts *facts, int peer)
     if (facts->near != ESPI_NEAR_SOME)
         return facts->near == ESPI_NEAR_ALL;
     return peer >= 0 && peer < facts->peers && facts->near_bits[peer / 64] >> peer % 64 & 1;
+}
+
+/* ---- ranks in MPI_COMM_WORLD ---- */
+
+static bool find_world(const struct espi_comm_facts *facts, unsigned char *world)
+{
+    MPI_Group all = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
+    int to[ESPI_COMM_WORLD_MOST];
+    bool good = espi_world.open && espi_world.size <= ESPI_COMM_WORLD_MOST && facts->peers <= espi_world.size &&
+                !facts->inter && espi_pmpi.Comm_group(MPI_COMM_WORLD, &all) == MPI_SUCCESS &&
+                espi_pmpi.Comm_group(facts->comm, &members) == MPI_SUCCESS &&
+                translate(members, all, 0, facts->peers, to);
+    for (int i = 0; good && i < facts->peers; i++) {
+        good = to[i] != MPI_UNDEFINED;
+        world[i] = (unsigned char)to[i];
+    }
+    if (members != MPI_GROUP_NULL)
+        espi_pmpi.Group_free(&members);
+    if (all != MPI_GROUP_NULL)
+        espi_pmpi.Group_free(&all);
+    return good;
+}
+
+const unsigned char *espi_comm_world_ranks(struct espi_comm_facts *facts)
+{
+    static unsigned char without[ESPI_COMM_WORLD_MOST]; /* where memory was short for more */
+    struct known *known;
+    if (facts->world_asked)
+        return facts->world;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &facts->comm, sizeof facts->comm, known);
+    pthread_mutex_unlock(&lock);
+    unsigned char *world = known ? known->world : without;
+    const bool asked = known && known->facts.world_asked;
+    const bool good = asked ? known->facts.world != NULL : find_world(facts, world);
+    if (!known)
+        return good ? world : NULL;
+    known->facts.world = facts->world = good ? world : NULL;
+    known->facts.world_asked = facts->world_asked = true;
+    return facts->world;
+}
+
+static bool find_cart(struct espi_comm_facts *facts, unsigned char *cart)
+{
+    const unsigned char *world = espi_comm_world_ranks(facts);
+    int topology = MPI_UNDEFINED, dimensions = 0, rank[2];
+    bool good = world != NULL && espi_pmpi.Topo_test(facts->comm, &topology) == MPI_SUCCESS &&
+                topology == MPI_CART && espi_pmpi.Cartdim_get(facts->comm, &dimensions) == MPI_SUCCESS &&
+                dimensions <= ESPI_COMM_WORLD_MOST / 2 && facts->in == 2 * dimensions && facts->out == facts->in;
+    for (int d = 0; good && d < dimensions; d++) {
+        good = espi_pmpi.Cart_shift(facts->comm, d, 1, &rank[0], &rank[1]) == MPI_SUCCESS;
+        for (int i = 0; good && i < 2; i++)
+            cart[2 * d + i] = rank[i] == MPI_PROC_NULL ? ESPI_COMM_NOBODY : world[rank[i]];
+    }
+    return good;
+}
+
+const unsigned char *espi_comm_cart_ranks(struct espi_comm_facts *facts)
+{
+    static unsigned char without[ESPI_COMM_WORLD_MOST];
+    struct known *known;
+    if (facts->cart_asked)
+        return facts->cart;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, known_comms, &facts->comm, sizeof facts->comm, known);
+    pthread_mutex_unlock(&lock);
+    unsigned char *cart = known ? known->cart : without;
+    const bool asked = known && known->facts.cart_asked;
+    const bool good = asked ? known->facts.cart != NULL : find_cart(facts, cart);
+    if (!known)
+        return good ? cart : NULL;
+    known->facts.cart = facts->cart = good ? cart : NULL;
+    known->facts.cart_asked = facts->cart_asked = true;
+    return facts->cart;
 }
 
 /* ---- */

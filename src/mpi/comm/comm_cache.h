@@ -20,6 +20,10 @@ struct espi_comm_facts {
     int tag_ub;  /* the largest tag */
     enum espi_comm_near near;  /* see espi_comm_is_near */
     const uint64_t *near_bits; /* SOME: a bit for each rank; of the cache */
+    bool world_asked;
+    const unsigned char *world; /* see espi_comm_world_ranks; of the cache */
+    bool cart_asked;
+    const unsigned char *cart;  /* see espi_comm_cart_ranks; of the cache */
 };
 
 extern atomic_uint espi_comm_epoch; /* raised when a communicator ends: caches of threads are then stale */
@@ -51,6 +55,16 @@ static inline bool espi_comm_has_peer(const struct espi_comm_facts *facts, int r
    a communicator takes time with its size; more than 65,536 ranks, and those of other groups, count as not known.
    `facts` are those of a living communicator. Not under MPI_THREAD_MULTIPLE: there none are. */
 bool espi_comm_is_near(struct espi_comm_facts *facts, int peer);
+
+/* Of each rank of an intracommunicator, which it is in MPI_COMM_WORLD. NULL: one is not of it, or there are more
+   than ESPI_COMM_WORLD_MOST, the same on all ranks. Valid until the next time. Not where calls overlap. `facts` are
+   those of a living communicator. */
+enum { ESPI_COMM_WORLD_MOST = 64 };
+const unsigned char *espi_comm_world_ranks(struct espi_comm_facts *facts);
+/* The same of each neighbour, `facts->in` of them, where the topology is Cartesian; ESPI_COMM_NOBODY: there is none
+   in that direction. NULL, on all ranks: it is not Cartesian, or there are too many. */
+enum { ESPI_COMM_NOBODY = 255 };
+const unsigned char *espi_comm_cart_ranks(struct espi_comm_facts *facts);
 
 /* `world`: MPI_COMM_WORLD and MPI_COMM_SELF exist. Without them (sessions only) a bad handle is reported by MPI in
    the name of the function that asks about it. */

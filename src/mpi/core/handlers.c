@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include "mpi/gather/agreement.h"
+#include "mpi/exchange/exchange.h"
 #include "mpi/gather/call.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/typeplan/substitute.h"
@@ -158,6 +159,14 @@ static __attribute__((noinline)) espi_word receive_short(const struct espi_short
 #define ESPI_SHORT_TREE(name, n, large, kind, comm, root, ...)                                                       \
     ESPI_SHORT(name, n, large, kind, comm, root, false, OWN(kind), espi_collective_call,                             \
                RUNNING && !espi_world.trees, __VA_ARGS__)
+/* Below it, the same as SUBSTITUTE. */
+#define ESPI_SHORT_EXCHANGE(name, n, large, kind, comm, root, ...)                                                   \
+    ESPI_SHORT_SUBSTITUTE(name, n, large, kind, comm, root, __VA_ARGS__)                                             \
+    static espi_word exchange_##name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)   \
+    {                                                                                                                \
+        return espi_exchange_is_on ? espi_exchange_call(thread, fn, args, next, short_##name)                       \
+                                   : short_##name(thread, fn, args, next);                                           \
+    }
 #define ESPI_SHORT_REDUCE(...)
 #define ESPI_SHORT_SYNC(...)
 #define ESPI_SHORT_SYNC_REDUCE(...)
@@ -219,6 +228,7 @@ static espi_word handle_start(struct espi_thread *thread, enum espi_fn fn, espi_
 #define ESPI_HANDLER_SUBSTITUTE(name, n, kind) short_##name
 #define ESPI_HANDLER_COUNT(name, n, kind) short_##name
 #define ESPI_HANDLER_TREE(name, n, kind) short_##name
+#define ESPI_HANDLER_EXCHANGE(name, n, kind) exchange_##name
 #define ESPI_HANDLER_REDUCE(name, n, kind) espi_reduce_call
 #define ESPI_HANDLER_SYNC(name, n, kind) espi_agreement_barrier
 #define ESPI_HANDLER_SYNC_REDUCE(name, n, kind) espi_agreement_allreduce

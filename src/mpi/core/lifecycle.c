@@ -13,6 +13,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/exchange/exchange.h"
 #include "mpi/gather/comm_state.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/selfcopy/self_copy.h"
@@ -69,6 +70,8 @@ static void set_plain(bool running)
 
     if (!espi_world.trees)
         flags |= serial ? ESPI_PLAIN_TREE : ESPI_PLAIN_TREE_THREADS;
+    if (!espi_exchange_is_on)
+        flags |= serial ? ESPI_PLAIN_EXCHANGE : ESPI_PLAIN_EXCHANGE_THREADS;
     if (serial && espi_types_on_credit())
         flags |= ESPI_PLAIN_TYPES;
     flags |= ESPI_PLAIN_REQUESTS;

@@ -20,11 +20,13 @@
    (nonblocking); and one that it copies to where it is received. Messages that the library copies besides count as
    those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h).
    Where that makes a difference, RECEIVED: a message that is not sent; KEPT: one whose request is to be kept;
-   ONE_SIDED: as NOT, in a call that is. */
+   ONE_SIDED: as NOT, in a call that is. EXCHANGED: in a call without the library (exchange.h); SOON: of so many
+   bytes that its type is to be planned at once. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
                      ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
-                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED, ESPI_PACK_EXCHANGED_SOON,
+                     ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {

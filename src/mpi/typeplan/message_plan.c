@@ -176,6 +176,40 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
     espi_types_used(stats, type, found->slot, count);
 }
 
+const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
+                                            bool soon)
+{
+    struct espi_blocks_plan found = {.use = ESPI_PACK_EACH};
+    struct espi_type_slot *s;
+    int64_t bytes = 0;
+
+    if (stats != NULL && !soon && espi_unseen_passes(type)) {
+        espi_count(stats, ESPI_COUNT_left_not_earned, 1);
+        return NULL;
+    }
+    if ((s = found.slot = espi_types_awake(type)) == NULL) {
+        if (stats != NULL)
+            espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
+        return NULL;
+    }
+    found.plan = atomic_load_explicit(&s->plan, memory_order_acquire);
+    if (atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&s->look, memory_order_relaxed) ||
+        (soon && found.plan == NULL &&
+         !(espi_slot_class(s) != NULL && espi_slot_class(s)->state == ESPI_CLASS_REFUSED))) {
+        espi_type_look(s, type, count, soon ? ESPI_PACK_EXCHANGED_SOON : ESPI_PACK_EXCHANGED);
+        found.plan = atomic_load_explicit(&s->plan, memory_order_acquire);
+    }
+    const bool packed = found.plan != NULL && found.plan->pack != NULL &&
+                        !__builtin_mul_overflow(found.plan->size, count, &bytes);
+    found.purpose = bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE;
+    if (stats != NULL && packed)
+        espi_blocks_plan_packed(stats, &found, count, bytes, -1);
+    else if (stats != NULL)
+        espi_types_used(stats, type, s, count);
+    return packed ? found.plan : NULL;
+}
+
 enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
 {
     const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes, false};

@@ -261,8 +261,7 @@ static bool begin_unseen(MPI_Datatype type)
     return true;
 }
 
-/* The slot of a type that is committed and not freed, also if it had passed unseen until now; NULL otherwise. */
-static struct espi_type_slot *slot_awake(MPI_Datatype type)
+struct espi_type_slot *espi_types_awake(MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_slot_of(type);
 
@@ -293,7 +292,7 @@ void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_t
 {
     const uint32_t at = espi_credit_at((uint32_t)new_type);
 
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) || slot_awake(old_type) == NULL)
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || espi_types_awake(old_type) == NULL)
         return;
     if (at < ESPI_CREDITS)
         atomic_store_explicit(&espi_hot->hint[at], espi_hint_of_type(old_type), memory_order_relaxed);
@@ -328,7 +327,7 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
 {
     struct espi_type_slot *s;
     struct espi_elements *view, *other = NULL;
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = slot_awake(type)) == NULL)
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = espi_types_awake(type)) == NULL)
         return NULL;
     view = atomic_load_explicit(&s->elements, memory_order_acquire);
     if (view != NULL && !is_tied(s, type))
@@ -403,7 +402,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         espi_count(stats, ESPI_COUNT_left_not_earned, 1);
         return own;
     }
-    s = slot_awake(type);
+    s = espi_types_awake(type);
     if (s == NULL) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
         return own;

@@ -50,6 +50,9 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                       enum espi_packable use, int64_t each);
 
+/* The slot of a type that is committed and not freed, also if it had passed unseen until now; NULL otherwise. */
+struct espi_type_slot *espi_types_awake(MPI_Datatype type);
+
 /* Whether the type is known to be valid and committed. */
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type);
 

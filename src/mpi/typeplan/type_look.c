@@ -115,7 +115,8 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
                local = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0);
     const bool of_no_use = espi_types_mode() == ESPI_MODE_AUTO && is_of_no_use(class, plan);
     const bool staged = class->staged && espi_plan_packs(plan, ESPI_PACK_STAGED, plan->count);
-    const bool better = !of_no_use && (message || open || local || staged ||
+    const bool exchanged = class->exchanged && plan->pack != NULL;
+    const bool better = !of_no_use && (message || exchanged || open || local || staged ||
                                        atomic_load(&plan->better[ESPI_WHOLE]) != MPI_DATATYPE_NULL ||
                                        atomic_load(&plan->better[ESPI_PARTS]) != MPI_DATATYPE_NULL);
     const int usual = plan->size > ESPI_ENGINE_PART / plan->count ? ESPI_PARTS : ESPI_WHOLE;
@@ -295,6 +296,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     espi_types_lock_classes();
     const struct espi_untold fresh = espi_types_tell(s);
     class->staged = class->staged || use == ESPI_PACK_STAGED;
+    class->exchanged = class->exchanged || use == ESPI_PACK_EXCHANGED || use == ESPI_PACK_EXCHANGED_SOON;
     tier = espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
     const bool denied = tier == ESPI_TIERS_DENIED;
     const bool forms = (plan == NULL || plan->forms_pending) && class->passed >= ESPI_CLASS_PASSED_MOST;
@@ -322,6 +324,8 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     }
     if (forms && tier <= 0 && plan != NULL)
         tier = plan->tier;
+    if (use == ESPI_PACK_EXCHANGED_SOON && tier <= 0 && plan == NULL && class->state != ESPI_CLASS_REFUSED)
+        tier = class->tier > 0 ? class->tier : 1;
     if (tier > 0) {
         if (plan != NULL) {
             atomic_store(&s->plan, NULL);

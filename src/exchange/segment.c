@@ -1,0 +1,119 @@
+#define _GNU_SOURCE
+#include "exchange/segment.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "espalier"
+enum { PAGE = 4096 };
+
+/* The first page. */
+struct head {
+    uint64_t word;
+};
+
+/* As much as stays in the nearest caches of two processes. Of many each has less, which so many pairs share. */
+static int64_t room_of(int processes)
+{
+    return processes <= 8 ? 32768 : processes <= 16 ? 16384 : 8192;
+}
+
+static size_t channel_size(int64_t room)
+{
+    return (espi_channel_size(room) + PAGE - 1) / PAGE * PAGE;
+}
+
+static size_t segment_size(int processes)
+{
+    return PAGE + (size_t)processes * (size_t)processes * channel_size(room_of(processes));
+}
+
+static bool map(struct espi_segment *segment, int processes, int file)
+{
+    void *memory = mmap(NULL, segment_size(processes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+    if (memory == MAP_FAILED)
+        return false;
+    *segment = (struct espi_segment){memory, processes, room_of(processes), -1};
+    return true;
+}
+
+bool espi_segment_make(struct espi_segment *segment, int processes, struct espi_segment_key *key)
+{
+    const int file = memfd_create(NAME, MFD_CLOEXEC);
+
+    *segment = (struct espi_segment){NULL, 0, 0, -1};
+    *key = (struct espi_segment_key){0, getpid(), file};
+    if (file < 0)
+        return false;
+    if (ftruncate(file, (off_t)segment_size(processes)) != 0 ||
+        getrandom(&key->word, sizeof key->word, GRND_NONBLOCK) != sizeof key->word || key->word == 0 ||
+        !map(segment, processes, file)) {
+        key->word = 0;
+        close(file);
+        return false;
+    }
+    segment->file = file;
+    ((struct head *)segment->memory)->word = key->word;
+    return true;
+}
+
+/* Whether the descriptor of the process still is what it was: to open another file might do something. */
+static bool is_ours(const char *path)
+{
+    char target[64];
+    const ssize_t length = readlink(path, target, sizeof target);
+
+    return length > 0 && (size_t)length < sizeof target &&
+           strncmp(target, "/memfd:" NAME, sizeof "/memfd:" NAME - 1) == 0;
+}
+
+bool espi_segment_open(struct espi_segment *segment, int processes, const struct espi_segment_key *key)
+{
+    char path[64];
+    struct stat found;
+
+    *segment = (struct espi_segment){NULL, 0, 0, -1};
+    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)key->process, (long long)key->file);
+    if (key->word == 0 || !is_ours(path))
+        return false;
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    const bool good = fstat(file, &found) == 0 && found.st_size == (off_t)segment_size(processes) &&
+                      map(segment, processes, file);
+    close(file);
+    if (good && ((struct head *)segment->memory)->word == key->word)
+        return true;
+    espi_segment_close(segment);
+    return false;
+}
+
+void espi_segment_shared(struct espi_segment *segment)
+{
+    if (segment->file >= 0)
+        close(segment->file);
+    segment->file = -1;
+}
+
+void espi_segment_close(struct espi_segment *segment)
+{
+    espi_segment_shared(segment);
+    if (segment->memory != NULL)
+        munmap(segment->memory, segment_size(segment->processes));
+    segment->memory = NULL;
+}
+
+struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to)
+{
+    char *first = (char *)segment->memory + PAGE;
+    const size_t at = (size_t)from * (size_t)segment->processes + (size_t)to;
+
+    return (struct espi_channel_end){(void *)(first + at * channel_size(segment->room)), segment->room,
+                                     0, 0};
+}

@@ -1,0 +1,42 @@
+/*
+ * The memory that the processes of a job on one node share: one channel (channel.h) from each to each other, made by
+ * one of them without a name in any file system, and opened by the others through its process. A page that was never
+ * written takes no memory.
+ */
+#ifndef ESPI_EXCHANGE_SEGMENT_H
+#define ESPI_EXCHANGE_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exchange/channel.h"
+
+enum { ESPI_SEGMENT_PROCESSES = 64 };
+
+/* By which others find it. */
+struct espi_segment_key {
+    uint64_t word; /* that stands at its beginning; 0: there is none */
+    int64_t process;
+    int64_t file;  /* a descriptor of that process */
+};
+
+struct espi_segment {
+    void *memory; /* NULL: not open */
+    int processes;
+    int64_t room; /* of each slot of its channels */
+    int file;     /* in the process that made it, until espi_segment_shared; else -1 */
+};
+
+/* Makes one for 2 .. ESPI_SEGMENT_PROCESSES processes. False: the system has none to give, and nothing was done. */
+bool espi_segment_make(struct espi_segment *segment, int processes, struct espi_segment_key *key);
+/* Opens the one that another process has made. False: it can not be reached. */
+bool espi_segment_open(struct espi_segment *segment, int processes, const struct espi_segment_key *key);
+/* All have opened it that will. */
+void espi_segment_shared(struct espi_segment *segment);
+/* The others may go on with it. */
+void espi_segment_close(struct espi_segment *segment);
+
+/* The channel from one process, by its number, to another one. */
+struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to);
+
+#endif

@@ -1,0 +1,367 @@
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/overlap.h"
+#include "mpi/comm/comm_cache.h"
+#include "mpi/comm/self_comm.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/exchange/exchange.h"
+#include "mpi/exchange/ends.h"
+#include "mpi/exchange/flow.h"
+#include "mpi/exchange/side.h"
+#include "mpi/selfcopy/self_copy.h"
+#include "stats/stats.h"
+
+/* A neighbour that is met twice, in a periodic direction of one or two ranks, gets what is for it in the order of the
+   blocks. MPICH 4.0 receives in the reverse order in MPI_Neighbor_alltoall, and in this one in the v- and w-forms. Of
+   others it is not known, and such communicators are left to them. */
+#if MPICH_NUMVERSION >= 40000000 && MPICH_NUMVERSION < 40100000
+enum { KNOWS_ORDER = true };
+#else
+enum { KNOWS_ORDER = false };
+#endif
+
+/* MPICH's MPI_Alltoall sends the blocks of several ranks together where there are so many, of so few bytes. */
+enum { TOGETHER_RANKS = 8, TOGETHER_BYTES = 256 };
+
+struct call {
+    struct espi_thread *thread;
+    const struct espi_api_row *row;
+    const espi_word *args;
+    int own;                      /* this rank, in MPI_COMM_WORLD, */
+    int rank;                     /* and in the communicator */
+    const unsigned char *peer[2]; /* the rank in MPI_COMM_WORLD that a block is for, or from, or ESPI_COMM_NOBODY */
+    char *in_place;               /* what was there, packed, where the call is in place */
+    struct espi_exchange_side side[2];
+    struct espi_flow flow[2][ESPI_SEGMENT_PROCESSES];
+    struct espi_flow *going[2][ESPI_SEGMENT_PROCESSES]; /* one of each end */
+};
+
+static bool is_neighbours(const struct call *c)
+{
+    return c->row->kind & ESPI_NEIGHBOUR;
+}
+
+static bool is_in_place(const struct call *c)
+{
+    return (void *)c->args[c->row->typed[0].buffer] == MPI_IN_PLACE;
+}
+
+/* ---- waiting ---- */
+
+/* Nothing has moved since so many looks. The library goes on meanwhile: the other rank may wait in it for something
+   that only this process can do. */
+static void wait_a_little(unsigned looks)
+{
+    enum { OFTEN = 64, LONG = 1 << 14 };
+    int flag;
+
+    if (looks % OFTEN == OFTEN - 1)
+        espi_pmpi.Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    if (looks > (espi_exchange_is_crowded ? OFTEN : LONG))
+        sched_yield();
+}
+
+/* Moves a piece of each; those that are through make room for the next one of their end. */
+static bool advance(struct espi_flow **going, int *n, bool (*moves)(struct espi_flow *flow))
+{
+    bool moved = false;
+
+    for (int i = 0; i < *n; i++) {
+        moved = moves(going[i]) || moved;
+        if (going[i]->through && (going[i] = going[i]->next) == NULL)
+            going[i--] = going[--*n];
+    }
+    return moved;
+}
+
+static void carry_out(struct call *c, int outs, int ins)
+{
+    unsigned looks = 0;
+
+    while (outs + ins > 0) {
+        const bool wrote = advance(c->going[0], &outs, espi_flow_writes);
+        if (advance(c->going[1], &ins, espi_flow_reads) || wrote)
+            looks = 0;
+        else
+            wait_a_little(looks++);
+    }
+}
+
+/* ---- the own block ---- */
+
+/* Through a piece that stays in the nearest cache. */
+static void copy_in_pieces(const struct espi_exchange_block *from, const struct espi_exchange_block *to,
+                           int64_t bytes)
+{
+    enum { PIECE = 8192 };
+    _Alignas(64) char piece[PIECE];
+
+    for (int64_t done = 0; done < bytes; done += PIECE) {
+        const int64_t n = bytes - done < PIECE ? bytes - done : PIECE;
+        const char *stream = piece;
+        if (from->dense)
+            stream = from->data + done;
+        else if (to->dense)
+            espi_pack_range(from->pack, from->data, from->count, done, n, to->data + done);
+        else
+            espi_pack_range(from->pack, from->data, from->count, done, n, piece);
+        if (!to->dense)
+            espi_unpack_range(to->pack, stream, to->data, to->count, done, n);
+        else if (from->dense)
+            memcpy(to->data + done, stream, (size_t)n);
+    }
+}
+
+/* Directly, where that was found to be faster. */
+static bool copies_directly(struct espi_thread *thread, const struct espi_exchange_block *from,
+                            const struct espi_exchange_block *to)
+{
+    enum { SHORT = 4096 };
+    struct espi_selfcopy_block block = {.from = from->data,
+                                        .onto = to->data,
+                                        .send = {from->type, from->count},
+                                        .receive = {to->type, to->count},
+                                        .place = ESPI_SELF_APART};
+
+    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block) ||
+        block.turn.way == ESPI_BY_CALL)
+        return false;
+    espi_selfcopy_carry_out(thread, &block);
+    return true;
+}
+
+static int copy_own(struct espi_thread *thread, const struct espi_exchange_block *from,
+                    const struct espi_exchange_block *to)
+{
+    const int64_t bytes = from->bytes < to->bytes ? from->bytes : to->bytes;
+    const bool known = (from->dense || from->pack != NULL) && (to->dense || to->pack != NULL);
+
+    if (from->bytes == 0)
+        return MPI_SUCCESS;
+    if (from->bytes > to->bytes || (!known && from->bytes < to->bytes))
+        return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
+    if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to))
+        return MPI_SUCCESS;
+    if (!known)
+        return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
+    if (from->data != to->data || !from->dense || !to->dense)
+        copy_in_pieces(from, to, bytes);
+    return MPI_SUCCESS;
+}
+
+/* ---- a call ---- */
+
+/* The block that is begun with at this step. Blocks of ranks that come behind this one are sent first, and those of
+   ranks before it received, so that not all begin with the same. */
+static int block_at(const struct call *c, int which, int step)
+{
+    const int n = c->side[which].blocks;
+
+    if (is_neighbours(c))
+        return which == 1 && c->row->typed[1].shape == ESPI_SHAPE_ONE ? n - 1 - step : step;
+    return which == 0 ? (c->rank + 1 + step) % n : (c->rank - 1 - step + n) % n;
+}
+
+/* The next block that is this rank's own, from this step on; NULL: there is none. */
+static const struct espi_exchange_block *next_own(const struct call *c, int which, int *step)
+{
+    while (*step < c->side[which].blocks) {
+        const int i = block_at(c, which, (*step)++);
+        if (c->peer[which][i] == c->own)
+            return &c->side[which].block[i];
+    }
+    return NULL;
+}
+
+static int copy_own_blocks(struct call *c)
+{
+    const struct espi_exchange_block *from, *to;
+    int step[2] = {0, 0}, result = MPI_SUCCESS;
+
+    while ((from = next_own(c, 0, &step[0])) != NULL && (to = next_own(c, 1, &step[1])) != NULL) {
+        const int copied = copy_own(c->thread, from, to);
+        result = result != MPI_SUCCESS ? result : copied;
+    }
+    return result;
+}
+
+/* What stands in the receive buffer is sent, and received into: it is packed before. */
+static int take_out(struct call *c)
+{
+    char *at = c->in_place = espi_exchange_memory(c->side[1].bytes + 1);
+
+    if (at == NULL)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < c->side[1].blocks; i++) {
+        const struct espi_exchange_block *block = &c->side[1].block[i];
+        const int result = i == c->rank || block->bytes == 0 ? MPI_SUCCESS : espi_exchange_pack(block, at);
+        if (result != MPI_SUCCESS)
+            return result;
+        c->side[0].block[i].data = at;
+        at += block->bytes;
+    }
+    return MPI_SUCCESS;
+}
+
+/* The blocks that are sent are as long as those that are received, and dense. */
+static void see_in_place(struct call *c)
+{
+    c->side[0] = c->side[1];
+    for (int i = 0; i < c->side[0].blocks; i++) {
+        struct espi_exchange_block *block = &c->side[0].block[i];
+        *block = (struct espi_exchange_block){.count = block->bytes, .bytes = block->bytes, .dense = true};
+    }
+}
+
+/* Begins all of one side. Neighbours meet in any case; other ranks where there is something between them. How many
+   ends there are. `failed`: there was no memory for what is to be sent. */
+static int begin_flows(struct call *c, int which, bool failed, int *flows)
+{
+    int ends = 0;
+
+    *flows = 0;
+    for (int step = 0; step < c->side[which].blocks; step++) {
+        const int i = block_at(c, which, step), peer = c->peer[which][i];
+        const struct espi_exchange_block *block = &c->side[which].block[i];
+        struct espi_flow *flow = &c->flow[which][*flows], *last = NULL;
+        if (peer == c->own || peer == ESPI_COMM_NOBODY || (block->bytes == 0 && !is_neighbours(c)))
+            continue;
+        ++*flows;
+        if (which == 0)
+            espi_flow_send(flow, espi_exchange_to(peer), block);
+        else
+            espi_flow_receive(flow, espi_exchange_from(peer), block);
+        flow->failed = flow->failed || failed;
+        for (int end = 0; end < ends && is_neighbours(c) && last == NULL; end++)
+            if (c->going[which][end]->end == flow->end)
+                last = c->going[which][end];
+        while (last != NULL && last->next != NULL)
+            last = last->next;
+        if (last != NULL)
+            last->next = flow;
+        else
+            c->going[which][ends++] = flow;
+    }
+    return ends;
+}
+
+/* `result`: of what came before. */
+static int move_blocks(struct call *c, int result)
+{
+    int flows[2], outs, ins;
+
+    outs = begin_flows(c, 0, result != MPI_SUCCESS && is_in_place(c), &flows[0]);
+    ins = begin_flows(c, 1, false, &flows[1]);
+    carry_out(c, outs, ins);
+    for (int which = 0; which < 2; which++)
+        for (int i = 0; i < flows[which]; i++) {
+            const int ended = espi_flow_end(&c->flow[which][i]);
+            result = result != MPI_SUCCESS ? result : ended;
+        }
+    return result;
+}
+
+/* MPI's own error of that class, with its text. */
+static int as_mpi_says(int error)
+{
+    const char sent[2] = {0};
+    char received;
+    const int said = error != MPI_ERR_TRUNCATE ? error
+                                               : espi_self_copy(sent, 2, MPI_BYTE, &received, 1, MPI_BYTE);
+
+    return said != MPI_SUCCESS ? said : error;
+}
+
+/* False: MPI refuses the call, or does nothing in it. */
+static bool read_call(struct call *c)
+{
+    const struct espi_api_row *row = c->row;
+
+    if ((void *)c->args[row->typed[1].buffer] == MPI_IN_PLACE || (is_in_place(c) && is_neighbours(c)) ||
+        espi_exchange_is_aliased(row, c->args) || !espi_exchange_side_read(&c->side[1], row, 1, c->args) ||
+        !(is_in_place(c) || espi_exchange_side_read(&c->side[0], row, 0, c->args)))
+        return false;
+    if (is_in_place(c))
+        see_in_place(c);
+    return is_neighbours(c) || c->side[0].bytes + c->side[1].bytes > 0;
+}
+
+/* Whether the library has fewer messages for it: the same on all ranks. */
+static bool goes_together(const struct call *c)
+{
+    return c->row->typed[0].shape == ESPI_SHAPE_ONE && !is_neighbours(c) && !is_in_place(c) &&
+           c->side[1].blocks >= TOGETHER_RANKS && c->side[1].longest <= TOGETHER_BYTES;
+}
+
+static espi_word exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
+{
+    int result;
+
+    if (stats != NULL) {
+        espi_count_call(stats, fn);
+        espi_count(stats, ESPI_COUNT_calls_exchanged, 1);
+        espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
+    }
+    for (int which = is_in_place(c) ? 1 : 0; which < 2; which++)
+        espi_exchange_side_plan(&c->side[which], c->row, which, stats);
+    c->in_place = NULL;
+    result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
+    result = move_blocks(c, result);
+    free(c->in_place);
+    if (result == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    result = as_mpi_says(result);
+    espi_pmpi.Comm_call_errhandler((MPI_Comm)c->args[c->row->comm], result);
+    return result;
+}
+
+static bool meets_twice(const unsigned char *cart, int n)
+{
+    for (int i = 0; i < n; i += 2)
+        if (cart[i] == cart[i + 1] && cart[i] != ESPI_COMM_NOBODY)
+            return true;
+    return false;
+}
+
+/* Who the blocks are for, and from. False: not all ranks of the call share memory, which all of them know. */
+static bool find_peers(struct call *c, struct espi_comm_facts *facts)
+{
+    const unsigned char *world;
+
+    if (facts->inter || facts->peers < 2 || (world = espi_comm_world_ranks(facts)) == NULL)
+        return false;
+    c->rank = facts->rank;
+    c->own = world[facts->rank];
+    c->peer[0] = c->peer[1] = is_neighbours(c) ? espi_comm_cart_ranks(facts) : world;
+    c->side[0].blocks = c->side[1].blocks = is_neighbours(c) ? facts->in : facts->peers;
+    return c->peer[0] != NULL && (!is_neighbours(c) || KNOWS_ORDER || !meets_twice(c->peer[0], facts->in));
+}
+
+espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                             espi_handler otherwise)
+{
+    static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* where a session's threads may come together */
+    struct espi_thread_state *thread_state = espi_thread_state(thread);
+    struct espi_stats_thread *stats = thread_state != NULL ? thread_state->stats : NULL;
+    struct espi_comm_facts without = {.comm = MPI_COMM_NULL},
+                           *facts = thread_state != NULL ? &thread_state->comm : &without;
+    struct call c; /* large: what is not used is not touched */
+
+    c.thread = thread;
+    c.row = &espi_api_rows[fn];
+    c.args = args;
+    if (!espi_is_running() || !espi_comm_look(facts, (MPI_Comm)args[c.row->comm]) || !find_peers(&c, facts) ||
+        !read_call(&c) || goes_together(&c))
+        return otherwise(thread, fn, args, next);
+    if (!espi_calls_overlap)
+        return exchange(&c, fn, stats);
+    pthread_mutex_lock(&calling);
+    espi_word result = exchange(&c, fn, stats);
+    pthread_mutex_unlock(&calling);
+    return result;
+}

@@ -1,0 +1,22 @@
+/* This rank's ends of the channels between the ranks of MPI_COMM_WORLD (start.c). */
+#ifndef ESPI_MPI_EXCHANGE_ENDS_H
+#define ESPI_MPI_EXCHANGE_ENDS_H
+
+#include <stdbool.h>
+
+#include "exchange/segment.h"
+
+extern struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES]; /* to, and from, each other rank */
+extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them */
+
+static inline struct espi_channel_end *espi_exchange_to(int rank)
+{
+    return &espi_exchange_ends[0][rank];
+}
+
+static inline struct espi_channel_end *espi_exchange_from(int rank)
+{
+    return &espi_exchange_ends[1][rank];
+}
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw and their neighbourhood forms within a node, without the library: each
+ * rank packs its blocks piece by piece into memory that the ranks share (exchange/channel.h), while the others unpack
+ * from there. Each byte is copied twice, through pieces that stay in the caches; no copy, no message and no wait of
+ * the library's comes to that. doc/exchange.md has the figures.
+ *
+ * All ranks must do alike, as a rank that called the library would wait for the others there. So nothing is chosen:
+ * at the start all ranks of MPI_COMM_WORLD agree whether they share memory (start.c), and from then on every such
+ * call goes this way whose communicator has at least two ranks, all of MPI_COMM_WORLD; neighbourhood forms on
+ * Cartesian ones. Exceptions follow from what is the same on all ranks: short blocks of MPI_Alltoall on eight ranks
+ * or more, where the library has an algorithm whose number of messages grows with the logarithm of that of ranks.
+ *
+ * A rank waits for those that it exchanges bytes with, as natively: a pair without bytes does not meet. While it
+ * waits, the library goes on with what else is under way (MPI_Iprobe), as in its own calls.
+ *
+ * What MPI would refuse is given to it, as it refuses before it sends anything: bad counts, types and buffers. A
+ * block longer than its receiver says is the receiver's MPI_ERR_TRUNCATE; of a shorter one what arrived is in place.
+ */
+#ifndef ESPI_MPI_EXCHANGE_EXCHANGE_H
+#define ESPI_MPI_EXCHANGE_EXCHANGE_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "base/settings.h"
+
+extern bool espi_exchange_is_on; /* the same on all ranks of MPI_COMM_WORLD, from the start to the end */
+
+/* Where all ranks of MPI_COMM_WORLD, `size` <= ESPI_SEGMENT_PROCESSES, are known to have the core and to be on one
+   node, before the program's first call: collective over it. `able`: this rank may take part. */
+void espi_exchange_start(int rank, int size, bool able);
+/* This rank makes no such call any more. */
+void espi_exchange_stop(void);
+
+/* Carries the call out, or gives it to `otherwise`, a handler that calls the library. */
+espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                             espi_handler otherwise);
+
+#endif

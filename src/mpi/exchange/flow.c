@@ -1,0 +1,145 @@
+#include "mpi/exchange/flow.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm/self_comm.h"
+#include "mpi/core/pmpi.h"
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+char *espi_exchange_memory(int64_t bytes)
+{
+    enum { TRIES = 100 };
+    char *memory = NULL;
+
+    for (int i = 0; i < TRIES && (memory = malloc((size_t)bytes)) == NULL; i++)
+        sched_yield();
+    return memory;
+}
+
+static bool is_by_mpi(const struct espi_exchange_block *block)
+{
+    return block->pack == NULL && !block->dense;
+}
+
+/* MPI_Pack does not know MPI_BOTTOM (MPICH 4.0.2). */
+int espi_exchange_pack(const struct espi_exchange_block *b, char *stream)
+{
+    MPI_Count position = 0;
+
+    if (b->pack != NULL)
+        espi_pack_run(b->pack, b->data, b->count, stream);
+    else if (b->dense)
+        memcpy(stream, b->data, (size_t)b->bytes);
+    else if (b->data != NULL && espi_self_comm() != MPI_COMM_NULL)
+        return espi_pmpi.Pack_c(b->data, b->count, b->type, stream, b->bytes, &position, espi_self_comm());
+    else
+        return espi_self_copy(b->data, b->count, b->type, stream, b->bytes, MPI_PACKED);
+    return MPI_SUCCESS;
+}
+
+/* Of a part MPI_Unpack makes an error; a message may be short. */
+int espi_exchange_unpack(const struct espi_exchange_block *b, const char *stream, int64_t bytes)
+{
+    MPI_Count position = 0;
+
+    if (b->pack != NULL && bytes == b->bytes)
+        espi_unpack_run(b->pack, stream, b->data, b->count);
+    else if (b->pack != NULL)
+        espi_unpack_range(b->pack, stream, b->data, b->count, 0, bytes);
+    else if (b->dense)
+        memcpy(b->data, stream, (size_t)bytes);
+    else if (b->data != NULL && bytes == b->bytes && espi_self_comm() != MPI_COMM_NULL)
+        return espi_pmpi.Unpack_c(stream, bytes, &position, b->data, b->count, b->type, espi_self_comm());
+    else
+        return espi_self_copy(stream, bytes, MPI_PACKED, b->data, b->count, b->type);
+    return MPI_SUCCESS;
+}
+
+/* Whether it has to be staged; does so. */
+static void stage(struct espi_flow *flow)
+{
+    if (!is_by_mpi(&flow->block) || flow->block.bytes <= flow->end->room)
+        return;
+    flow->staged = espi_exchange_memory(flow->block.bytes);
+    flow->failed = flow->staged == NULL;
+}
+
+void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block)
+{
+    *flow = (struct espi_flow){.end = end, .block = *block, .total = ESPI_FLOW_SENT};
+    stage(flow);
+    if (flow->staged != NULL)
+        flow->failed = espi_exchange_pack(block, flow->staged) != MPI_SUCCESS;
+}
+
+void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block)
+{
+    *flow = (struct espi_flow){.end = end, .block = *block, .total = ESPI_FLOW_UNKNOWN};
+    stage(flow);
+}
+
+bool espi_flow_writes(struct espi_flow *flow)
+{
+    const struct espi_exchange_block *b = &flow->block;
+    const int64_t bytes = flow->failed ? 0 : least(flow->end->room, b->bytes - flow->done);
+    char *room = espi_channel_write(flow->end, bytes);
+
+    if (room == NULL)
+        return false;
+    if (flow->staged != NULL && !flow->failed)
+        memcpy(room, flow->staged + flow->done, (size_t)bytes);
+    else if (b->dense && !flow->failed)
+        memcpy(room, b->data + flow->done, (size_t)bytes);
+    else if (b->pack != NULL && bytes < b->bytes && !flow->failed)
+        espi_pack_range(b->pack, b->data, b->count, flow->done, bytes, room);
+    else if (!flow->failed)
+        flow->failed = espi_exchange_pack(b, room) != MPI_SUCCESS;
+    espi_channel_written(flow->end, flow->failed ? ESPI_FLOW_FAILED : b->bytes);
+    flow->done += bytes;
+    flow->through = flow->failed || flow->done == b->bytes;
+    return true;
+}
+
+bool espi_flow_reads(struct espi_flow *flow)
+{
+    const struct espi_exchange_block *b = &flow->block;
+    int64_t total;
+
+    if (!espi_channel_has_piece(flow->end, &total))
+        return false;
+    flow->total = total;
+    const int64_t bytes = least(flow->end->room, total - flow->done), /* negative: there are none */
+                  wanted = least(bytes, b->bytes - flow->done);
+    if (wanted > 0 && !flow->failed) {
+        const char *piece = espi_channel_piece(flow->end, bytes);
+        if (flow->staged != NULL)
+            memcpy(flow->staged + flow->done, piece, (size_t)wanted);
+        else if (b->dense)
+            memcpy(b->data + flow->done, piece, (size_t)wanted);
+        else if (b->pack != NULL && wanted < b->bytes)
+            espi_unpack_range(b->pack, piece, b->data, b->count, flow->done, wanted);
+        else
+            flow->failed = espi_exchange_unpack(b, piece, wanted) != MPI_SUCCESS;
+    }
+    espi_channel_read(flow->end);
+    flow->done += bytes > 0 ? bytes : 0;
+    flow->through = flow->done >= total;
+    return true;
+}
+
+int espi_flow_end(struct espi_flow *flow)
+{
+    const bool received = flow->total != ESPI_FLOW_SENT, truncated = received && flow->total > flow->block.bytes;
+    int result = flow->failed || flow->total == ESPI_FLOW_FAILED ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+
+    if (flow->staged != NULL && received && result == MPI_SUCCESS)
+        result = espi_exchange_unpack(&flow->block, flow->staged, least(flow->done, flow->block.bytes));
+    free(flow->staged);
+    return result != MPI_SUCCESS ? result : truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}

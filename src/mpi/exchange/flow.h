@@ -1,0 +1,51 @@
+/* One block on its way: from this rank to another one, or the other way round (flow.c). */
+#ifndef ESPI_MPI_EXCHANGE_FLOW_H
+#define ESPI_MPI_EXCHANGE_FLOW_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exchange/channel.h"
+#include "pack/pack.h"
+
+/* `count` items of a type at `data`, `bytes` in all. */
+struct espi_exchange_block {
+    char *data;
+    int64_t count, bytes;
+    const struct espi_pack *pack; /* NULL: */
+    bool dense;                   /* they stand one behind the other; or else MPI packs them */
+    MPI_Datatype type;
+};
+
+struct espi_flow {
+    struct espi_channel_end *end;
+    struct espi_exchange_block block;
+    char *staged;  /* all of it, packed, where MPI does that and it does not fit a piece */
+    int64_t done;  /* bytes that have gone */
+    int64_t total; /* of what arrives, as the sender says, once something has */
+    bool failed;   /* there is no memory for it: what is sent is that */
+    bool through;  /* all of it has gone */
+    struct espi_flow *next; /* by the same end, after this one; NULL: none */
+};
+enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3 };
+
+/* Begins one. An empty one goes, too. */
+void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);
+void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);
+
+/* Moves a piece on, if there is room for it, or one has arrived. `through` says whether it was the last. */
+bool espi_flow_writes(struct espi_flow *flow);
+bool espi_flow_reads(struct espi_flow *flow);
+
+/* When it is through: gives back what it took. MPI_SUCCESS, or an error of MPI's. */
+int espi_flow_end(struct espi_flow *flow);
+
+/* Packs a block into `stream`, or unpacks it. MPI_SUCCESS, or an error of MPI's. */
+int espi_exchange_pack(const struct espi_exchange_block *block, char *stream);
+int espi_exchange_unpack(const struct espi_exchange_block *block, const char *stream, int64_t bytes);
+
+/* Memory that a call can not do without: asked for again for a while. NULL: there is none. */
+char *espi_exchange_memory(int64_t bytes);
+
+#endif

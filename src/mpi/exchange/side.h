@@ -1,0 +1,31 @@
+/* One side of a call that ranks exchange (side.c): its blocks, one for each rank or neighbour. */
+#ifndef ESPI_MPI_EXCHANGE_SIDE_H
+#define ESPI_MPI_EXCHANGE_SIDE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exchange/segment.h"
+#include "mpi/core/api_table.h"
+#include "mpi/exchange/flow.h"
+#include "stats/stats.h"
+
+struct espi_exchange_side {
+    int blocks; /* at most ESPI_SEGMENT_PROCESSES */
+    struct espi_exchange_block block[ESPI_SEGMENT_PROCESSES]; /* `bytes` 0: there is nothing in it */
+    int64_t bytes;   /* of all */
+    int64_t longest; /* of one */
+};
+
+/* Reads side number `which` of a call, whose `blocks` are set; it is not in place. False: MPI refuses the call. */
+bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
+                             const espi_word *args);
+/* Finds the pack programs of its types, and counts their uses; `stats` may be NULL. */
+void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
+                              struct espi_stats_thread *stats);
+
+/* Whether MPI refuses a call that gives one buffer twice. */
+bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args);
+
+#endif

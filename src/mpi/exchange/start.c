@@ -1,0 +1,52 @@
+#include <unistd.h>
+
+#include "base/log.h"
+#include "mpi/core/pmpi.h"
+#include "mpi/exchange/ends.h"
+#include "mpi/exchange/exchange.h"
+
+bool espi_exchange_is_on;
+bool espi_exchange_is_crowded;
+struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES];
+static struct espi_segment segment;
+
+/* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
+static bool share_memory(int rank, int size, bool able)
+{
+    struct espi_segment_key key = {0, 0, -1};
+    int good = able, all = 0;
+
+    if (rank == 0 && able)
+        good = espi_segment_make(&segment, size, &key);
+    if (espi_pmpi.Bcast(&key, (int)sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
+        good = false;
+    if (rank != 0 && good)
+        good = espi_segment_open(&segment, size, &key);
+    if (espi_pmpi.Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS || !all) {
+        espi_segment_close(&segment);
+        return false;
+    }
+    espi_segment_shared(&segment);
+    return true;
+}
+
+void espi_exchange_start(int rank, int size, bool able)
+{
+    if (!share_memory(rank, size, able)) {
+        espi_log(ESPI_LOG_INFO, "rank %d: the ranks share no memory, so MPI_Alltoall and its kin are the library's",
+                 rank);
+        return;
+    }
+    for (int other = 0; other < size; other++) {
+        *espi_exchange_to(other) = espi_segment_channel(&segment, rank, other);
+        *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
+    }
+    espi_exchange_is_crowded = sysconf(_SC_NPROCESSORS_ONLN) < size;
+    espi_exchange_is_on = true;
+}
+
+void espi_exchange_stop(void)
+{
+    espi_exchange_is_on = false;
+    espi_segment_close(&segment);
+}
