@@ -1,5 +1,6 @@
 # Lists of src/layout/; see Makefile.am.
 libespi_pure_la_SOURCES += \
+	%D%/astride.c \
 	%D%/basetype.c \
 	%D%/basetypes.def \
 	%D%/copy.c \

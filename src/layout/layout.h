@@ -122,6 +122,14 @@ espi_base espi_node_single_base(const struct espi_node *node);
    An empty type map is a run of 0 entries. `unit` > 0 bytes. */
 bool espi_node_run(const struct espi_node *node, int64_t unit, int64_t *start, int64_t *entries);
 
+/* ---- elements in the stream (astride.c) ---- */
+
+/* Whether, of copies that stand one behind the other in the stream of their data, some element stands at no multiple
+   of its own size, or has a size that does not divide ESPI_ASTRIDE_UNIT. If not, a cut of the stream at a multiple of
+   that unit lies within none. */
+enum { ESPI_ASTRIDE_UNIT = 16 };
+bool espi_node_is_astride(const struct espi_node *node);
+
 /* ---- slices (slice.c) ---- */
 
 /* A tree for the entries from, from+1, ..., to-1 of node's type map (0 <= from <= to <= entries), each displacement

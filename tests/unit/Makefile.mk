@@ -10,7 +10,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-calls \
 	%D%/test-import-slots %D%/test-import-slots-now %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
-	%D%/test-nodes %D%/test-placement %D%/test-placement-file \
+	%D%/test-nodes %D%/test-exchange %D%/test-placement %D%/test-placement-file \
 	%D%/test-placement-spots %D%/test-placement-align %D%/test-placement-forms
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
@@ -24,6 +24,7 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 	%D%/player.c %D%/player.h %D%/random.c %D%/random.h %D%/runner.c %D%/runner.h
 %C%_libespi_unit_la_CFLAGS = $(AM_CFLAGS)
 
+%C%_test_exchange_SOURCES = %D%/test_exchange.c
 %C%_test_layout_SOURCES = %D%/test_layout.c
 %C%_test_placement_SOURCES = %D%/test_placement.c
 %C%_test_placement_spots_SOURCES = %D%/test_placement_spots.c

@@ -323,6 +323,57 @@ START_TEST(random_trees_hold_together)
 }
 END_TEST
 
+/* The plain way: every element of enough copies. */
+static bool is_astride_plainly(const struct espi_node *tree)
+{
+    struct espi_typemap map = ESPI_TYPEMAP_INIT;
+    int64_t at = 0;
+    bool astride = false;
+
+    flatten_plainly(tree, 0, &map);
+    for (int copy = 0; copy < 64; copy++)
+        for (size_t i = 0; i < map.n; i++) {
+            const int64_t size = espi_base_info(map.base[i])->size;
+            astride = astride || size == 0 || ESPI_ASTRIDE_UNIT % size != 0 || at % size != 0;
+            at += size;
+        }
+    espi_typemap_release(&map);
+    return astride;
+}
+
+START_TEST(elements_astride_are_found)
+{
+    static const struct {
+        const char *tree;
+        bool astride;
+    } known[] = {
+        {"vec(1000,16,leaf(MPI_DOUBLE))", false},
+        {"vec(1000,16,struc(2,<0,8>,<leaf(MPI_DOUBLE),leaf(MPI_INT)>))", true},
+        {"vec(1000,16,struc(3,<0,8,12>,<leaf(MPI_DOUBLE),leaf(MPI_INT),leaf(MPI_INT)>))", false},
+        {"struc(2,<0,8>,<leaf(MPI_INT),leaf(MPI_DOUBLE)>)", true},
+        {"struc(2,<0,8>,<leaf(MPI_DOUBLE),leaf(MPI_INT)>)", true}, /* the second item */
+        {"struc(2,<0,64>,<vec(4,8,leaf(MPI_INT)),vec(9,8,leaf(MPI_DOUBLE))>)", false},
+        {"struc(2,<0,64>,<vec(3,8,leaf(MPI_INT)),vec(9,8,leaf(MPI_DOUBLE))>)", true},
+        {"idxbuc(2,8,<0,99>,<1,2>,leaf(MPI_SHORT))", false},
+        {"leaf(MPI_DOUBLE_INT)", true},
+        {"struc(0,<>,<>)", false},
+    };
+    int found[2] = {0, 0};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_msg(espi_node_is_astride(parse(known[i].tree)) == known[i].astride, "%s", known[i].tree);
+    for (int round = 0; round < 3000; round++) {
+        const struct espi_node *tree = random_tree(&arena, (int)random_in(1, 4));
+        const bool astride = is_astride_plainly(tree);
+        ck_assert_msg(espi_node_is_astride(tree) == astride, "%s", text_of(tree));
+        found[astride]++;
+        if (round % 100 == 0)
+            espi_arena_release(&arena);
+    }
+    ck_assert(found[0] > 100 && found[1] > 100);
+}
+END_TEST
+
 START_TEST(copies_keep_sharing)
 {
     const struct espi_node *sub[] = {parse("vec(2,8,leaf(MPI_CHAR))"), NULL}, *tree = NULL, *copy;
@@ -335,6 +386,7 @@ START_TEST(copies_keep_sharing)
     ck_assert_int_eq(espi_node_copy(&arena, tree, &copy), ESPI_OK);
     ck_assert(espi_node_equal(tree, copy));
     ck_assert_ptr_eq(copy->sub[0], copy->sub[1]);
+    ck_assert(!espi_node_is_astride(tree)); /* in less than an age */
     ck_assert_int_eq(espi_cost(tree, &espi_costs_default), INT64_MAX);
 }
 END_TEST
@@ -344,5 +396,6 @@ int main(void)
     return RUN_SUITE("test-layout", 60, setup, teardown, arena_gives_aligned_memory, status_texts_differ,
                      base_types_are_found, base_types_are_added, nodes_know_their_bounds,
                      constructors_check_their_domain, depth_is_bounded, huge_types_stay_small, costs_add_up,
-                     parser_says_what_is_wrong, printer_shortens, random_trees_hold_together, copies_keep_sharing);
+                     parser_says_what_is_wrong, printer_shortens, random_trees_hold_together, copies_keep_sharing,
+                     elements_astride_are_found);
 }

@@ -11,6 +11,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/gather/subtree_plan.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/engine_cost.h"
 #include "stats/stats.h"
 
 int espi_tree_isend(const void *buf, int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
@@ -56,7 +57,9 @@ int espi_tree_recv_block(void *buf, int64_t count, const struct espi_tree_type *
                          int rank, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Status own;
-    void *memory = type->staged && room > 0 ? espi_pool_get((size_t)room) : NULL;
+    /* What comes as bytes may be cut within an element (espi_plan_is_cut), which MPI's engine does not survive. */
+    const bool staged = type->staged || (!type->dense && room > ESPI_ENGINE_PART);
+    void *memory = staged && room > 0 ? espi_pool_get((size_t)room) : NULL;
     if (!memory)
         return espi_tree_recv(buf, count, type->handle, peer, tag, comm, status);
     if (status == MPI_STATUS_IGNORE)

@@ -19,7 +19,7 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
         return none;
     found.parts = found.bytes > ESPI_ENGINE_PART;
     if (found.parts)
-        return espi_plan_is_outgrown(found.plan, count) ? none : found;
+        return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
     if ((espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
         !espi_plan_packs_message(found.plan, count) ||
         (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count)))
@@ -103,12 +103,14 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
-    found->timed = found->far && each > 0 && plan->size > ESPI_ENGINE_PART / each;
-    if (bytes <= INT32_MAX &&
+    const bool is_cut = espi_packs_blocks(use) && espi_plan_is_cut(plan, count); /* of all: they may differ */
+    found->timed = !is_cut && found->far && each > 0 && plan->size > ESPI_ENGINE_PART / each;
+    if (bytes <= INT32_MAX && !is_cut &&
         (found->far ? espi_plan_may_pack_far(plan, use, each) : espi_plan_packs(plan, use, each)))
         found->plan = plan;
     else
-        found->tried = !found->far && espi_packs_blocks(use) && each > 0 && plan->size > ESPI_ENGINE_PART / each &&
+        found->tried = !is_cut && !found->far && espi_packs_blocks(use) && each > 0 &&
+                       plan->size > ESPI_ENGINE_PART / each &&
                        plan->open[true] != ESPI_WAYS_NONE;
     found->better = atomic_load_explicit(&plan->better[found->purpose], memory_order_acquire);
     found->unnoted = found->better == MPI_DATATYPE_NULL && found->plan == NULL &&
@@ -120,7 +122,8 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
 {
     struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_acquire);
     const bool may = plan != NULL && plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
-                     plan->size <= INT32_MAX / count;
+                     plan->size <= INT32_MAX / count &&
+                     !(espi_packs_blocks(found->use) && espi_plan_is_cut(plan, count));
 
     return may ? plan : NULL;
 }

@@ -329,6 +329,11 @@ static const struct espi_pack *compile(struct espi_plan_entry *e, const struct e
     return pack;
 }
 
+bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count)
+{
+    return plan->astride && count > 0 && plan->size > ESPI_ENGINE_PART / count;
+}
+
 struct espi_plan *espi_plan_make(struct espi_plan_request *request)
 {
     struct espi_plan_entry *e = calloc(1, sizeof *e), *old;
@@ -347,6 +352,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     e->plan.size = e->layout.tree->size;
     e->plan.extent = e->layout.extent;
     e->plan.begins = e->layout.tree->true_lb;
+    e->plan.astride = espi_node_is_astride(e->layout.tree);
     e->plan.record = espi_stats_type(e->key);
     request->pack = compile(e, request);
     e->plan.stands = request->pack != NULL && e->plan.extent != e->plan.size &&

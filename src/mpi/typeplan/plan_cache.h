@@ -39,6 +39,7 @@ struct espi_plan {
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
+    bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
     struct espi_packed_times times;  /* of the pack program in the program's calls */
     struct espi_local_choice {
@@ -61,6 +62,15 @@ struct espi_plan {
     _Atomic int64_t users; /* references */
     struct espi_plan_entry *entry;
 };
+
+/*
+ * Whether `count` items of it, one message, may not be packed, nor go where they stand. MPICH over UCX cuts a message
+ * of several parts that is sent as bytes every 8,240 of them, or 64 kB and so on, always at a multiple of 16. Where
+ * the other side receives it by its type, and such a cut lies within an element, the engine (Yaksa, MPICH 4.0.2)
+ * unpacks less than it was given, and the receive fails as truncated (tests/mpi/astride.c). Sent by its type it is
+ * cut between elements. What the other side does is not known.
+ */
+bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count);
 
 /* Identifies a layout: structural hash of tree and bounds. */
 uint64_t espi_plan_key(const struct espi_decoded *layout);

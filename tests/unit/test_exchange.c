@@ -1,0 +1,171 @@
+/* Channels between processes (src/exchange): what is written is read, in order, whatever the lengths, and a writer
+   waits where all slots are full alone; and the memory that they are in is found by whoever has its key. */
+#include <check.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exchange/segment.h"
+#include "random.h"
+#include "runner.h"
+
+enum { MESSAGES = 400, LONGEST = 200000 };
+
+static unsigned char byte_of(int message, int64_t i)
+{
+    return (unsigned char)((uint64_t)(message * 131 + i) * 0x9e3779b97f4a7c15u >> 56);
+}
+
+static int64_t length_of(int message)
+{
+    static const int64_t some[] = {0, 1, 47, 48, 49, 4096, 32767, 32768, 32769, 131072, LONGEST};
+
+    return message % 3 == 0 ? some[message / 3 % 11] : (int64_t)message * 37 % 1000;
+}
+
+/* One process: sends all messages on one channel and receives as many on another, a piece at a time. False: a byte is
+   wrong. */
+static bool exchange(struct espi_channel_end out, struct espi_channel_end in)
+{
+    int sent = 0, received = 0;
+    int64_t done = 0, got = 0, total;
+
+    while (sent < MESSAGES || received < MESSAGES) {
+        const int64_t whole = length_of(sent), n = whole - done < out.room ? whole - done : out.room;
+        char *room = sent < MESSAGES ? espi_channel_write(&out, n) : NULL;
+        if (room != NULL) {
+            for (int64_t i = 0; i < n; i++)
+                room[i] = (char)byte_of(sent, done + i);
+            espi_channel_written(&out, whole);
+            done += n;
+        }
+        if (sent < MESSAGES && room != NULL && done == whole) {
+            sent++;
+            done = 0;
+        }
+        if (received < MESSAGES && espi_channel_has_piece(&in, &total)) {
+            const int64_t m = total - got < in.room ? total - got : in.room;
+            const char *piece = espi_channel_piece(&in, m);
+            if (total != length_of(received))
+                return false;
+            for (int64_t i = 0; i < m; i++)
+                if ((unsigned char)piece[i] != byte_of(received, got + i))
+                    return false;
+            espi_channel_read(&in);
+            got += m;
+            if (got == total) {
+                received++;
+                got = 0;
+            }
+        } else if (room == NULL) {
+            sched_yield();
+        }
+    }
+    return true;
+}
+
+START_TEST(bytes_arrive)
+{
+    struct espi_segment segment, other;
+    struct espi_segment_key key;
+    int status;
+
+    ck_assert(espi_segment_make(&segment, 3, &key));
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool good = espi_segment_open(&other, 3, &key) &&
+                          exchange(espi_segment_channel(&other, 2, 1), espi_segment_channel(&other, 1, 2));
+        _exit(good ? 0 : 1);
+    }
+    const bool good = exchange(espi_segment_channel(&segment, 1, 2), espi_segment_channel(&segment, 2, 1));
+    ck_assert(good);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    espi_segment_close(&segment);
+}
+END_TEST
+
+START_TEST(slots_fill_up)
+{
+    struct espi_segment segment;
+    struct espi_segment_key key;
+    int64_t total = -1;
+
+    ck_assert(espi_segment_make(&segment, 2, &key));
+    struct espi_channel_end out = espi_segment_channel(&segment, 0, 1), in = espi_segment_channel(&segment, 0, 1);
+    ck_assert(!espi_channel_has_piece(&in, &total));
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < ESPI_CHANNEL_SLOTS; i++) {
+            ck_assert_ptr_ne(espi_channel_write(&out, 1), NULL);
+            espi_channel_written(&out, 100 * round + i);
+        }
+        ck_assert_ptr_eq(espi_channel_write(&out, 1), NULL);
+        for (int i = 0; i < ESPI_CHANNEL_SLOTS; i++) {
+            ck_assert(espi_channel_has_piece(&in, &total));
+            ck_assert_int_eq(total, 100 * round + i);
+            espi_channel_read(&in);
+        }
+        ck_assert(!espi_channel_has_piece(&in, &total));
+    }
+    espi_segment_close(&segment);
+}
+END_TEST
+
+/* No two channels share a byte, whatever their number. */
+START_TEST(channels_are_apart)
+{
+    for (int n = 2; n <= ESPI_SEGMENT_PROCESSES; n += n < 20 ? 1 : 11) {
+        struct espi_segment segment;
+        struct espi_segment_key key;
+        char *last = NULL;
+        ck_assert(espi_segment_make(&segment, n, &key));
+        for (int i = 0; i < n * n; i++) {
+            const struct espi_channel_end end = espi_segment_channel(&segment, i / n, i % n);
+            ck_assert_uint_eq((uintptr_t)end.channel % ESPI_CHANNEL_LINE, 0);
+            ck_assert((char *)end.channel >= (last == NULL ? (char *)segment.memory + sizeof key.word : last));
+            last = (char *)end.channel + espi_channel_size(end.room);
+        }
+        *(last - 1) = 1; /* it is there */
+        espi_segment_close(&segment);
+    }
+}
+END_TEST
+
+START_TEST(others_are_not_opened)
+{
+    struct espi_segment segment, other;
+    struct espi_segment_key key, wrong;
+
+    ck_assert(espi_segment_make(&segment, 2, &key));
+    ck_assert(espi_segment_open(&other, 2, &key));
+    espi_segment_close(&other);
+    wrong = key;
+    wrong.word++;
+    ck_assert(!espi_segment_open(&other, 2, &wrong));
+    wrong = key;
+    wrong.word = 0;
+    ck_assert(!espi_segment_open(&other, 2, &wrong));
+    wrong = key;
+    wrong.file = STDIN_FILENO;
+    ck_assert(!espi_segment_open(&other, 2, &wrong));
+    wrong = key;
+    wrong.process = 1 << 30;
+    ck_assert(!espi_segment_open(&other, 2, &wrong));
+    ck_assert(!espi_segment_open(&other, 3, &key)); /* of another size */
+    ck_assert_ptr_eq(other.memory, NULL);
+    espi_segment_shared(&segment);
+    ck_assert(!espi_segment_open(&other, 2, &key)); /* those that would have done so */
+    ck_assert_ptr_ne(segment.memory, NULL);
+    espi_segment_close(&segment);
+    espi_segment_close(&segment);
+}
+END_TEST
+
+int main(void)
+{
+    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, slots_fill_up, channels_are_apart,
+                     others_are_not_opened);
+}
