@@ -283,6 +283,75 @@ static void goes_on(MPI_Comm comm)
     }
 }
 
+/* The same where a message waits that nobody takes as yet, and what the other rank needs is this one's part in a
+   one-sided call, or in a long message of a type with gaps. */
+static void goes_on_behind(MPI_Comm comm)
+{
+    enum { N = 200000 };
+    static double data[2 * N], got[2 * N], window[2];
+    double from[RANKS_MOST] = {0}, to[RANKS_MOST] = {0}, one = 1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype gaps;
+    MPI_Win win;
+
+    if (prog.ranks < 2)
+        return;
+    CK(MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &gaps));
+    CK(MPI_Type_commit(&gaps));
+    CK(MPI_Win_create(window, sizeof window, sizeof *window, MPI_INFO_NULL, comm, &win));
+    for (int time = 0; time < 4; time++) {
+        fill((unsigned char *)data, sizeof data, (uint64_t)time);
+        if (prog.me == 0)
+            CK(MPI_Send(&time, 1, MPI_INT, 1, 0, comm));
+        MPI_Barrier(comm);
+        if (prog.me == 1 && time % 2)
+            CK(MPI_Isend(data, 1, gaps, 0, 5, comm, &request));
+        if (prog.me == 0 && time % 2) {
+            CK(MPI_Recv(got, 1, gaps, 1, 5, comm, MPI_STATUS_IGNORE));
+        } else if (prog.me == 0) {
+            CK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
+            CK(MPI_Accumulate(&one, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, MPI_SUM, win));
+            CK(MPI_Win_unlock(1, win));
+        }
+        CK(MPI_Alltoall(from, 1, MPI_DOUBLE, to, 1, MPI_DOUBLE, comm));
+        if (prog.me == 1) {
+            CK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CK(MPI_Recv(to, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+        }
+    }
+    CK(MPI_Win_free(&win));
+    CK(MPI_Type_free(&gaps));
+}
+
+/* One rank has nothing for any other; in place, and in a call with no types for it. */
+static void nothing_here(MPI_Comm comm)
+{
+    int from[RANKS_MOST], to[RANKS_MOST], counts[RANKS_MOST], places[RANKS_MOST], bytes[RANKS_MOST];
+    MPI_Datatype types[RANKS_MOST];
+    const int none = prog.ranks - 1;
+
+    for (int time = 0; time < 8; time++) {
+        for (int i = 0; i < prog.ranks; i++) {
+            from[i] = 100 * prog.me + i + time;
+            to[i] = -from[i];
+            counts[i] = prog.me != none && i != none;
+            places[i] = i;
+            bytes[i] = i * (int)sizeof(int);
+            types[i] = MPI_INT;
+        }
+        if (time % 4 == 0)
+            CK(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, to, counts, places, MPI_INT, comm));
+        else if (time % 4 == 1)
+            CK(MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, to, counts, bytes, types, comm));
+        else if (time % 4 == 2)
+            CK(MPI_Alltoallw(from, counts, bytes, prog.me == none ? NULL : types, to, counts, bytes,
+                             prog.me == none ? NULL : types, comm));
+        else
+            CK(MPI_Alltoallv(from, counts, places, MPI_INT, to, counts, places, MPI_INT, comm));
+        check_bytes(NULL, "nothing here", "received", to, (size_t)prog.ranks * sizeof *to);
+    }
+}
+
 /* Ranks 0 and 2 have nothing for each other: 2 comes when 0 has gone. */
 static void apart(MPI_Comm comm)
 {
@@ -373,7 +442,9 @@ int main(int argc, char **argv)
             neighbours(periodic, dimensions, 200000);
         }
     goes_on(prog.comm);
+    goes_on_behind(prog.comm);
     apart(prog.comm);
+    nothing_here(prog.comm);
     MPI_Comm_dup(prog.comm, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     refused(comm);

@@ -58,10 +58,9 @@ static bool is_in_place(const struct call *c)
 static void wait_a_little(unsigned looks)
 {
     enum { OFTEN = 64, LONG = 1 << 14 };
-    int flag;
 
     if (looks % OFTEN == OFTEN - 1)
-        espi_pmpi.Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        espi_exchange_poll();
     if (looks > (espi_exchange_is_crowded ? OFTEN : LONG))
         sched_yield();
 }
@@ -81,8 +80,12 @@ static bool advance(struct espi_flow **going, int *n, bool (*moves)(struct espi_
 
 static void carry_out(struct call *c, int outs, int ins)
 {
+    enum { SOMETIMES = 8 };
+    static unsigned calls; /* a rank that never waits polls, too */
     unsigned looks = 0;
 
+    if (++calls % SOMETIMES == 0)
+        espi_exchange_poll();
     while (outs + ins > 0) {
         const bool wrote = advance(c->going[0], &outs, espi_flow_writes);
         if (advance(c->going[1], &ins, espi_flow_reads) || wrote)
@@ -167,6 +170,12 @@ static int block_at(const struct call *c, int which, int step)
     return which == 0 ? (c->rank + 1 + step) % n : (c->rank - 1 - step + n) % n;
 }
 
+/* Of neighbours MPICH does not say that a block was too long for its receiver. */
+static bool is_told(const struct call *c, int error, bool too_long)
+{
+    return error != MPI_SUCCESS && !(too_long && is_neighbours(c));
+}
+
 /* The next block that is this rank's own, from this step on; NULL: there is none. */
 static const struct espi_exchange_block *next_own(const struct call *c, int which, int *step)
 {
@@ -185,7 +194,8 @@ static int copy_own_blocks(struct call *c)
 
     while ((from = next_own(c, 0, &step[0])) != NULL && (to = next_own(c, 1, &step[1])) != NULL) {
         const int copied = copy_own(c->thread, from, to);
-        result = result != MPI_SUCCESS ? result : copied;
+        if (is_told(c, copied, from->bytes > to->bytes))
+            result = copied;
     }
     return result;
 }
@@ -261,7 +271,8 @@ static int move_blocks(struct call *c, int result)
     for (int which = 0; which < 2; which++)
         for (int i = 0; i < flows[which]; i++) {
             const int ended = espi_flow_end(&c->flow[which][i]);
-            result = result != MPI_SUCCESS ? result : ended;
+            if (is_told(c, ended, ended == MPI_ERR_TRUNCATE))
+                result = ended;
         }
     return result;
 }
@@ -277,7 +288,8 @@ static int as_mpi_says(int error)
     return said != MPI_SUCCESS ? said : error;
 }
 
-/* False: MPI refuses the call, or does nothing in it. */
+/* False: MPI refuses the call. One in which this rank does nothing is none that it may be left to: in place natively
+   also ranks meet that have nothing for each other. */
 static bool read_call(struct call *c)
 {
     const struct espi_api_row *row = c->row;
@@ -288,7 +300,7 @@ static bool read_call(struct call *c)
         return false;
     if (is_in_place(c))
         see_in_place(c);
-    return is_neighbours(c) || c->side[0].bytes + c->side[1].bytes > 0;
+    return true;
 }
 
 /* Whether the library has fewer messages for it: the same on all ranks. */
@@ -298,7 +310,7 @@ static bool goes_together(const struct call *c)
            c->side[1].blocks >= TOGETHER_RANKS && c->side[1].longest <= TOGETHER_BYTES;
 }
 
-static espi_word exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
+static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
 {
     int result;
 
@@ -313,10 +325,6 @@ static espi_word exchange(struct call *c, enum espi_fn fn, struct espi_stats_thr
     result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
     result = move_blocks(c, result);
     free(c->in_place);
-    if (result == MPI_SUCCESS)
-        return MPI_SUCCESS;
-    result = as_mpi_says(result);
-    espi_pmpi.Comm_call_errhandler((MPI_Comm)c->args[c->row->comm], result);
     return result;
 }
 
@@ -358,10 +366,15 @@ espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_w
     if (!espi_is_running() || !espi_comm_look(facts, (MPI_Comm)args[c.row->comm]) || !find_peers(&c, facts) ||
         !read_call(&c) || goes_together(&c))
         return otherwise(thread, fn, args, next);
-    if (!espi_calls_overlap)
-        return exchange(&c, fn, stats);
-    pthread_mutex_lock(&calling);
-    espi_word result = exchange(&c, fn, stats);
-    pthread_mutex_unlock(&calling);
+    const bool overlap = espi_calls_overlap;
+    if (overlap)
+        pthread_mutex_lock(&calling);
+    int result = exchange(&c, fn, stats);
+    if (overlap)
+        pthread_mutex_unlock(&calling);
+    if (__builtin_expect(result == MPI_SUCCESS, 1))
+        return MPI_SUCCESS;
+    result = as_mpi_says(result);
+    espi_pmpi.Comm_call_errhandler((MPI_Comm)args[c.row->comm], result);
     return result;
 }

@@ -9,6 +9,9 @@
 extern struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES]; /* to, and from, each other rank */
 extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them */
 
+/* Lets the library go on with what is under way. */
+void espi_exchange_poll(void);
+
 static inline struct espi_channel_end *espi_exchange_to(int rank)
 {
     return &espi_exchange_ends[0][rank];

@@ -11,7 +11,7 @@
  * or more, where the library has an algorithm whose number of messages grows with the logarithm of that of ranks.
  *
  * A rank waits for those that it exchanges bytes with, as natively: a pair without bytes does not meet. While it
- * waits, the library goes on with what else is under way (MPI_Iprobe), as in its own calls.
+ * waits, the library goes on with what else is under way (espi_exchange_poll), as in its own calls.
  *
  * What MPI would refuse is given to it, as it refuses before it sends anything: bad counts, types and buffers. A
  * block longer than its receiver says is the receiver's MPI_ERR_TRUNCATE; of a shorter one what arrived is in place.

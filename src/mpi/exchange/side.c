@@ -91,10 +91,16 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     MPI_Datatype type;
 
     *block = (struct espi_exchange_block){.count = count, .dense = true, .type = MPI_BYTE};
-    if (count <= 0)
-        return count == 0;
+    if (count < 0 || (count > 0 && args[typed->type] == 0))
+        return false;
+    if (count == 0 && each) /* MPI does not look at the type */
+        return true;
     type = each ? ((const MPI_Datatype *)args[typed->type])[i] : (MPI_Datatype)args[typed->type];
-    if (!look_at(facts, type) || (one && __builtin_mul_overflow(place, count, &place)) ||
+    if (!look_at(facts, type))
+        return false;
+    if (count == 0)
+        return true;
+    if ((one && __builtin_mul_overflow(place, count, &place)) ||
         (!each && __builtin_mul_overflow(place, facts->extent, &place)) ||
         __builtin_mul_overflow(facts->size, count, &block->bytes))
         return false;
@@ -112,8 +118,6 @@ bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_
 
     side->bytes = side->longest = 0;
     if (typed->shape != ESPI_SHAPE_ONE && (args[typed->count] == 0 || args[typed->count + 1] == 0))
-        return false;
-    if (typed->shape == ESPI_SHAPE_W && args[typed->type] == 0)
         return false;
     for (int i = 0; i < side->blocks; i++) {
         struct espi_exchange_block *block = &side->block[i];

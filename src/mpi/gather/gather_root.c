@@ -40,8 +40,8 @@ static int fill_block(const struct espi_subtree_plan *plan, MPI_Comm comm, const
                           espi_blocks_bytes(blocks, rank), plan->rank, comm);
 }
 
-/* One block straight from its owner, of any length. */
-static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank, int tag)
+/* One block straight from its owner, of any length; `own`: this rank. */
+static int take_block(int own, MPI_Comm comm, const struct espi_blocks *blocks, int rank, int tag)
 {
     int64_t bytes = espi_tree_probe(rank, tag, comm);
     if (bytes < 0)
@@ -50,14 +50,14 @@ static int take_block(MPI_Comm comm, const struct espi_blocks *blocks, int rank,
         espi_tree_drop(rank, comm);
         return MPI_ERR_TRUNCATE;
     }
-    return espi_tree_recv(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), blocks->type.handle, rank,
-                          tag, comm, MPI_STATUS_IGNORE);
+    return espi_tree_recv_block(espi_blocks_at(blocks, rank), espi_blocks_count(blocks, rank), &blocks->type,
+                                espi_blocks_bytes(blocks, rank), rank, tag, own, comm, MPI_STATUS_IGNORE);
 }
 
 /* Natively the root waits for the next call of a rank that was refused if it expects data of it, else not. */
-static int take_direct(MPI_Comm comm, const struct espi_blocks *blocks, int rank)
+static int take_direct(int own, MPI_Comm comm, const struct espi_blocks *blocks, int rank)
 {
-    return espi_blocks_bytes(blocks, rank) > 0 ? take_block(comm, blocks, rank, ESPI_TAG_DIRECT) : MPI_SUCCESS;
+    return espi_blocks_bytes(blocks, rank) > 0 ? take_block(own, comm, blocks, rank, ESPI_TAG_DIRECT) : MPI_SUCCESS;
 }
 
 /* The blocks of a subtree of several ranks from a piece. Those behind one that is too long are filled as well. */
@@ -67,7 +67,7 @@ static int fill_blocks(const struct espi_subtree_plan *plan, MPI_Comm comm, cons
     int rc = MPI_SUCCESS;
     for (int i = 0; i < sub->n; i++) {
         int rank = plan->ranks[sub->first + i];
-        int bad = sizes[i] < 0 ? take_direct(comm, blocks, rank)
+        int bad = sizes[i] < 0 ? take_direct(plan->rank, comm, blocks, rank)
                                : fill_block(plan, comm, blocks, rank, from, sizes[i]);
         from += sizes[i] < 0 ? 0 : sizes[i];
         rc = rc ? rc : bad;
@@ -135,7 +135,7 @@ static int finish_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, c
         return MPI_ERR_OTHER;
     if (status->MPI_TAG == ESPI_TAG_GONE) {
         sub->gone = true;
-        return take_direct(comm, blocks, sub->rank);
+        return take_direct(plan->rank, comm, blocks, sub->rank);
     }
     if (status->MPI_TAG == ESPI_TAG_DATA) {
         if (sub->n == 1 && espi_tree_received(status) == 0 && espi_blocks_bytes(blocks, sub->rank) > 0)
@@ -147,7 +147,7 @@ static int finish_arrival(const struct espi_subtree_plan *plan, MPI_Comm comm, c
         return fill_block(plan, comm, blocks, sub->rank, a->memory, espi_tree_received(status));
     }
     if (sub->n == 1)
-        return take_block(comm, blocks, sub->rank, ESPI_TAG_DATA);
+        return take_block(plan->rank, comm, blocks, sub->rank, ESPI_TAG_DATA);
     int rc = espi_tree_receive_late(sub, comm, &late, &bytes);
     for (int i = 0; !rc && i < sub->n; i++)
         sub->direct = sub->direct || (((int64_t *)late)[i] < 0 && plan->ranks[sub->first + i] == sub->rank);
@@ -202,7 +202,7 @@ static int take_others(const struct espi_subtree_plan *plan, MPI_Comm comm, cons
             i++;
         bool member = i < plan->n && plan->ranks[i] == r;
         if (!member && r != plan->rank && espi_blocks_bytes(blocks, r) > 0) {
-            int bad = take_block(comm, blocks, r, ESPI_TAG_DATA);
+            int bad = take_block(plan->rank, comm, blocks, r, ESPI_TAG_DATA);
             rc = rc ? rc : bad;
         }
     }
@@ -250,7 +250,7 @@ int espi_tree_gather_root(struct espi_subtree_plan *plan, MPI_Comm comm, const s
     rc = rc ? rc : last;
     for (int i = 0; i < k; i++)
         if ((plan->child[i].gone || plan->child[i].direct) && !was_started(arrivals, started, &plan->child[i])) {
-            last = plan->child[i].gone ? take_direct(comm, blocks, plan->child[i].rank)
+            last = plan->child[i].gone ? take_direct(plan->rank, comm, blocks, plan->child[i].rank)
                                        : take_piece(plan, comm, blocks, &plan->child[i]);
             rc = rc ? rc : last;
         }

@@ -259,8 +259,8 @@ static int receive_directly(const struct espi_subtree_plan *plan, MPI_Comm comm,
 {
     if (own->refused || own->bytes == 0)
         return MPI_SUCCESS;
-    return espi_tree_recv(own->buf, own->count, own->type.handle, plan->root, ESPI_TAG_DIRECT, comm,
-                          MPI_STATUS_IGNORE);
+    return espi_tree_recv_block(own->buf, own->count, &own->type, own->bytes, plan->root, ESPI_TAG_DIRECT,
+                                plan->rank, comm, MPI_STATUS_IGNORE);
 }
 
 /* A refused call waits for nobody. */
