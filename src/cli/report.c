@@ -269,12 +269,12 @@ static void print_balance(json_t *root)
     json_t *times = json_object_get(root, "own_time"), *value;
     const char *name;
     const double types = report_saving_of_types(root), blocks = report_saving_of_blocks(root);
-    const double own = report_own_time(root);
+    const double exchanged = report_saving_of_exchanges(root), own = report_own_time(root);
     double all = (double)stat_number(root, "elapsed_ns", NULL, NULL) *
                  (double)stat_number(root, "ranks_reporting", NULL, NULL);
 
     printf("\nWhat it gained\n");
-    if (types == 0 && blocks == 0)
+    if (types == 0 && blocks == 0 && exchanged == 0)
         printf("  nothing\n");
     if (types != 0)
         printf("  about %s over all ranks, by the model of the library's engine, in the uses of the types above\n",
@@ -282,6 +282,9 @@ static void print_balance(json_t *root)
     if (blocks != 0)
         printf("  about %s over all ranks, by times of both ways, in blocks that ranks gave themselves\n",
                cli_time(text, sizeof text, blocks));
+    if (exchanged != 0)
+        printf("  about %s over all ranks, by times of both ways at the start, in calls through shared memory\n",
+               cli_time(text, sizeof text, exchanged));
     printf("\nWhat it cost\n  %s over all ranks", cli_time(text, sizeof text, own));
     if (all > 0)
         printf(" (%.3g %% of their time)", 100 * own / all);

@@ -43,6 +43,11 @@ double report_saving_of_blocks(const json_t *root)
     return (double)stat_number(root, "counters", "blocks_saved", "sum");
 }
 
+double report_saving_of_exchanges(const json_t *root)
+{
+    return (double)stat_number(root, "counters", "exchange_saved", "sum");
+}
+
 double report_own_time(const json_t *root)
 {
     json_t *times = json_object_get(root, "own_time"), *value;

@@ -85,9 +85,9 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
 }
 
 const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
-                                            bool soon)
+                                            int64_t each, bool soon)
 {
-    (void)stats, (void)type, (void)count, (void)soon;
+    (void)stats, (void)type, (void)count, (void)each, (void)soon;
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "mpi/exchange/exchange.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/flow.h"
+#include "mpi/exchange/saving.h"
 #include "mpi/exchange/side.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "stats/stats.h"
@@ -310,6 +311,22 @@ static bool goes_together(const struct call *c)
            c->side[1].blocks >= TOGETHER_RANKS && c->side[1].longest <= TOGETHER_BYTES;
 }
 
+/* Of the blocks for others. */
+static void count_saved(const struct call *c, struct espi_stats_thread *stats)
+{
+    int64_t bytes = 0;
+    int peers = 0;
+
+    for (int i = 0; i < c->side[0].blocks; i++) {
+        const int peer = c->peer[0][i];
+        if (peer == c->own || peer == ESPI_COMM_NOBODY || c->side[0].block[i].bytes == 0)
+            continue;
+        bytes += c->side[0].block[i].bytes;
+        peers++;
+    }
+    espi_count(stats, ESPI_COUNT_exchange_saved, espi_exchange_saves(bytes, peers));
+}
+
 static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
 {
     int result;
@@ -319,6 +336,8 @@ static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *s
         espi_count(stats, ESPI_COUNT_calls_exchanged, 1);
         espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
     }
+    if (stats != NULL)
+        count_saved(c, stats);
     for (int which = is_in_place(c) ? 1 : 0; which < 2; which++)
         espi_exchange_side_plan(&c->side[which], c->row, which, stats);
     c->in_place = NULL;
@@ -377,4 +396,27 @@ espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_w
     result = as_mpi_says(result);
     espi_pmpi.Comm_call_errhandler((MPI_Comm)args[c.row->comm], result);
     return result;
+}
+
+void espi_exchange_bytes(int rank, int size, char *from, char *to, int64_t bytes)
+{
+    static unsigned char world[ESPI_SEGMENT_PROCESSES];
+    const espi_word args[ESPI_MAX_ARGS] = {(espi_word)from, 0, 0, (espi_word)to};
+    struct call c;
+
+    c.row = &espi_api_rows[ESPI_FN_Alltoall];
+    c.args = args;
+    c.own = c.rank = rank;
+    c.peer[0] = c.peer[1] = world;
+    for (int which = 0; which < 2; which++) {
+        c.side[which].blocks = size;
+        for (int i = 0; i < size; i++) {
+            world[i] = (unsigned char)i;
+            c.side[which].block[i] = (struct espi_exchange_block){
+                .data = (which == 0 ? from : to) + i * bytes, .count = bytes, .bytes = bytes, .dense = true,
+                .type = MPI_BYTE};
+        }
+    }
+    memcpy(to + rank * bytes, from + rank * bytes, (size_t)bytes);
+    move_blocks(&c, MPI_SUCCESS);
 }

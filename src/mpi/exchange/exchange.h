@@ -27,8 +27,9 @@
 extern bool espi_exchange_is_on; /* the same on all ranks of MPI_COMM_WORLD, from the start to the end */
 
 /* Where all ranks of MPI_COMM_WORLD, `size` <= ESPI_SEGMENT_PROCESSES, are known to have the core and to be on one
-   node, before the program's first call: collective over it. `able`: this rank may take part. */
-void espi_exchange_start(int rank, int size, bool able);
+   node, before the program's first call: collective over it. `able`: this rank may take part. `told`, the same on
+   all: what is saved is to be reported. */
+void espi_exchange_start(int rank, int size, bool able, bool told);
 /* This rank makes no such call any more. */
 void espi_exchange_stop(void);
 

@@ -147,7 +147,8 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
         if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
             continue;
         if (each || first)
-            plan = espi_exchanged_plan(stats, block->type, each ? block->count : items, side->longest > LONG);
+            plan = espi_exchanged_plan(stats, block->type, each ? block->count : items, block->count,
+                                       side->longest > LONG);
         first = 0;
         block->pack = plan != NULL ? plan->pack : NULL;
     }

@@ -4,6 +4,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
+#include "mpi/exchange/saving.h"
 
 bool espi_exchange_is_on;
 bool espi_exchange_is_crowded;
@@ -68,7 +69,7 @@ static bool share_memory(int rank, int size, bool able)
     return true;
 }
 
-void espi_exchange_start(int rank, int size, bool able)
+void espi_exchange_start(int rank, int size, bool able, bool told)
 {
     if (!share_memory(rank, size, able)) {
         espi_log(ESPI_LOG_INFO, "rank %d: the ranks share no memory, so MPI_Alltoall and its kin are the library's",
@@ -81,6 +82,8 @@ void espi_exchange_start(int rank, int size, bool able)
     }
     espi_exchange_is_crowded = sysconf(_SC_NPROCESSORS_ONLN) < size;
     espi_exchange_is_on = true;
+    if (told && !espi_exchange_is_crowded)
+        espi_exchange_measure(rank, size);
 }
 
 void espi_exchange_stop(void)

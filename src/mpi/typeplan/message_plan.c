@@ -180,7 +180,7 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
 }
 
 const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
-                                            bool soon)
+                                            int64_t each, bool soon)
 {
     struct espi_blocks_plan found = {.use = ESPI_PACK_EACH};
     struct espi_type_slot *s;
@@ -206,9 +206,13 @@ const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI
     const bool packed = found.plan != NULL && found.plan->pack != NULL &&
                         !__builtin_mul_overflow(found.plan->size, count, &bytes);
     found.purpose = bytes > ESPI_ENGINE_PART ? ESPI_PARTS : ESPI_WHOLE;
-    if (stats != NULL && packed)
+    if (stats != NULL && packed) {
+        /* What it saves: of long ones what packing does, of short ones what the models say of blocks. */
+        found.use = found.purpose == ESPI_PARTS ? ESPI_PACK_LOCAL : ESPI_PACK_EACH;
+        espi_plan_packs(found.plan, found.use, each);
         espi_blocks_plan_packed(stats, &found, count, bytes, -1);
-    else if (stats != NULL)
+    }
+    if (stats != NULL && !packed)
         espi_types_used(stats, type, s, count);
     return packed ? found.plan : NULL;
 }
