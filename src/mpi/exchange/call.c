@@ -98,11 +98,12 @@ static void carry_out(struct call *c, int outs, int ins)
 
 /* ---- the own block ---- */
 
+enum { PIECE = 8192 };
+
 /* Through a piece that stays in the nearest cache. */
 static void copy_in_pieces(const struct espi_exchange_block *from, const struct espi_exchange_block *to,
                            int64_t bytes)
 {
-    enum { PIECE = 8192 };
     _Alignas(64) char piece[PIECE];
 
     for (int64_t done = 0; done < bytes; done += PIECE) {
@@ -119,6 +120,15 @@ static void copy_in_pieces(const struct espi_exchange_block *from, const struct 
         else if (from->dense)
             memcpy(to->data + done, stream, (size_t)n);
     }
+}
+
+/* Types of which there is no program, where it fits a piece. A message to itself takes a rank twice as long. */
+static int copy_packed(const struct espi_exchange_block *from, const struct espi_exchange_block *to)
+{
+    char piece[PIECE];
+    const int result = espi_exchange_pack(from, piece);
+
+    return result != MPI_SUCCESS ? result : espi_exchange_unpack(to, piece, from->bytes);
 }
 
 /* Directly, where that was found to be faster. */
@@ -151,6 +161,8 @@ static int copy_own(struct espi_thread *thread, const struct espi_exchange_block
         return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
     if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to))
         return MPI_SUCCESS;
+    if (!known && bytes <= PIECE)
+        return copy_packed(from, to);
     if (!known)
         return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
     if (from->data != to->data || !from->dense || !to->dense)

@@ -42,9 +42,10 @@ static bool is_taken(MPI_Datatype type)
            espi_pmpi.Pack(&nothing, 0, type, &nothing, 1, &at, comm) == MPI_SUCCESS;
 }
 
-static bool look_at(struct type_facts *facts, MPI_Datatype type)
+/* `stands`: its extent says where blocks are. */
+static bool look_at(struct type_facts *facts, MPI_Datatype type, bool stands)
 {
-    MPI_Count lb, extent, size;
+    MPI_Count lb, extent = 0, size;
     struct espi_type_slot *slot;
     struct espi_plan *plan;
 
@@ -60,7 +61,7 @@ static bool look_at(struct type_facts *facts, MPI_Datatype type)
         *facts = (struct type_facts){true, type, plan->size, plan->extent, false};
         return true;
     }
-    if (!is_taken(type) || espi_pmpi.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS ||
+    if (!is_taken(type) || (stands && espi_pmpi.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS) ||
         espi_pmpi.Type_size_c(type, &size) != MPI_SUCCESS)
         return false;
     *facts = (struct type_facts){true, type, size, extent, false};
@@ -96,7 +97,7 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     if (count == 0 && each) /* MPI does not look at the type */
         return true;
     type = each ? ((const MPI_Datatype *)args[typed->type])[i] : (MPI_Datatype)args[typed->type];
-    if (!look_at(facts, type))
+    if (!look_at(facts, type, !each))
         return false;
     if (count == 0)
         return true;
