@@ -347,9 +347,8 @@ static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *s
         espi_count_call(stats, fn);
         espi_count(stats, ESPI_COUNT_calls_exchanged, 1);
         espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
-    }
-    if (stats != NULL)
         count_saved(c, stats);
+    }
     for (int which = is_in_place(c) ? 1 : 0; which < 2; which++)
         espi_exchange_side_plan(&c->side[which], c->row, which, stats);
     c->in_place = NULL;

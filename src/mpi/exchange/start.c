@@ -1,4 +1,6 @@
-#include <unistd.h>
+#define _GNU_SOURCE
+#include <sched.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "mpi/core/pmpi.h"
@@ -46,13 +48,40 @@ static void end_pending(void)
     pending = MPI_REQUEST_NULL;
 }
 
+/* What all ranks come to know of each other: whether one is not good, and which processors one of them may use. */
+struct together {
+    uint64_t bad, processors[CPU_SETSIZE / 64];
+};
+
+static struct together this_rank(bool good)
+{
+    struct together own = {.bad = !good};
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) /* more than the set has */
+        memset(&set, -1, sizeof set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set))
+            own.processors[i / 64] |= UINT64_C(1) << i % 64;
+    return own;
+}
+
+static bool are_fewer(const struct together *all, int size)
+{
+    int processors = 0;
+
+    for (int i = 0; i < CPU_SETSIZE / 64; i++)
+        processors += __builtin_popcountll(all->processors[i]);
+    return processors < size;
+}
+
 /* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
 static bool share_memory(int rank, int size, bool able)
 {
     struct espi_segment_key key = {0, 0, -1};
     int good = able && espi_pmpi.Grequest_start(nothing_to_query, nothing_to_free, nothing_to_cancel, NULL,
-                                                &pending) == MPI_SUCCESS,
-        all = 0;
+                                                &pending) == MPI_SUCCESS;
 
     if (rank == 0 && good)
         good = espi_segment_make(&segment, size, &key);
@@ -60,12 +89,17 @@ static bool share_memory(int rank, int size, bool able)
         good = false;
     if (rank != 0 && good)
         good = espi_segment_open(&segment, size, &key);
-    if (espi_pmpi.Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS || !all) {
+    const struct together own = this_rank(good);
+    struct together all = {.bad = 1};
+    if (espi_pmpi.Allreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
+                            MPI_COMM_WORLD) != MPI_SUCCESS ||
+        all.bad) {
         espi_segment_close(&segment);
         end_pending();
         return false;
     }
     espi_segment_shared(&segment);
+    espi_exchange_is_crowded = are_fewer(&all, size);
     return true;
 }
 
@@ -80,7 +114,6 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
         *espi_exchange_to(other) = espi_segment_channel(&segment, rank, other);
         *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
     }
-    espi_exchange_is_crowded = sysconf(_SC_NPROCESSORS_ONLN) < size;
     espi_exchange_is_on = true;
     if (told && !espi_exchange_is_crowded)
         espi_exchange_measure(rank, size);

@@ -72,10 +72,9 @@ void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
                            int64_t count, uint64_t kind);
 
-/* The plan by whose program `count` items (> 0) of a derived type are moved in a call without the library
-   (exchange.h), on one side; NULL: there is none, and MPI packs them. `soon`: it is to be made now, if there is none.
-   `each`:
-   in a block. The use is counted, but for `stats` being NULL. Calls do not overlap. */
+/* The plan by whose program `count` items (> 0) of a derived type, `each` of them in a block, are moved in a call
+   without the library (exchange.h), on one side; NULL: there is none, and MPI packs them. `soon`: it is to be made
+   now, if there is none. The use is counted, but for `stats` being NULL. Calls do not overlap. */
 const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
                                             int64_t each, bool soon);
 
