@@ -341,6 +341,7 @@ static void count_saved(const struct call *c, struct espi_stats_thread *stats)
 
 static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
 {
+    const int first = is_in_place(c) ? 1 : 0;
     int result;
 
     if (stats != NULL) {
@@ -349,11 +350,13 @@ static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *s
         espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
         count_saved(c, stats);
     }
-    for (int which = is_in_place(c) ? 1 : 0; which < 2; which++)
+    for (int which = first; which < 2; which++)
         espi_exchange_side_plan(&c->side[which], c->row, which, stats);
     c->in_place = NULL;
     result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
     result = move_blocks(c, result);
+    for (int which = first; which < 2; which++)
+        espi_exchange_side_let_go(&c->side[which]);
     free(c->in_place);
     return result;
 }

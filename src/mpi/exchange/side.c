@@ -138,21 +138,31 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
 {
     const enum espi_shape shape = row->typed[which].shape;
     const bool each = shape == ESPI_SHAPE_W;
-    const struct espi_plan *plan = NULL;
+    struct espi_plan *plan = NULL;
     int64_t items = 0;
 
+    side->n_held = 0;
     for (int i = 0; i < (shape == ESPI_SHAPE_ONE && side->blocks > 0 ? 1 : side->blocks); i++)
         items += side->block[i].count;
     for (int i = 0, first = 1; i < side->blocks; i++) {
         struct espi_exchange_block *block = &side->block[i];
         if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
             continue;
-        if (each || first)
+        if (each || first) {
             plan = espi_exchanged_plan(stats, block->type, each ? block->count : items, block->count,
                                        side->longest > LONG);
+            if (plan != NULL)
+                side->held[side->n_held++] = plan;
+        }
         first = 0;
         block->pack = plan != NULL ? plan->pack : NULL;
     }
+}
+
+void espi_exchange_side_let_go(struct espi_exchange_side *side)
+{
+    while (side->n_held > 0)
+        espi_plan_release(side->held[--side->n_held]);
 }
 
 bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args)

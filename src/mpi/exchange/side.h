@@ -11,19 +11,26 @@
 #include "mpi/exchange/flow.h"
 #include "stats/stats.h"
 
+struct espi_plan;
+
 struct espi_exchange_side {
     int blocks; /* at most ESPI_SEGMENT_PROCESSES */
     struct espi_exchange_block block[ESPI_SEGMENT_PROCESSES]; /* `bytes` 0: there is nothing in it */
     int64_t bytes;   /* of all */
     int64_t longest; /* of one */
+    struct espi_plan *held[ESPI_SEGMENT_PROCESSES]; /* whose programs the blocks have */
+    int n_held;
 };
 
 /* Reads side number `which` of a call, whose `blocks` are set; it is not in place. False: MPI refuses the call. */
 bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
                              const espi_word *args);
-/* Finds the pack programs of its types, and counts their uses; `stats` may be NULL. */
+/* Finds the pack programs of its types, which stay until espi_exchange_side_let_go, and counts their uses; `stats`
+   may be NULL. */
 void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
                               struct espi_stats_thread *stats);
+
+void espi_exchange_side_let_go(struct espi_exchange_side *side);
 
 /* Whether MPI refuses a call that gives one buffer twice. */
 bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args);

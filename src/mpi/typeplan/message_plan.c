@@ -179,8 +179,8 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
     espi_types_used(stats, type, found->slot, count);
 }
 
-const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
-                                            int64_t each, bool soon)
+struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
+                                      int64_t each, bool soon)
 {
     struct espi_blocks_plan found = {.use = ESPI_PACK_EACH};
     struct espi_type_slot *s;
@@ -214,7 +214,10 @@ const struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI
     }
     if (stats != NULL && !packed)
         espi_types_used(stats, type, s, count);
-    return packed ? found.plan : NULL;
+    if (!packed)
+        return NULL;
+    espi_plan_hold(found.plan);
+    return found.plan;
 }
 
 enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
