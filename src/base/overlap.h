@@ -22,6 +22,12 @@ static inline void espi_lock(pthread_mutex_t *mutex)
         pthread_mutex_lock(mutex);
 }
 
+/* False: it is locked, which another thread alone can have done. */
+static inline bool espi_try_lock(pthread_mutex_t *mutex)
+{
+    return !espi_calls_overlap || pthread_mutex_trylock(mutex) == 0;
+}
+
 static inline void espi_unlock(pthread_mutex_t *mutex)
 {
     if (espi_calls_overlap)
@@ -45,6 +51,14 @@ static inline int64_t espi_add_64(_Atomic int64_t *to, int64_t n)
     const int64_t before = atomic_load_explicit(to, memory_order_relaxed);
     atomic_store_explicit(to, before + n, memory_order_relaxed);
     return before;
+}
+
+static inline void espi_add_u64(_Atomic uint64_t *to, uint64_t n)
+{
+    if (espi_calls_overlap)
+        atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+    else
+        atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
 #endif

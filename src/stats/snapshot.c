@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/overlap.h"
 
 const struct espi_counter_info espi_counter_table[] = {
 #define ESPI_COUNTER(group, name, unit, help) {ESPI_GROUP_##group, #name, unit, help},
@@ -86,7 +87,7 @@ void espi_stats_thread_end(struct espi_stats_thread *thread)
 
 void espi_count_anywhere(enum espi_counter which, uint64_t n)
 {
-    atomic_fetch_add_explicit(&anywhere[which], n, memory_order_relaxed);
+    espi_add_u64(&anywhere[which], n);
 }
 
 uint64_t espi_stats_now(void)

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/overlap.h"
 #include "stats/stats.h"
 
 enum {
@@ -55,17 +56,17 @@ bool espi_admission_open_dear(uint64_t estimate)
 
 void espi_admission_gain(uint64_t ns)
 {
-    atomic_fetch_add_explicit(&gained, ns, memory_order_relaxed);
+    espi_add_u64(&gained, ns);
 }
 
 void espi_admission_book(uint64_t ns)
 {
-    atomic_fetch_add_explicit(&booked, ns, memory_order_relaxed);
+    espi_add_u64(&booked, ns);
 }
 
 void espi_admission_idle(uint64_t ns)
 {
-    atomic_fetch_add_explicit(&idled, ns, memory_order_relaxed);
+    espi_add_u64(&idled, ns);
 }
 
 uint64_t espi_admission_clock(void)

@@ -82,10 +82,10 @@ struct espi_engine espi_engine(void)
     static struct espi_engine engine;
     static bool known;
     const struct espi_engine usual = ESPI_ENGINE_USUAL;
-    uint64_t begun = espi_stats_now();
 
     if (known)
         return engine;
+    const uint64_t begun = espi_stats_now();
     engine = usual;
     bench.self = espi_self_comm();
     if (bench.self == MPI_COMM_NULL)

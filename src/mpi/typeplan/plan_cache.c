@@ -76,13 +76,13 @@ struct espi_plan *espi_plan_find(const struct espi_decoded *layout)
     uint64_t key = espi_plan_key(layout);
     struct espi_plan_entry *e;
 
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     e = find(key, layout);
     if (e != NULL) {
-        atomic_fetch_add(&e->plan.users, 1);
+        espi_plan_hold(&e->plan);
         e->found = ++finds;
     }
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     return e == NULL ? NULL : &e->plan;
 }
 
@@ -115,14 +115,14 @@ struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type)
     struct espi_plan_entry *e = NULL;
     struct made *made;
 
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     HASH_FIND(hh, remembered, &hint, sizeof hint, made);
     if (made != NULL) {
         e = made->entry;
-        atomic_fetch_add(&e->plan.users, 1); /* and so it stays, with what it has, while MPI is asked */
+        espi_plan_hold(&e->plan); /* and so it stays, with what it has, while MPI is asked */
         e->found = ++finds;
     }
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     if (e == NULL || espi_construction_is(made->construction, type))
         return e == NULL ? NULL : &e->plan;
     espi_plan_release(&e->plan);
@@ -136,7 +136,7 @@ bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type
     if (made == NULL)
         return false;
     *made = (struct made){.hint = hint, .construction = espi_construction_of(type), .entry = plan->entry};
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     HASH_FIND(hh, remembered, &hint, sizeof hint, old);
     if (old != NULL)
         take_out(old);
@@ -147,7 +147,7 @@ bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type
         made->entry->made = made;
         made = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     if (old != NULL)
         free_made(old);
     if (made != NULL)
@@ -162,11 +162,11 @@ struct espi_plan *espi_plan_hold_at(_Atomic(struct espi_plan *) *place)
 {
     struct espi_plan *plan;
 
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     plan = atomic_load_explicit(place, memory_order_acquire);
     if (plan != NULL)
         espi_plan_hold(plan);
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     return plan;
 }
 
@@ -365,11 +365,11 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     take_figures(&e->plan, request, &s);
     count_types(e, &s);
     atomic_init(&e->plan.users, 1);
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     e->found = ++finds;
     HASH_ADD(hh, plans, key, sizeof e->key, e);
     old = e->hh.tbl == NULL ? e : evict();
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     if (old == NULL)
         return &e->plan;
     free_entry(old);
@@ -427,11 +427,11 @@ void espi_plans_stop(void)
 {
     struct espi_plan_entry *e, *next, *all;
 
-    pthread_mutex_lock(&lock);
+    espi_lock(&lock);
     all = plans;
     plans = NULL;
     HASH_CLEAR(hh, remembered);
-    pthread_mutex_unlock(&lock);
+    espi_unlock(&lock);
     HASH_ITER(hh, all, e, next) {
         HASH_DELETE(hh, all, e);
         if (atomic_load(&e->plan.users) == 0) {

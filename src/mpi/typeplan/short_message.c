@@ -37,18 +37,25 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, int64_
     return true;
 }
 
+/* A use that is due to be looked at: see espi_type_is_looked_at. */
+static __attribute__((noinline, cold)) bool is_looked_at(struct espi_type_slot *s, MPI_Datatype type, int64_t count)
+{
+    return espi_type_is_looked_at(s, type, count, ESPI_PACK_MESSAGE);
+}
+
 /* The plan by which `count` items of a derived type are packed that make a message of one part; NULL: there is none,
    or something is due, or it is the first one of its class, which does not know as yet. Nothing is counted. */
 static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Datatype type, int64_t count,
                                                                          struct espi_type_slot **slot)
 {
-    const struct espi_type_slot *s = *slot = espi_slot_of(type);
+    struct espi_type_slot *s = *slot = espi_slot_of(type);
     struct espi_plan *plan;
 
-    if (s == NULL || !espi_type_service.attributes ||
-        atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&s->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL || count <= 0 ||
+    if (s == NULL || !espi_type_service.attributes || count <= 0 ||
+        (__builtin_expect(atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
+                              atomic_load_explicit(&s->look, memory_order_relaxed), 0) &&
+         !is_looked_at(s, type, count)) ||
+        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL ||
         (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs))
         return NULL;
     if (plan->last_short.count == count && plan->last_short.more_ns == espi_core_distance_more() &&

@@ -165,7 +165,7 @@ uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uin
     if (mode == ESPI_MODE_OFF)
         return NEVER;
     if (mode == ESPI_MODE_ALWAYS)
-        return made == 0 ? 1 : planned ? again : NEVER;
+        return planned ? again : made == 0 ? 1 : NEVER;
     if (class == NULL)
         return SECOND;
     switch ((enum espi_class_state)class->state) {

@@ -209,13 +209,13 @@ void espi_types_stop(void)
     atomic_store(&espi_type_service.mode, ESPI_MODE_OFF);
     if (!atomic_exchange(&registering, false))
         return;
-    pthread_mutex_lock(&espi_type_service.planning);
+    espi_lock(&espi_type_service.planning);
     /* Types that outlive us are not known any more; what MPI tells of their end goes unheard. */
     espi_handle_table_each(forget);
     espi_plans_stop();
     if (key != MPI_KEYVAL_INVALID)
         espi_pmpi.Type_free_keyval(&key);
-    pthread_mutex_unlock(&espi_type_service.planning);
+    espi_unlock(&espi_type_service.planning);
 }
 
 /* ---- generations ---- */

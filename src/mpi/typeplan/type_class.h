@@ -75,6 +75,7 @@ struct espi_type_class {
     uint64_t look_ns;           /* what recognizing a type of it, and tying it to its plan, took at least */
     uint64_t make_ns;           /* and what it took to read one back, which most often is planned then */
     uint8_t recognized;         /* types that were recognized, up to some */
+    uint8_t untimed;            /* looks since, of which most are not timed */
     int8_t anew;                /* > 0 where most of the last looks recognized nothing */
     struct espi_type_family *family; /* NULL: not a long list */
     struct espi_stats_type *record; /* of the plan, which counts the uses of PLAIN types; NULL: none */

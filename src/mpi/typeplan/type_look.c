@@ -19,6 +19,9 @@
 enum { NUMBERS_MOST = 1 << 22 }; /* counts and displacements of a type that is decoded */
 /* What a look takes beside what is timed, up to the end of what it has tied to the type. */
 enum { TYING_NS = 150 };
+/* To ask for the time takes a third of what recognizing a type does: so, when that is known, it is timed once in so
+   many types of the class. */
+enum { TIMED_EACH = 32 };
 
 /* Calls of one size come again and again: the last verdict is kept, with the use and the low bits of `each`. */
 static bool pays(struct espi_plan *plan, enum espi_packable use, int64_t each)
@@ -131,7 +134,7 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->parts = of_no_use || usual == ESPI_PARTS; /* and then not looked at again */
     class->record = plan->record;
     espi_types_unlock_classes();
-    atomic_store(&s->settled, !better);
+    atomic_store_explicit(&s->settled, !better, memory_order_relaxed);
     if (better && espi_types_tie_slot(s, type)) {
         atomic_store_explicit(&s->plan, plan, memory_order_release);
         return true;
@@ -205,6 +208,12 @@ static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, 
     return plan;
 }
 
+/* Whether a look at a type of the class, which most likely recognizes it, is to be timed. */
+static bool is_to_be_timed(struct espi_type_class *class)
+{
+    return class->recognized < ESPI_TIERS_PROVED || class->untimed++ % TIMED_EACH == 0;
+}
+
 /* Finds the plan of a type, of this tier at least, and with better types if `forms`. False: there is one, and it
    could not be tied to the type. */
 static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count, bool forms)
@@ -226,18 +235,22 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
         request.packing = ESPI_MODE_OFF;
     if (how == ESPI_MODE_AUTO)
         espi_engine(); /* once in a process, as the test is, and not part of what a look takes */
-    begun = espi_stats_now();
+    const bool timed = how != ESPI_MODE_AUTO || is_to_be_timed(class);
+    begun = timed ? espi_stats_now() : 0;
     plan = espi_plan_recognize(class->hint, type);
     const bool recognized = plan != NULL;
-    if (!recognized && (plan = read_back(s, type, &request, &remembering)) == NULL)
-        return true;
+    if (!recognized) {
+        begun = timed ? begun : espi_stats_now();
+        if ((plan = read_back(s, type, &request, &remembering)) == NULL)
+            return true;
+    }
     if (how == ESPI_MODE_AUTO && (plan->tier < tier || espi_plan_is_outgrown(plan, count) ||
                                   (forms && plan->forms_pending))) {
         request.layout = espi_plan_layout(plan);
         espi_plan_improve(plan, &request);
     }
     const bool tied = settle(s, type, plan);
-    took = espi_stats_now() - begun;
+    took = begun > 0 ? espi_stats_now() - begun : class->look_ns > TYING_NS ? class->look_ns - TYING_NS : 0;
     if (recognized) {
         espi_count_anywhere(ESPI_COUNT_types_recognized, 1);
         espi_count_anywhere(ESPI_COUNT_time_decode, took);
@@ -285,14 +298,14 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     int64_t usual;
     bool tied = true;
 
-    if (how == ESPI_MODE_OFF || pthread_mutex_trylock(&espi_type_service.planning) != 0) {
-        atomic_store(&s->look, atomic_load(&s->uses) + ESPI_TIERS_AGAIN);
+    if (how == ESPI_MODE_OFF || !espi_try_lock(&espi_type_service.planning)) {
+        atomic_store_explicit(&s->look, atomic_load(&s->uses) + ESPI_TIERS_AGAIN, memory_order_relaxed);
         return;
     }
     plan = atomic_load(&s->plan);
     if (espi_types_mode() != how || (class = classify(s, type)) == NULL) {
-        atomic_store(&s->look, ESPI_NEVER);
-        pthread_mutex_unlock(&espi_type_service.planning);
+        atomic_store_explicit(&s->look, ESPI_NEVER, memory_order_relaxed);
+        espi_unlock(&espi_type_service.planning);
         return;
     }
     espi_types_lock_classes();
@@ -316,7 +329,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
     if (of_no_use) {
         atomic_store(&s->plan, NULL);
-        atomic_store(&s->settled, true);
+        atomic_store_explicit(&s->settled, true, memory_order_relaxed);
         espi_plan_release(plan);
         plan = NULL;
     }
@@ -337,9 +350,10 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     }
     espi_types_lock_classes();
     espi_types_record(s, fresh); /* with the use that is made now, for which the plan was found */
-    atomic_store(&s->look,
-                 tied ? espi_tiers_next_look(class, how, s->made, atomic_load(&s->plan) != NULL) : ESPI_NEVER);
+    const uint64_t look =
+        tied ? espi_tiers_next_look(class, how, s->made, atomic_load(&s->plan) != NULL) : ESPI_NEVER;
+    atomic_store_explicit(&s->look, look, memory_order_relaxed);
     espi_types_unlock_classes();
-    pthread_mutex_unlock(&espi_type_service.planning);
+    espi_unlock(&espi_type_service.planning);
     espi_stats_slow_path();
 }
