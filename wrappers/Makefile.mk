@@ -4,7 +4,7 @@
 # before it; and the loader has some six hundred symbols less to look up.
 pkglib_LTLIBRARIES += libespalier.la
 libespalier_la_SOURCES = %D%/entry.c %D%/entry_slow.c %D%/start.c %D%/next.c %D%/find.c %D%/type_hint.c
-libespalier_la_SOURCES += %D%/stub.h %D%/fastpath.h %D%/on_credit.h %D%/find.h %D%/type_hint.h %D%/words.h %D%/typed_end.h %D%/abi.h %D%/api.def
+libespalier_la_SOURCES += %D%/stub.h %D%/fastpath.h %D%/on_credit.h %D%/find.h %D%/type_hint.h %D%/constructors.h %D%/words.h %D%/typed_end.h %D%/abi.h %D%/api.def
 libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 libespalier_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,now
 libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 13
+#define ESPI_ABI_VERSION 14
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -120,6 +120,7 @@ struct espi_core {
  */
 enum {
     ESPI_HINT_UNSEEN = 2, /* other hints are odd, or 0 */
+    ESPI_HINT_KEPT = 4,   /* of the handle of a type that was freed, and is kept: see below */
     ESPI_CREDIT_ENDED = 128,
     ESPI_CREDIT_LEFT = 127, /* mask: 1 + uses that are left */
     ESPI_CREDIT_MOST = 126,
@@ -131,6 +132,11 @@ enum {
     ESPI_COMMS = 16
 };
 
+/*
+ * A type that the program frees is not always given back to MPI: where types are made in the same way again and
+ * again, the core keeps some, and gives one to the program when it makes an equal one (kept_types.h). That is what
+ * the stub asks in constructors while there are any, and before it frees a type.
+ */
 /* What the stub knows of blocks of a type that a rank gives itself (api.def: ESPI_OWN): flags. */
 enum espi_own {
     ESPI_OWN_WATCHED = 1, /* the core is to see them */
@@ -147,6 +153,13 @@ struct espi_known_comm {
 static inline bool espi_is_no_object(uint32_t bits)
 {
     return ((bits - 0x8c000000u) & 0xbc000000u) != 0;
+}
+
+/* The bit of a direct type; 0 for others. */
+static inline uint64_t espi_direct_bit(uint32_t bits)
+{
+    const uint32_t object = bits - 0x8c000000u;
+    return object < ESPI_CREDITS_DIRECT ? UINT64_C(1) << object : 0;
 }
 
 /* The index of the credit of a handle; ESPI_CREDITS: it has none, and is perhaps no object at all. Types that are
@@ -213,6 +226,14 @@ struct espi_hot {
     _Atomic uint64_t passed;      /* COUNT with derived types */
     /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
+    atomic_int kept; /* types that are kept */
+    _Atomic uint64_t direct; /* handles of direct types that are in use, or kept, as far as was seen: bits */
+    /* Of a handle with a hint, before MPI_Type_free; may call MPI. Whether all is done, also the program's handle set
+       to MPI_DATATYPE_NULL. NULL: no type is to be kept. */
+    bool (*_Atomic freed)(uint32_t *type);
+    /* The arguments of a constructor, and their hint. Returns a kept type that was made by equal ones, which is the
+       program's from now on, and not committed as far as it knows; 0: there is none. May call MPI. */
+    uint32_t (*_Atomic made_again)(enum espi_fn fn, const espi_word *args, uint64_t hint);
     _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
     _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */

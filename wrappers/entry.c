@@ -32,7 +32,7 @@
 struct espi_hot espi_hot;
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
-const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
+const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_FLAGS_OF_LIFE(name) ESPI_FLAGS_OF(ESPI_WAY_##name)
 #define ESPI_FLAGS_OF(way) ESPI_FLAGS_OF_WAY(way)
 #define ESPI_FLAGS_OF_WAY(way) ESPI_FLAGS_##way
@@ -108,7 +108,8 @@ const unsigned char espi_short_flags[ESPI_FN_COUNT] = {
 #define ESPI_IS_ON_CREDIT_COMMIT(...) false
 #define ESPI_REST_COMMIT ESPI_REST_ANY
 #define ESPI_IS_ON_CREDIT_FREE(...) false
-#define ESPI_REST_FREE ESPI_REST_ANY
+#define ESPI_REST_FREE(name, kind, profiling)                                                                        \
+    espi_entry_free(profiling, next, args, __builtin_return_address(0))
 #define ESPI_IS_ON_CREDIT_NEVER(...) false
 #define ESPI_REST_NEVER ESPI_REST_ANY
 

@@ -89,17 +89,45 @@ static espi_word pass_on(espi_next next, unsigned n, const espi_word *args)
 }
 
 /* After a constructor made a type: notes how (type_hint.h). What had the handle before has been freed. */
-static void note_made(enum espi_fn fn, const espi_word *args)
+static void note_handle(uint32_t type, uint64_t hint)
 {
-    const uint32_t *made;
-    uint64_t hint = espi_type_hint(fn, args, espi_hot.hint, &made);
-    uint32_t at = made ? espi_credit_at(*made) : ESPI_CREDITS;
+    uint32_t at = espi_credit_at(type);
     if (at == ESPI_CREDITS)
         return;
     unsigned char credit = atomic_load_explicit(&espi_hot.credit[at], memory_order_relaxed);
     if (credit > 0 && credit < ESPI_CREDIT_ENDED)
         atomic_store_explicit(&espi_hot.credit[at], credit + ESPI_CREDIT_ENDED, memory_order_relaxed);
     atomic_store_explicit(&espi_hot.hint[at], hint, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot.direct,
+                          atomic_load_explicit(&espi_hot.direct, memory_order_relaxed) | espi_direct_bit(type),
+                          memory_order_relaxed);
+}
+
+static void note_made(enum espi_fn fn, const espi_word *args)
+{
+    const uint32_t *made;
+    uint64_t hint = espi_type_hint(fn, args, espi_hot.hint, &made);
+    if (made)
+        note_handle(*made, hint);
+}
+
+/* Before a constructor: whether the program gets a type that was kept (abi.h). */
+static bool makes_again(enum espi_fn fn, const espi_word *args)
+{
+    const uint32_t *made;
+    uint64_t hint;
+    uint32_t type;
+    if (atomic_load_explicit(&espi_hot.kept, memory_order_relaxed) <= 0)
+        return false;
+    hint = espi_type_hint(fn, args, espi_hot.hint, &made);
+    if (hint == 0 || !made)
+        return false;
+    type = atomic_load_explicit(&espi_hot.made_again, memory_order_relaxed)(fn, args, hint);
+    if (type == 0)
+        return false;
+    *(uint32_t *)made = type;
+    note_handle(type, hint);
+    return true;
 }
 
 static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
@@ -202,11 +230,35 @@ espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_
     if (!next || !(plain & ESPI_PLAIN_TYPES) || (uintptr_t)args < here->frame)
         return espi_entry_slow(profiling, fn, args, caller);
     here->frame = (uintptr_t)args;
+    if (makes_again(fn, args)) {
+        here->frame = 0;
+        return 0;
+    }
     espi_word result = pass_on(next, rows[fn].args, args);
     here->frame = 0;
     if (__builtin_expect((int)result != 0, 0))
         return result;
     if (!espi_types_pass_unseen())
         note_made(fn, args);
+    return result;
+}
+
+espi_word espi_entry_free(bool profiling, espi_next next, espi_word *args, const void *caller)
+{
+    unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);
+    struct espi_entry *entry = entry_of_any(profiling, ESPI_FN_Type_free);
+    struct espi_thread *here = &espi_here;
+    uint32_t *type = (uint32_t *)args[0];
+    if (!next || !(plain & ESPI_PLAIN_TYPES) || (uintptr_t)args < here->frame || !type ||
+        !espi_may_be_kept((espi_word)type))
+        return espi_entry_slow(profiling, ESPI_FN_Type_free, args, caller);
+    here->frame = (uintptr_t)args;
+    espi_add_alone(&entry->calls);
+    espi_word result = 0;
+    if (!atomic_load_explicit(&espi_hot.freed, memory_order_relaxed)(type)) {
+        espi_ends((espi_word)type);
+        result = pass_on(next, 1, args);
+    }
+    here->frame = 0;
     return result;
 }

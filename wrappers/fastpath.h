@@ -15,7 +15,7 @@
  *                           pieces
  *     SYNC, REQUESTS        always
  *     COMMIT                always; the core is told (ESPI_END_COMMIT)
- *     FREE                  of a handle that has credit of its own
+ *     FREE                  of a handle that has credit of its own, and of a type that is not to be kept
  *     NEVER                 never
  * A further condition on arguments goes into ESPI_IS_SHORT_WAY, one on the state into enum espi_plain (abi.h) and
  * lifecycle.c.
@@ -278,7 +278,8 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_SHORT_SYNC_REDUCE(name, n, kind) ESPI_IS_SHORT_REDUCE(name, n, kind)
 #define ESPI_IS_SHORT_REQUESTS(name, n, kind) true
 #define ESPI_IS_SHORT_COMMIT(name, n, kind) espi_counted(entry) /* MPI refuses a null pointer */
-#define ESPI_IS_SHORT_FREE(name, n, kind) (a0 != 0 && espi_ends(a0) && espi_counted(entry))
+#define ESPI_IS_SHORT_FREE(name, n, kind)                                                                            \
+    (a0 != 0 && !espi_may_be_kept(a0) && espi_ends(a0) && espi_counted(entry))
 #define ESPI_IS_SHORT_NEVER(name, n, kind) ((void)entry, false)
 
 /* Whether types that are committed now pass unseen (abi.h). */
@@ -320,6 +321,15 @@ ESPI_INLINE void espi_commits(espi_word result, espi_word type)
         espi_tells_commit(*(const uint32_t *)type);
 }
 
+/* Whether the core is asked to keep the type that is to be freed: it is known how it was made, or it is kept. */
+ESPI_INLINE bool espi_may_be_kept(espi_word type)
+{
+    uint32_t at = espi_credit_at(*(const uint32_t *)type);
+    if (at == ESPI_CREDITS || atomic_load_explicit(&espi_hot.freed, memory_order_relaxed) == NULL)
+        return false;
+    return (atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) & ~(uint64_t)ESPI_HINT_UNSEEN) != 0;
+}
+
 /* Before MPI_Type_free: no use of the type goes straight on any more. What the core knows of it that must end at once
    ends by an attribute of the datatype; the rest when the core sees the next type of this handle committed. False:
    the handle has no credit of its own. */
@@ -330,6 +340,7 @@ ESPI_INLINE bool espi_ends(espi_word type)
         return false;
     bool unseen = atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) == ESPI_HINT_UNSEEN;
     atomic_store_explicit(&espi_hot.hint[at], 0, memory_order_relaxed);
+    *(uint64_t *)&espi_hot.direct &= ~espi_direct_bit(*(const uint32_t *)type);
     if ((unsigned char)(*espi_credit_alone(at) - 1) < ESPI_CREDIT_ENDED - 1) { /* neither freed nor uncommitted */
         *espi_credit_alone(at) = unseen ? 0 : (unsigned char)(*espi_credit_alone(at) + ESPI_CREDIT_ENDED);
         espi_add_alone(&espi_hot.frees);
@@ -354,6 +365,10 @@ ESPI_INLINE bool espi_ends(espi_word type)
 #define ESPI_WAY_Type_commit COMMIT
 #define ESPI_WAY_Type_free FREE
 #define ESPI_WAY_Type_dup NEVER
+#define ESPI_WAY_Type_set_attr NEVER
+#define ESPI_WAY_Type_set_name NEVER
+#define ESPI_WAY_Type_get_contents NEVER
+#define ESPI_WAY_Type_get_contents_c NEVER
 #define ESPI_WAY_Comm_free NEVER
 #define ESPI_WAY_Comm_disconnect NEVER
 #define ESPI_WAY_Comm_idup NEVER

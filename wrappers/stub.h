@@ -29,6 +29,8 @@ ESPI_HIDDEN espi_word espi_entry_collective(bool profiling, enum espi_fn fn, con
    `next`: where plain calls go on to; NULL: they do not. */
 ESPI_HIDDEN espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_word *args,
                                       const void *caller);
+/* The same for MPI_Type_free of a type that may be kept. */
+ESPI_HIDDEN espi_word espi_entry_free(bool profiling, espi_next next, espi_word *args, const void *caller);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an
    error. */
 ESPI_HIDDEN espi_next espi_find_next(bool profiling, enum espi_fn fn);
@@ -41,12 +43,12 @@ ESPI_HIDDEN void espi_refresh(void);
 
 /* Beside the flags of enum espi_plain: the function may make a request for which MPI calls itself, from inside of the
    functions that complete it (nonblocking input and output). */
-enum { ESPI_PLAIN_NO_MORE = 1 << 7 };
+enum { ESPI_PLAIN_NO_MORE = 1 << 8 };
 
 /* What is lent to the core; the table of handlers where every call passes through; and the flags (enum espi_plain)
    without which no call of a function is short. */
 extern ESPI_HIDDEN struct espi_stub espi_self;
 extern ESPI_HIDDEN const espi_handler espi_nothing[ESPI_FN_COUNT];
-extern ESPI_HIDDEN const unsigned char espi_short_flags[ESPI_FN_COUNT];
+extern ESPI_HIDDEN const unsigned short espi_short_flags[ESPI_FN_COUNT];
 
 #endif

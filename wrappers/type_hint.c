@@ -3,40 +3,7 @@
 #include <stddef.h>
 
 #include "base/hash.h"
-
-/* How the arguments of a constructor are read, one character each, in their order:
-     i     an int                          a     a number of eight bytes (MPI_Aint, MPI_Count)
-     #, *  the same: how long the arrays are
-     I, A  arrays of such numbers
-     t, T  a type, and an array of types
-     o     where the new type goes; last */
-static const char *const spelled[ESPI_FN_COUNT] = {
-    [ESPI_FN_Type_contiguous] = "ito",
-    [ESPI_FN_Type_contiguous_c] = "ato",
-    [ESPI_FN_Type_vector] = "iiito",
-    [ESPI_FN_Type_vector_c] = "aaato",
-    [ESPI_FN_Type_create_hvector] = "iiato",
-    [ESPI_FN_Type_create_hvector_c] = "aaato",
-    [ESPI_FN_Type_hvector] = "iiato",
-    [ESPI_FN_Type_indexed] = "#IIto",
-    [ESPI_FN_Type_indexed_c] = "*AAto",
-    [ESPI_FN_Type_create_hindexed] = "#IAto",
-    [ESPI_FN_Type_create_hindexed_c] = "*AAto",
-    [ESPI_FN_Type_hindexed] = "#IAto",
-    [ESPI_FN_Type_create_indexed_block] = "#iIto",
-    [ESPI_FN_Type_create_indexed_block_c] = "*aAto",
-    [ESPI_FN_Type_create_hindexed_block] = "#iAto",
-    [ESPI_FN_Type_create_hindexed_block_c] = "*aAto",
-    [ESPI_FN_Type_create_struct] = "#IATo",
-    [ESPI_FN_Type_create_struct_c] = "*AATo",
-    [ESPI_FN_Type_struct] = "#IATo",
-    [ESPI_FN_Type_create_subarray] = "#IIIito",
-    [ESPI_FN_Type_create_subarray_c] = "#AAAito",
-    [ESPI_FN_Type_create_darray] = "ii#IIIIito",
-    [ESPI_FN_Type_create_darray_c] = "ii#AIIIito",
-    [ESPI_FN_Type_create_resized] = "taao",
-    [ESPI_FN_Type_create_resized_c] = "taao",
-};
+#include "constructors.h"
 
 /* Of a type that another is made from. */
 static inline uint64_t of_type(uint32_t type, const _Atomic uint64_t *hints)
@@ -47,7 +14,7 @@ static inline uint64_t of_type(uint32_t type, const _Atomic uint64_t *hints)
         return type;
     at = espi_credit_at(type);
     uint64_t hint = at < ESPI_CREDITS ? atomic_load_explicit(&hints[at], memory_order_relaxed) : 0;
-    return hint != ESPI_HINT_UNSEEN ? hint : 0;
+    return hint & 1 ? hint : 0;
 }
 
 static inline uint64_t numbers_of(uint32_t type, uint64_t hint)
@@ -90,7 +57,7 @@ static uint64_t of_array(uint64_t h, char how, const void *array, int64_t n, con
 
 uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic uint64_t *hints, const uint32_t **made)
 {
-    const char *how = spelled[fn];
+    const char *how = espi_constructors[fn];
     uint64_t h = espi_mix(1, fn), value, numbers = 0;
     bool known = true;
     int64_t n = 0;

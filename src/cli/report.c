@@ -201,8 +201,11 @@ static void print_other_changes(const json_t *root)
     int64_t dense = counter_sum(root, "reduce_dense"), packed = counter_sum(root, "reduce_packed");
     int64_t passed = counter_sum(root, "checks_passed"), failed = counter_sum(root, "checks_failed");
     int64_t programs = counter_sum(root, "calls_packed"), exchanged = counter_sum(root, "calls_exchanged");
+    int64_t again = counter_sum(root, "types_again");
     int64_t copied = counter_sum(root, "blocks_copied"), tried = counter_sum(root, "blocks_tried");
     char text[32];
+    if (again > 0)
+        printf("  made again: %" PRId64 " types, which were kept since the program had freed them\n", again);
     if (programs > 0)
         printf("  packed: %" PRId64 " of the uses by pack programs (%s)\n", programs,
                cli_bytes(text, sizeof text, (double)counter_sum(root, "bytes_packed")));
@@ -269,12 +272,13 @@ static void print_balance(json_t *root)
     json_t *times = json_object_get(root, "own_time"), *value;
     const char *name;
     const double types = report_saving_of_types(root), blocks = report_saving_of_blocks(root);
-    const double exchanged = report_saving_of_exchanges(root), own = report_own_time(root);
+    const double exchanged = report_saving_of_exchanges(root), kept = report_saving_of_kept_types(root),
+                 own = report_own_time(root);
     double all = (double)stat_number(root, "elapsed_ns", NULL, NULL) *
                  (double)stat_number(root, "ranks_reporting", NULL, NULL);
 
     printf("\nWhat it gained\n");
-    if (types == 0 && blocks == 0 && exchanged == 0)
+    if (types == 0 && blocks == 0 && exchanged == 0 && kept == 0)
         printf("  nothing\n");
     if (types != 0)
         printf("  about %s over all ranks, by the model of the library's engine, in the uses of the types above\n",
@@ -285,6 +289,9 @@ static void print_balance(json_t *root)
     if (exchanged != 0)
         printf("  about %s over all ranks, by times of both ways at the start, in calls through shared memory\n",
                cli_time(text, sizeof text, exchanged));
+    if (kept != 0)
+        printf("  about %s over all ranks, by their number and length, in types that were made again\n",
+               cli_time(text, sizeof text, kept));
     printf("\nWhat it cost\n  %s over all ranks", cli_time(text, sizeof text, own));
     if (all > 0)
         printf(" (%.3g %% of their time)", 100 * own / all);

@@ -48,6 +48,11 @@ double report_saving_of_exchanges(const json_t *root)
     return (double)stat_number(root, "counters", "exchange_saved", "sum");
 }
 
+double report_saving_of_kept_types(const json_t *root)
+{
+    return (double)stat_number(root, "counters", "again_saved", "sum");
+}
+
 double report_own_time(const json_t *root)
 {
     json_t *times = json_object_get(root, "own_time"), *value;

@@ -14,6 +14,7 @@ void report_print_command(const json_t *root);
 double report_saving_of_types(const json_t *root);
 double report_saving_of_blocks(const json_t *root);
 double report_saving_of_exchanges(const json_t *root);
+double report_saving_of_kept_types(const json_t *root);
 /* Espalier's own time over all ranks in ns. */
 double report_own_time(const json_t *root);
 

@@ -4,6 +4,7 @@
  * they do natively, whatever the planning of types thinks worth while. In error texts MPICH names the combiner, so a
  * substitute would show as USER<dup>.
  */
+#include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_look.h"
@@ -115,6 +116,21 @@ bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count)
 {
     (void)plan, (void)count;
     return false;
+}
+
+void espi_kept_never(MPI_Datatype type)
+{
+    (void)type;
+}
+
+MPI_Datatype espi_kept_refused(MPI_Datatype type)
+{
+    return type;
+}
+
+void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use)
+{
+    (void)s, (void)type, (void)count, (void)use;
 }
 
 void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bool packs)

@@ -105,6 +105,17 @@ START_TEST(share)
 }
 END_TEST
 
+/* Planning begins in a process when uses have lost what that takes. */
+START_TEST(beginning)
+{
+    espi_admission_start(10);
+    ck_assert(!espi_admission_begins(0) && !espi_admission_begins(249000) && !espi_admission_begins(999));
+    ck_assert(espi_admission_begins(1) && espi_admission_begins(0));
+    espi_admission_start(10);
+    ck_assert(!espi_admission_begins(249999) && espi_admission_begins(1));
+}
+END_TEST
+
 /* Work is booked by the time of the thread that does it. */
 START_TEST(by_the_clock)
 {
@@ -211,6 +222,7 @@ START_TEST(looks_idle)
         MPI_Datatype type;
         start(ESPI_MODE_AUTO);
         espi_admission_start(3000);
+        espi_admission_begins(UINT64_C(1) << 40);
         type = better ? irregular(20000, 1) : vector(100000, 1);
         if (better)
             espi_types_committed(espi_thread_state(&own_thread), type);
@@ -236,6 +248,7 @@ START_TEST(nothing_granted)
     test_clock_stands();
     start(ESPI_MODE_AUTO);
     espi_admission_start(0);
+    espi_admission_begins(UINT64_C(1) << 40);
     type = vector(100000, 3);
     decoded = counted(ESPI_COUNT_types_decoded);
     for (int i = 0; i < 1000; i++)
@@ -252,6 +265,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, by_the_clock, read_at, settled,
+    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, beginning, by_the_clock, read_at, settled,
                      looks_idle, nothing_granted);
 }

@@ -21,6 +21,7 @@ static void open_budget(void)
 {
     test_clock_stands();
     espi_admission_start(INT64_C(1) << 34);
+    espi_admission_begins(UINT64_C(1) << 40);
 }
 
 /* A program that makes another list in each life, so that each is a class of its own: `uses` uses, of which each

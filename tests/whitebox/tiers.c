@@ -80,6 +80,32 @@ START_TEST(first_tier)
 }
 END_TEST
 
+/* Nothing is planned until all classes together have lost what beginning takes; a class tells what it has lost since
+   it was asked last, each time that it has been used twice as often. */
+START_TEST(beginning)
+{
+    struct espi_type_class c = counted(10, 8000, 3), other = counted(1, 8000, 3);
+    uint64_t told = 0;
+
+    test_clock_stands();
+    espi_admission_start(INT64_C(1) << 34);
+    for (other.uses = other.items = 1; lost(&other) < 250000 - lost(&c); other.uses = ++other.items) {
+        const bool tells = lost(&other) >= espi_admission_rules(3) && other.uses >= other.retry;
+        ck_assert_int_eq(espi_tiers_due(&other, AUTO, false), 0);
+        if (tells)
+            told = lost(&other);
+        ck_assert_uint_eq(other.told, told);
+        ck_assert(!tells || other.retry == 2 * other.uses);
+    }
+    other.uses = other.items = other.retry;
+    ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), 0);
+    ck_assert_uint_eq(c.told, lost(&c));
+    ck_assert_int_eq(espi_tiers_due(&other, AUTO, false), 1);
+    c.uses = c.items = c.retry;
+    ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), 1);
+}
+END_TEST
+
 /* A list of 25,000 displacements pays in a few uses, where messages go past it in parts. */
 START_TEST(long_list)
 {
@@ -104,6 +130,7 @@ START_TEST(budget_used_up)
     ck_assert_uint_eq(next(&c, 1, false), 1);
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), 1);
     espi_admission_start(0);
+    espi_admission_begins(UINT64_C(1) << 40);
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), ESPI_TIERS_DENIED);
     ck_assert_uint_eq(next(&c, 1, false), 1000000);
     ck_assert_uint_eq(next(&c, 0, false), 1000000);
@@ -114,6 +141,7 @@ START_TEST(budget_used_up)
     c.uses = c.items = 2000000;
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), 1);
     espi_admission_start(0);
+    espi_admission_begins(UINT64_C(1) << 40);
     for (int better = 0; better < 2; better++) {
         c.state = better ? ESPI_CLASS_BETTER : ESPI_CLASS_PLAIN;
         c.tier = 1;
@@ -138,12 +166,15 @@ START_TEST(dear)
     c.excess_ns = 1000;
     test_clock_stands();
     espi_admission_start((int64_t)(price / 1000000));
+    espi_admission_begins(UINT64_C(1) << 40);
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, true), 0);
     c.retry = 0;
     espi_admission_start((int64_t)(price / 100000) + 1);
+    espi_admission_begins(UINT64_C(1) << 40);
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, true), 2);
     c.retry = 0;
     espi_admission_start(0);
+    espi_admission_begins(UINT64_C(1) << 40);
     espi_admission_gain(2 * price);
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, true), 2);
 }
@@ -322,7 +353,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "tiers", second_use, other_settings, refused, first_tier, long_list, budget_used_up,
+    return TYPES_RUN(argc, argv, "tiers", second_use, other_settings, refused, first_tier, beginning, long_list,
+                     budget_used_up,
                      dear, types_of_better, what_the_last_were_used_for, to_be_proved, found_to_save, second_tier,
                      outgrown);
 }

@@ -20,6 +20,7 @@ static inline void open_budget(void)
 {
     test_clock_stands();
     espi_admission_start(INT64_C(1) << 34);
+    espi_admission_begins(UINT64_C(1) << 40);
 }
 
 /* A class that was counted: `uses` uses of one item. */

@@ -9,6 +9,7 @@
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/stream_type.h"
+#include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/type_cache.h"
 #include "random_types.h"
@@ -57,6 +58,7 @@ void start(enum espi_mode mode)
     settings.budget_ms = 200;
     espi_handle_table_share(&hot, NULL);
     ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
+    espi_admission_begins(UINT64_C(1) << 40);
 }
 
 /* The room that is told has a limit of its own: more are added until they show. */

@@ -7,12 +7,24 @@
 #include "mpi/core/left_alone.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/collective.h"
+#include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/message.h"
 #include "mpi/typeplan/repeated.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/unseen.h"
 #include "words.h"
+
+/* Types that the program has not committed, but MPI takes for committed, become others that it refuses as it would
+   these. */
+static inline void refuse_types(const struct espi_api_row *row, espi_word *args)
+{
+    for (int i = 0; i < 2 && row->typed[i].shape != ESPI_SHAPE_NONE; i++) {
+        espi_word *type = &args[(int)row->typed[i].type];
+        if (row->typed[i].shape != ESPI_SHAPE_W)
+            *type = (espi_word)espi_kept_refused((MPI_Datatype)*type);
+    }
+}
 
 /* The general way, for all functions of n words. */
 #define ESPI_HANDLER(n)                                                                                              \
@@ -26,6 +38,7 @@
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(thread_state->stats, fn);                                                                    \
         const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
+        refuse_types(row, args);                                                                                     \
         const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root,   \
                                     fn};                                                                             \
         if (espi_left_alone(thread_state, &asked, row->typed, 0, args))                                              \

@@ -10,6 +10,7 @@
 #include "mpi/exchange/exchange.h"
 #include "mpi/gather/call.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/core/lifecycle.h"
 #include "mpi/core/thread_state.h"
@@ -23,6 +24,7 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/buffer_args.h"
 #include "mpi/core/generic.h"
+#include "mpi/core/pmpi.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/short_message.h"
@@ -71,6 +73,33 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     if (thread_state && RUNNING && !inner)
         espi_bump(&thread_state->stats->calls[fn], 1);
     return ESPI_CALL(next, 1, args);
+}
+
+/* A type is to have a name or an attribute. */
+static espi_word handle_type_set(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    if (espi_is_running() && !espi_type_is_predefined((MPI_Datatype)args[0]))
+        espi_kept_never((MPI_Datatype)args[0]);
+    return fn == ESPI_FN_Type_set_name ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 3, args);
+}
+
+/* The program gets a second reference to each type that this one was made from. */
+static espi_word handle_type_contents(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const bool large = fn == ESPI_FN_Type_get_contents_c;
+    espi_word result = large ? ESPI_CALL(next, 9, args) : ESPI_CALL(next, 7, args);
+    const MPI_Datatype *types = (const MPI_Datatype *)args[large ? 8 : 6];
+    MPI_Count ints, addrs, counts, n;
+    int combiner;
+    (void)thread;
+    if ((int)result != MPI_SUCCESS || !espi_is_running() ||
+        espi_pmpi.Type_get_envelope_c((MPI_Datatype)args[0], &ints, &addrs, &counts, &n, &combiner) != MPI_SUCCESS)
+        return result;
+    for (MPI_Count i = 0; i < n; i++)
+        if (!espi_type_is_predefined(types[i]))
+            espi_kept_never(types[i]);
+    return result;
 }
 
 /* MPI refuses to free what it has made itself. */
@@ -207,6 +236,10 @@ static espi_word handle_start(struct espi_thread *thread, enum espi_fn fn, espi_
 #define ESPI_LIFE_Type_commit handle_type_commit
 #define ESPI_LIFE_Type_dup handle_type_dup
 #define ESPI_LIFE_Type_free handle_type_free
+#define ESPI_LIFE_Type_set_attr handle_type_set
+#define ESPI_LIFE_Type_set_name handle_type_set
+#define ESPI_LIFE_Type_get_contents handle_type_contents
+#define ESPI_LIFE_Type_get_contents_c handle_type_contents
 #define ESPI_LIFE_Init espi_handle_init
 #define ESPI_LIFE_Init_thread espi_handle_init
 #define ESPI_LIFE_Session_init espi_handle_session_init

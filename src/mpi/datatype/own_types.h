@@ -13,7 +13,8 @@
  *   - one that a call under way still uses when it is to be freed is kept until that call is over;
  *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
  *     the first one (espi_plans_give_types_back), but not where another thread may be about to use one.
- * What is left is a program with more than 300 types at a time that makes more than 60 of them without a commit; one
+ * (Types of the program's own that are kept for it, typeplan/kept_types.h, are given back then, too.)
+ * What is left is a program with more than 220 types at a time that makes more than 60 of them without a commit; one
  * with calls under way that use more than 32 forms whose plans are gone (or stream types, packed/stream_type.h, which
  * are not kept); and under MPI_THREAD_MULTIPLE one with more than 512 less ESPI_OWN_TYPES_MOST.
  */

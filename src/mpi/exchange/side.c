@@ -5,6 +5,7 @@
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/substitute_array.h"
+#include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/type_cache.h"
 
 /* MPICH's handles of base types say their size. */
@@ -34,7 +35,7 @@ static bool is_taken(MPI_Datatype type)
     char nothing = 0;
     int at = 0;
 
-    if (type == MPI_DATATYPE_NULL)
+    if (type == MPI_DATATYPE_NULL || espi_kept_refused(type) != type)
         return false;
     if (espi_type_is_predefined(type) ? (uint32_t)type >> 24 == 0x8c : espi_types_known(NULL, type))
         return true;

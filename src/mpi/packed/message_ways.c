@@ -33,7 +33,11 @@ static unsigned batches; /* so far */
 
 void espi_ways_start(bool tried)
 {
-    memset(groups, 0, sizeof groups);
+    static bool before;
+
+    if (before) /* their pages are not touched for nothing */
+        memset(groups, 0, sizeof groups);
+    before = true;
     trying = tried;
     cold = tried ? COLD : 0;
     espi_way_batch = 0;

@@ -15,10 +15,22 @@ uint64_t espi_admission_number_ns = ESPI_NUMBER_NS;
 static _Atomic uint64_t booked, idled, gained;
 static uint64_t begun, grant;
 
+enum { BEGIN_NS = 250000 };
+static _Atomic uint64_t told;
+
+bool espi_admission_begins(uint64_t more)
+{
+    if (atomic_load_explicit(&told, memory_order_relaxed) >= BEGIN_NS)
+        return true;
+    espi_add_u64(&told, more);
+    return atomic_load_explicit(&told, memory_order_relaxed) >= BEGIN_NS;
+}
+
 void espi_admission_start(int64_t grant_ms)
 {
     begun = espi_stats_now();
     grant = (uint64_t)grant_ms * 1000000;
+    atomic_store(&told, 0);
     atomic_store(&booked, 0);
     atomic_store(&idled, 0);
     atomic_store(&gained, 0);

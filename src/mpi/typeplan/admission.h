@@ -66,6 +66,11 @@ static inline bool espi_admission_earned(uint64_t uses, uint64_t spent, uint64_t
     return uses >= 4 && spent >= estimate;
 }
 
+/* Whether planning has begun in this process, or may. The first time takes some 250 us for what is done once: models
+   are measured, pack programs tested, code and memory touched for the first time. So that is a price, too, which the
+   uses of all types together have to have earned; `more` nanoseconds of theirs were not told of before. */
+bool espi_admission_begins(uint64_t more);
+
 /* Starts the clock. */
 void espi_admission_start(int64_t grant_ms);
 /* Whether work of about `estimate` nanoseconds fits in what is left. */

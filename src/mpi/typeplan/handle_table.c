@@ -96,7 +96,10 @@ void espi_handle_table_forget(void)
 /* The handle of a slot. */
 static MPI_Datatype handle_of(uint32_t number)
 {
-    return (MPI_Datatype)(0x8c000000u | (number >> 26 & 1) << 30 | (number & 0x3ffffff));
+    const bool is_indirect = number >= ESPI_SLOTS_EACH && number < ESPI_SLOTS_EACH + (1u << 26);
+
+    return (MPI_Datatype)(0x8c000000u | (uint32_t)is_indirect << 30 |
+                          ((number - (is_indirect ? ESPI_SLOTS_EACH : 0)) & 0x3ffffff));
 }
 
 void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datatype type))

@@ -71,7 +71,7 @@ static inline uint64_t espi_slot_hint(const struct espi_type_slot *slot)
     return slot->how % 2 != 0 ? slot->how : 0;
 }
 
-enum { ESPI_SLOTS_EACH = 1 << 10, ESPI_SLOTS_CHUNKS = 1 << 17 };
+enum { ESPI_SLOTS_EACH = 1 << 10, ESPI_SLOTS_CHUNKS = (1 << 17) + 1 };
 
 struct espi_type_chunk {
     struct espi_type_slot slots[ESPI_SLOTS_EACH];
@@ -94,12 +94,13 @@ static inline void espi_handle_table_take_requests(void)
 }
 extern _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
 
-/* Direct and indirect objects are numbered apart. */
+/* Direct objects have a chunk to themselves, and indirect ones come after it: low numbers are what is gone through at
+   the end. (MPICH has eight direct ones. Were there more than a chunk has room for, those would come last.) */
 static inline uint32_t espi_slot_number(MPI_Datatype type)
 {
-    uint32_t bits = (uint32_t)type;
+    const uint32_t bits = (uint32_t)type, object = bits & 0x3ffffff;
 
-    return (bits >> 30 & 1) << 26 | (bits & 0x3ffffff);
+    return bits >> 30 & 1 ? ESPI_SLOTS_EACH + object : object < ESPI_SLOTS_EACH ? object : (1u << 26) + object;
 }
 
 static inline struct espi_type_chunk *espi_slot_chunk(uint32_t number)

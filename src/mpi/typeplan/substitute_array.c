@@ -8,6 +8,7 @@
 #include "mpi/packed/packed_blocks.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/unseen.h"
 
 int64_t espi_count_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
 {

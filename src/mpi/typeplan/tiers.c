@@ -91,6 +91,23 @@ static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
     return false;
 }
 
+/* Whether planning has begun in this process, or does now: what all classes have lost is worth that. If not, the
+   class asks again when it has been used twice as often. */
+static bool begins(struct espi_type_class *class)
+{
+    const uint64_t now = spent(class), more = now > class->told ? now - class->told : 0;
+
+    if (espi_admission_begins(0))
+        return true;
+    if (class->uses < class->retry)
+        return false;
+    class->told = now;
+    if (espi_admission_begins(more))
+        return true;
+    class->retry = 2 * class->uses;
+    return false;
+}
+
 /* What a look at the next type of the class will take. */
 static uint64_t price_of_look(const struct espi_type_class *class)
 {
@@ -204,6 +221,8 @@ int espi_tiers_due(struct espi_type_class *class, int mode, bool known)
     case ESPI_CLASS_COUNTED:
         price = price_of_first(class);
         if (spent(class) < price && !is_often(class))
+            return 0;
+        if (!begins(class))
             return 0;
         return admit(class, price, false) ? 1 : ESPI_TIERS_DENIED;
     case ESPI_CLASS_BETTER:

@@ -3,11 +3,12 @@
  * (admission.h). Setting auto; always plans each type at its first use, off none.
  *   0  the program's own type. A class is counted from its second use on: MPI is asked for size and extent.
  *   1  rules that take linear time, and forms in chunks, when the uses of all types of the class have earned reading
- *      one of them back. From then on each new type of the class has its plan where its uses will save more than a
- *      look at it takes, which mostly recognizes it: at the first use if the last types of the class mostly were used
- *      that often; else when this one has been.
+ *      one of them back, and those of all classes what the first plan of a process takes beside. From then on each
+ *      new type of the class has its plan where its uses will save more than a look at it takes, which mostly
+ *      recognizes it: at the first use if the last types of the class mostly were used that often; else when this one
+ *      has been.
  *   2  the least-cost tree, when the uses so far have lost against the best conceivable form what it costs to find.
- * No calls to MPI, no time, no state: all that decides is in the class.
+ * No calls to MPI, no time, no state: all that decides is in the class, and in the budget (admission.h).
  */
 #ifndef ESPI_MPI_TYPEPLAN_TIERS_H
 #define ESPI_MPI_TYPEPLAN_TIERS_H

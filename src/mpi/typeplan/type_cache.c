@@ -39,6 +39,7 @@
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/tiers.h"
@@ -193,6 +194,9 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
     espi_classes_reset();
     espi_pair_classes_reset();
+    if (espi_type_service.attributes && settings->keep_types != ESPI_MODE_OFF &&
+        settings->datatypes != ESPI_MODE_OFF)
+        espi_kept_start();
     atomic_store(&espi_type_service.mode, settings->datatypes);
     atomic_store(&registering, true);
     return ESPI_OK;
@@ -210,6 +214,7 @@ void espi_types_stop(void)
     if (!atomic_exchange(&registering, false))
         return;
     espi_lock(&espi_type_service.planning);
+    espi_kept_stop();
     /* Types that outlive us are not known any more; what MPI tells of their end goes unheard. */
     espi_handle_table_each(forget);
     espi_plans_stop();
@@ -228,8 +233,8 @@ static void begin(MPI_Datatype type)
 
     if (__builtin_expect(s == NULL, 0))
         return;
-    if (__builtin_expect(hint == ESPI_HINT_UNSEEN, 0))
-        hint = 0; /* it was, and was freed where we did not see it */
+    if (__builtin_expect(hint % 2 == 0, 0))
+        hint = 0; /* it passed unseen, and was freed where we did not see it */
     if (atomic_load_explicit(&s->known, memory_order_acquire))
         forget(s, type); /* it was freed where we did not see it */
     espi_types_lock_classes();
@@ -241,6 +246,19 @@ static void begin(MPI_Datatype type)
     espi_types_unlock_classes();
     espi_unseen_watch(class, look, espi_type_service.attributes && espi_types_mode() != ESPI_MODE_ALWAYS);
     espi_slot_begin(s, type, (struct espi_slot_start){look, settled, own ? ESPI_PAIRED_SEEN : 0});
+}
+
+/* The program has committed a type that was kept (kept_types.h): for us it never ended. False: nothing is known. */
+static bool resume(MPI_Datatype type)
+{
+    struct espi_type_slot *s = espi_slot_of_any(type);
+
+    if (s == NULL || espi_slot_class(s) == NULL || espi_slot_class(s)->hint != espi_hint_of_type(type))
+        return false;
+    atomic_store_explicit(espi_slot_credit(type), 1, memory_order_relaxed);
+    if (atomic_load_explicit(&s->plan, memory_order_relaxed) == NULL)
+        espi_slot_lend(s, type);
+    return true;
 }
 
 /* A type that is to pass unseen may have the handle of one that the stub has seen freed, and the core not. False: it
@@ -281,9 +299,13 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
         (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
         return;
     /* With several threads in MPI at a time a call may be about to use what would be freed. */
-    if (espi_own_types_is_high(type) && espi_own_types_close() && espi_type_service.attributes)
+    if (espi_own_types_is_high(type) && espi_own_types_close() && espi_type_service.attributes) {
         espi_plans_give_types_back();
-    if (!begin_unseen(type))
+        espi_kept_stop();
+    }
+    if (espi_hint_of_type(type) == ESPI_HINT_KEPT) /* by the handle of one that it has freed */
+        return;
+    if (espi_kept_commits(type) ? !resume(type) : !begin_unseen(type))
         begin(type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
@@ -351,22 +373,6 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
         }
     }
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
-}
-
-bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
-{
-    struct espi_type_slot *slot = espi_types_quiet(type);
-    if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
-        (slot == NULL && !espi_unseen_passes(type)))
-        return false;
-    espi_count(stats, ESPI_COUNT_calls_examined, 1);
-    if (slot != NULL) {
-        espi_bump(&slot->uses, 1);
-        espi_bump(&slot->items, (uint64_t)count);
-        espi_slot_lend(slot, type);
-    }
-    espi_count(stats, slot != NULL && slot->settled ? ESPI_COUNT_left_not_better : ESPI_COUNT_left_not_earned, 1);
-    return true;
 }
 
 /* The plan of a type for one use; where calls overlap it is held, as a look in another thread may drop it. */

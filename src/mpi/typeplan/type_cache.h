@@ -125,9 +125,6 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
     espi_slot_lend(slot, type);
 }
 
-/* The same for one of many types of a call: whether a use of it needs no look at anything; counts it if so. */
-bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count);
-
 /* Whether the stub may see to uses on credit and to commits by itself (abi.h). */
 bool espi_types_on_credit(void);
 

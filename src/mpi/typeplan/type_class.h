@@ -69,7 +69,8 @@ struct espi_type_class {
     int8_t often;               /* BETTER: > 0 where most of the last types were used so often that a look paid */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
     uint64_t numbers;           /* counts and displacements of its constructors, about */
-    uint64_t retry;             /* uses at which to ask for a budget again that was used up */
+    uint64_t retry;             /* uses at which to ask again for a budget that was used up, or to begin */
+    uint64_t told;              /* of what its uses have lost, before planning began: ns */
     uint64_t gain_ns;           /* BETTER: what a use of the usual count saves, by the model */
     uint64_t excess_ns;         /* and what the best conceivable form would save on top of it */
     uint64_t look_ns;           /* what recognizing a type of it, and tying it to its plan, took at least */

@@ -1,5 +1,8 @@
 #include "mpi/typeplan/unseen.h"
 
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
+
 /* Each time that nothing was worth it twice as many pass, up to PASSED_MOST. */
 enum { WATCHED = 128, PASSED = 1024, PASSED_MOST = 8192 };
 static atomic_uint passed;  /* the last time */
@@ -37,4 +40,20 @@ void espi_unseen_reset(void)
     atomic_store(&watched, 0);
     atomic_store(&passed, 0);
     atomic_store(&worth, false);
+}
+
+bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
+{
+    struct espi_type_slot *slot = espi_types_quiet(type);
+    if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
+        (slot == NULL && !espi_unseen_passes(type)))
+        return false;
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    if (slot != NULL) {
+        espi_bump(&slot->uses, 1);
+        espi_bump(&slot->items, (uint64_t)count);
+        espi_slot_lend(slot, type);
+    }
+    espi_count(stats, slot != NULL && slot->settled ? ESPI_COUNT_left_not_better : ESPI_COUNT_left_not_earned, 1);
+    return true;
 }

@@ -11,6 +11,7 @@
 
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/type_class.h"
+#include "stats/stats.h"
 
 /* How the type was made; 0: not known. */
 static inline uint64_t espi_hint_of_type(MPI_Datatype type)
@@ -61,6 +62,10 @@ static inline bool espi_unseen_passes(MPI_Datatype type)
         espi_unseen_pass(type);
     return passes;
 }
+
+/* Whether a use of `count` elements (> 0), one of many types of a call, needs no look at anything, as the type passes
+   unseen or has nothing due; counts it if so. */
+bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count);
 
 /* A type of the class (NULL: not known) has begun that will be looked at with its use number `look`. `allowed`: types
    may pass unseen: not where calls overlap. */
