@@ -209,9 +209,7 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
     return false;
 }
 
-void espi_types_pay(void)
-{
-}
+atomic_bool espi_types_worth;
 
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
 {

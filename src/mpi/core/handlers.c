@@ -132,31 +132,6 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
     return fn == ESPI_FN_Comm_idup ? ESPI_CALL(next, 3, args) : ESPI_CALL(next, 4, args);
 }
 
-/* ---- short messages ---- */
-
-static __attribute__((noinline)) espi_word send_short(const struct espi_short_message *m,
-                                                      struct espi_thread_state *thread_state, enum espi_fn fn,
-                                                      const espi_word *args, espi_next next)
-{
-    const espi_word changed[6] = {(espi_word)m->stream, (espi_word)m->bytes, MPI_PACKED, args[3], args[4], args[5]};
-    const uint64_t begun = m->timed ? espi_stats_now() : 0;
-    const espi_word result = ESPI_CALL(next, 6, changed);
-    if (m->timed && (int)result == MPI_SUCCESS)
-        espi_core_distance_took(espi_stats_now() - begun);
-    return espi_short_message_end(m, thread_state, fn, args, (int)result, NULL) ? ESPI_CALL(next, 6, args) : result;
-}
-
-static __attribute__((noinline)) espi_word receive_short(const struct espi_short_message *m,
-                                                         struct espi_thread_state *thread_state, enum espi_fn fn,
-                                                         const espi_word *args, espi_next next)
-{
-    MPI_Status own, *status = (MPI_Status *)args[6] == MPI_STATUS_IGNORE ? &own : (MPI_Status *)args[6];
-    const espi_word changed[7] = {(espi_word)m->stream, (espi_word)m->bytes, MPI_PACKED, args[3],
-                                  args[4],              args[5],             (espi_word)status};
-    const espi_word result = ESPI_CALL(next, 7, changed);
-    return espi_short_message_end(m, thread_state, fn, args, (int)result, status) ? ESPI_CALL(next, 7, args) : result;
-}
-
 /* ---- all functions ---- */
 
 /* The short way of each function: what needs nothing goes on here, everything else goes to `general`. */
@@ -169,9 +144,9 @@ static __attribute__((noinline)) espi_word receive_short(const struct espi_short
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \
         if (ESPI_IS_SHORT_MESSAGE(kind, n, large) && __builtin_expect(thread_state && (ready), 1)) {                 \
-            struct espi_short_message m;                                                                             \
-            if (espi_short_message_begin(&m, thread_state, fn, args, (n) == 7))                                      \
-                return ((n) == 6 ? send_short : receive_short)(&m, thread_state, fn, args, next);                    \
+            espi_word result;                                                                                        \
+            if (((n) == 6 ? espi_short_send : espi_short_receive)(thread_state, fn, args, next, &result))            \
+                return result;                                                                                       \
         }                                                                                                            \
         if (__builtin_expect(!thread_state || !(ready) ||                                                            \
                                  !espi_left_alone(thread_state, &asked, typed, own, args), 0))                       \

@@ -13,6 +13,7 @@
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
+#include "words.h"
 
 enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
 
@@ -76,8 +77,18 @@ static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot 
     espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
 }
 
-bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_state *thread_state, enum espi_fn fn,
-                              const espi_word *args, bool receives)
+/* One that is under way: `bytes` of MPI_PACKED at `stream` in the place of what the program gave. */
+struct under_way {
+    struct espi_plan *plan;
+    void *stream;
+    int bytes;
+    bool stands; /* these are the program's, where they stand */
+};
+
+/* Whether the call goes this way; if so it is counted, and what is sent was packed, if it has to be. If not, nothing
+   was done. */
+static inline __attribute__((always_inline)) bool begin(struct under_way *m, struct espi_thread_state *thread_state,
+                                                        enum espi_fn fn, const espi_word *args, bool receives)
 {
     const MPI_Datatype type = (MPI_Datatype)args[TYPE];
     const int64_t count = (int64_t)(int)args[COUNT];
@@ -92,25 +103,25 @@ bool espi_short_message_begin(struct espi_short_message *m, struct espi_thread_s
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
         !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
         return false;
-    *m = (struct espi_short_message){plan, stream, (int)(plan->size * count), false, false};
-    if (plan->stands && count == 1) {
-        m->stands = true;
+    *m = (struct under_way){plan, stream, (int)(plan->size * count), plan->stands && count == 1};
+    if (m->stands) {
         m->stream = (void *)((uintptr_t)args[BUFFER] + (uintptr_t)plan->begins);
     } else {
         in_use = true;
         if (!receives)
             espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
     }
-    m->timed = !receives && fn != ESPI_FN_Ssend && espi_type_service.one_node && (int)args[PEER] != facts->rank &&
-               espi_core_distance_is_due();
     espi_plan_hold(plan);
     espi_count_call(thread_state->stats, fn);
     count_packed(thread_state->stats, slot, plan, count, m->bytes);
     return true;
 }
 
-bool espi_short_message_end(const struct espi_short_message *m, struct espi_thread_state *thread_state,
-                            enum espi_fn fn, const espi_word *args, int result, const MPI_Status *status)
+/* After the call, with the status of one that receives, else NULL. True: it shall be made again, with the program's
+   own arguments. */
+static inline __attribute__((always_inline)) bool end(const struct under_way *m,
+                                                      struct espi_thread_state *thread_state, enum espi_fn fn,
+                                                      const espi_word *args, int result, const MPI_Status *status)
 {
     if (!m->stands) {
         if (__builtin_expect(result == MPI_SUCCESS, 1) && status != NULL)
@@ -124,4 +135,50 @@ bool espi_short_message_end(const struct espi_short_message *m, struct espi_thre
     struct espi_substitution call = {
         .thread_state = thread_state, .row = &espi_api_rows[fn], .args = args, .substituted = 1};
     return espi_substitute_repeat(&call, result);
+}
+
+/* Hands it over, and tells how long that took. */
+static __attribute__((noinline)) espi_word send_timed(espi_next next, const espi_word *changed)
+{
+    const uint64_t begun = espi_stats_now();
+    const espi_word result = ESPI_CALL(next, 6, changed);
+
+    if ((int)result == MPI_SUCCESS)
+        espi_core_distance_took(espi_stats_now() - begun);
+    return result;
+}
+
+bool espi_short_send(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args, espi_next next,
+                     espi_word *result)
+{
+    struct under_way m;
+
+    if (!begin(&m, thread_state, fn, args, false))
+        return false;
+    const espi_word changed[6] = {(espi_word)m.stream, (espi_word)m.bytes, MPI_PACKED, args[PEER], args[TAG],
+                                  args[COMM]};
+    if (fn != ESPI_FN_Ssend && espi_type_service.one_node && (int)args[PEER] != thread_state->comm.rank &&
+        espi_core_distance_is_due())
+        *result = send_timed(next, changed);
+    else
+        *result = ESPI_CALL(next, 6, changed);
+    if (__builtin_expect(end(&m, thread_state, fn, args, (int)*result, NULL), 0))
+        *result = ESPI_CALL(next, 6, args);
+    return true;
+}
+
+bool espi_short_receive(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
+                        espi_next next, espi_word *result)
+{
+    MPI_Status own, *status = (MPI_Status *)args[STATUS] == MPI_STATUS_IGNORE ? &own : (MPI_Status *)args[STATUS];
+    struct under_way m;
+
+    if (!begin(&m, thread_state, fn, args, true))
+        return false;
+    const espi_word changed[7] = {(espi_word)m.stream, (espi_word)m.bytes, MPI_PACKED, args[PEER],
+                                  args[TAG],           args[COMM],         (espi_word)status};
+    *result = ESPI_CALL(next, 7, changed);
+    if (__builtin_expect(end(&m, thread_state, fn, args, (int)*result, status), 0))
+        *result = ESPI_CALL(next, 7, args);
+    return true;
 }

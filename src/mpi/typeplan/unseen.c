@@ -7,13 +7,7 @@
 enum { WATCHED = 128, PASSED = 1024, PASSED_MOST = 8192 };
 static atomic_uint passed;  /* the last time */
 static atomic_uint watched; /* types that have begun since it was last decided */
-static atomic_bool worth;   /* one of these was worth it */
-
-void espi_types_pay(void)
-{
-    if (!atomic_load_explicit(&worth, memory_order_relaxed))
-        atomic_store_explicit(&worth, true, memory_order_relaxed);
-}
+atomic_bool espi_types_worth; /* one of these was worth it */
 
 void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool allowed)
 {
@@ -25,13 +19,13 @@ void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool 
     if (so_far < WATCHED)
         return;
     unsigned pass = 2 * atomic_load_explicit(&passed, memory_order_relaxed);
-    pass = !allowed || atomic_load_explicit(&worth, memory_order_relaxed) ? 0
+    pass = !allowed || atomic_load_explicit(&espi_types_worth, memory_order_relaxed) ? 0
            : pass < PASSED                                              ? PASSED
            : pass < PASSED_MOST                                         ? pass
                                                                         : PASSED_MOST;
     atomic_store_explicit(&espi_hot->unseen, pass, memory_order_relaxed);
     atomic_store_explicit(&passed, pass, memory_order_relaxed);
-    atomic_store_explicit(&worth, false, memory_order_relaxed);
+    atomic_store_explicit(&espi_types_worth, false, memory_order_relaxed);
 }
 
 void espi_unseen_reset(void)
@@ -39,7 +33,7 @@ void espi_unseen_reset(void)
     atomic_store(&espi_hot->unseen, 0);
     atomic_store(&watched, 0);
     atomic_store(&passed, 0);
-    atomic_store(&worth, false);
+    atomic_store(&espi_types_worth, false);
 }
 
 bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)

@@ -71,7 +71,12 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
    may pass unseen: not where calls overlap. */
 void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool allowed);
 /* A type was worth its look. */
-void espi_types_pay(void);
+extern atomic_bool espi_types_worth;
+static inline void espi_types_pay(void)
+{
+    if (!atomic_load_explicit(&espi_types_worth, memory_order_relaxed))
+        atomic_store_explicit(&espi_types_worth, true, memory_order_relaxed);
+}
 /* Nothing is known any more. */
 void espi_unseen_reset(void);
 
