@@ -47,7 +47,7 @@ static void live(const struct bench_calls *c, int n, double t[TIMES])
     MPI_Datatype type;
     double at[4];
 
-    MPI_Type_indexed(n, len, disp, MPI_INT, &type);
+    c->indexed(n, len, disp, MPI_INT, &type);
     at[0] = bench_now();
     c->commit(&type);
     at[1] = bench_now();
@@ -59,7 +59,7 @@ static void live(const struct bench_calls *c, int n, double t[TIMES])
         t[step] = at[step + 1] - at[step];
 
     at[0] = bench_now();
-    MPI_Type_indexed(n, len, disp, MPI_INT, &type);
+    c->indexed(n, len, disp, MPI_INT, &type);
     c->commit(&type);
     send_once(c, type);
     c->type_free(&type);

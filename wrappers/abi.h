@@ -40,7 +40,7 @@ enum espi_api_kind {
     ESPI_REDUCTION = 1 << 12,
     ESPI_OWN = 1 << 13,    /* a rank may have a block for itself in it (self_copy.h) */
     ESPI_LEAVES = 1 << 14, /* may leave a message that nobody has received yet (self_sends.h) */
-    ESPI_ENDS = 1 << 15,   /* ends the life of a handle: its handler is called inside of another call, too */
+    ESPI_INNER = 1 << 15,  /* of the life of a handle: its handler is called inside of another call, too */
     ESPI_JOINT = 1 << 16,  /* what the core does with it must not differ between ranks, see entry_slow.c */
     ESPI_BUFFERED = 1 << 17 /* MPI copies the data into the buffer that the program has attached */
 };
@@ -50,7 +50,7 @@ struct espi_thread {
     uintptr_t frame; /* stack address of the outermost wrapped call; 0 outside of one */
     void *core;      /* the core's own per-thread state, NULL until it makes one */
     _Atomic uint64_t *calls; /* of the core, counts the thread's calls, by enum espi_fn; NULL where `core` is */
-    bool inner;              /* the call is one inside of another, kind ESPI_ENDS */
+    bool inner;              /* the call is one inside of another, kind ESPI_INNER */
 };
 
 /* Calls in which the core has nothing to do but count, or not even that. Where the core says that it is so (struct
@@ -95,7 +95,7 @@ static inline bool espi_is_programs_operation(uint32_t bits)
 typedef void (*espi_next)(void);
 
 /* Carries out the whole call, with `next`; `args` holds as many words as the row says. Its result is the call's.
-   A call inside of another (kind ESPI_ENDS) is not counted; `inner` tells the handler, which takes it back. */
+   A call inside of another (kind ESPI_INNER) is not counted; `inner` tells the handler, which takes it back. */
 typedef espi_word (*espi_handler)(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
 
 struct espi_core {
@@ -137,6 +137,13 @@ enum {
  * again, the core keeps some, and gives one to the program when it makes an equal one (kept_types.h). That is what
  * the stub asks in constructors while there are any, and before it frees a type.
  */
+/* Indirect handles from this number on say that the program has many types (src/mpi/datatype/own_types.h). */
+enum { ESPI_CROWDED = 448 };
+static inline bool espi_is_crowded(uint32_t bits)
+{
+    return bits >> 30 == 3 && bits - 0xcc000000u >= ESPI_CROWDED;
+}
+
 /* What the stub knows of blocks of a type that a rank gives itself (api.def: ESPI_OWN): flags. */
 enum espi_own {
     ESPI_OWN_WATCHED = 1, /* the core is to see them */
@@ -234,6 +241,7 @@ struct espi_hot {
     /* The arguments of a constructor, and their hint. Returns a kept type that was made by equal ones, which is the
        program's from now on, and not committed as far as it knows; 0: there is none. May call MPI. */
     uint32_t (*_Atomic made_again)(enum espi_fn fn, const espi_word *args, uint64_t hint);
+    void (*_Atomic crowded)(void); /* a constructor has returned a handle from ESPI_CROWDED on; NULL: that is known */
     _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
     _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */

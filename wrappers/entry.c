@@ -173,7 +173,7 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
     {                                                                                                                \
         struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, ESPI_FN_##name);                              \
         espi_next next = atomic_load_explicit(&entry->fast_next, memory_order_acquire);                              \
-        if (!(profiling) && next && espi_types_pass_unseen())                                                        \
+        if (!(profiling) && next && espi_types_pass_unseen() && !espi_types_are_kept())                              \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         next = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
         if (next)                                                                                                    \

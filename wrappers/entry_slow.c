@@ -2,10 +2,10 @@
  * What an entry does not see to by itself, for any function: by its number and an array of its arguments.
  *
  * A call that is made while the same thread is inside one (by the core, another tool, a callback, MPI itself) goes
- * straight on, but for MPI_Type_free, which the core is told of: MPI may give the handle to another type at once.
- * `frame` tells (0 outside): the stack grows downwards, so a nested call has a lower address. A call from above means
- * that the outer one was left without return (longjmp or an exception out of an error handler), so this one counts as
- * an outermost call again.
+ * straight on, but for kind ESPI_INNER, which the core is told of: MPI_Type_free, as MPI may give the handle to
+ * another type at once, and what decides whether a type is kept (kept_types.h). `frame` tells (0 outside): the stack
+ * grows downwards, so a nested call has a lower address. A call from above means that the outer one was left without
+ * return (longjmp or an exception out of an error handler), so this one counts as an outermost call again.
  *
  * After such a jump the program's calls from below would look nested on that rank alone. For what only this rank sees
  * of it that is no more than a chance missed; where ranks must do alike (kind ESPI_JOINT) the stack does not decide,
@@ -117,7 +117,7 @@ static bool makes_again(enum espi_fn fn, const espi_word *args)
     const uint32_t *made;
     uint64_t hint;
     uint32_t type;
-    if (atomic_load_explicit(&espi_hot.kept, memory_order_relaxed) <= 0)
+    if (!espi_types_are_kept())
         return false;
     hint = espi_type_hint(fn, args, espi_hot.hint, &made);
     if (hint == 0 || !made)
@@ -130,13 +130,22 @@ static bool makes_again(enum espi_fn fn, const espi_word *args)
     return true;
 }
 
+/* A program that has many types must not be brought to higher handles by types that the core holds. */
+static void see_number(uint32_t type)
+{
+    void (*crowded)(void);
+    if (__builtin_expect(espi_is_crowded(type), 0) &&
+        (crowded = atomic_load_explicit(&espi_hot.crowded, memory_order_relaxed)) != NULL)
+        crowded();
+}
+
 static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
 {
     const struct row *row = &rows[fn];
     const espi_handler *handlers = atomic_load_explicit(&espi_hot.handlers, memory_order_acquire);
     if (row->kind & ESPI_LEAVES)
         atomic_store_explicit(&espi_hot.nested, 1, memory_order_relaxed);
-    if (row->kind & ESPI_ENDS && handlers && handlers[fn]) {
+    if (row->kind & ESPI_INNER && handlers && handlers[fn]) {
         espi_here.inner = true;
         return handlers[fn](&espi_here, fn, args, next);
     }
@@ -155,8 +164,10 @@ static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next
         handler = NULL;
     }
     espi_word result = handler ? handler(here, fn, args, next) : pass_on(next, row->args, args);
-    if (row->kind & ESPI_CONSTRUCTOR && (int)result == 0)
+    if (row->kind & ESPI_CONSTRUCTOR && (int)result == 0) {
         note_made(fn, args);
+        see_number(*(const uint32_t *)args[row->args - 1]);
+    }
     return result;
 }
 
@@ -229,17 +240,18 @@ espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_
     struct espi_thread *here = &espi_here;
     if (!next || !(plain & ESPI_PLAIN_TYPES) || (uintptr_t)args < here->frame)
         return espi_entry_slow(profiling, fn, args, caller);
+    const bool unseen = espi_types_pass_unseen();
     here->frame = (uintptr_t)args;
-    if (makes_again(fn, args)) {
-        here->frame = 0;
-        return 0;
+    espi_word result = 0;
+    if (unseen || !makes_again(fn, args)) {
+        result = pass_on(next, rows[fn].args, args);
+        if (__builtin_expect((int)result == 0, 1)) {
+            if (!unseen)
+                note_made(fn, args);
+            see_number(*(const uint32_t *)args[rows[fn].args - 1]);
+        }
     }
-    espi_word result = pass_on(next, rows[fn].args, args);
     here->frame = 0;
-    if (__builtin_expect((int)result != 0, 0))
-        return result;
-    if (!espi_types_pass_unseen())
-        note_made(fn, args);
     return result;
 }
 

@@ -288,6 +288,12 @@ ESPI_INLINE bool espi_types_pass_unseen(void)
     return atomic_load_explicit(&espi_hot.unseen, memory_order_relaxed) > 0;
 }
 
+/* Whether types are kept that the program has freed (abi.h). */
+ESPI_INLINE bool espi_types_are_kept(void)
+{
+    return atomic_load_explicit(&espi_hot.kept, memory_order_relaxed) > 0;
+}
+
 /* The commit of a type that was made unseen, of a handle that nothing is known of. False: the core is told. */
 ESPI_INLINE bool espi_commits_unseen(uint32_t type)
 {
@@ -365,7 +371,7 @@ ESPI_INLINE bool espi_ends(espi_word type)
 #define ESPI_WAY_Type_commit COMMIT
 #define ESPI_WAY_Type_free FREE
 #define ESPI_WAY_Type_dup NEVER
-#define ESPI_WAY_Type_set_attr NEVER
+#define ESPI_WAY_Type_create_keyval NEVER
 #define ESPI_WAY_Type_set_name NEVER
 #define ESPI_WAY_Type_get_contents NEVER
 #define ESPI_WAY_Type_get_contents_c NEVER

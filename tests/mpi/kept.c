@@ -217,27 +217,86 @@ static int note_delete(MPI_Datatype type, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Names and attributes of one life are not those of the next. */
+/* A name of one life is not that of the next. */
+static void names(void)
+{
+    for (int life = 0; life < 2 * LIVES; life++) {
+        MPI_Datatype type;
+        char name[MPI_MAX_OBJECT_NAME];
+        int length;
+        CK(MPI_Type_vector(4, 1, 3, MPI_FLOAT, &type));
+        CK(MPI_Type_get_name(type, name, &length));
+        digest(name, (size_t)length);
+        if (life % 4 == 2)
+            CK(MPI_Type_set_name(type, "mine"));
+        CK(MPI_Type_commit(&type));
+        use(type, life);
+        CK(MPI_Type_get_name(type, name, &length));
+        digest(name, (size_t)length);
+        CK(MPI_Type_free(&type));
+    }
+}
+
+/* Committed, and named, in a callback, by the names that Fortran 2008 and tools call. */
+static int inside(MPI_Comm comm, int key, void *type, void *extra)
+{
+    static int calls;
+
+    (void)comm, (void)key, (void)extra;
+    if (calls++ % 8 == 7)
+        CK(PMPI_Type_set_name(*(MPI_Datatype *)type, "inside"));
+    CK(PMPI_Type_commit(type));
+    return MPI_SUCCESS;
+}
+
+static void nested(void)
+{
+    int key;
+
+    CK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, inside, &key, NULL));
+    for (int life = 0; life < 2 * LIVES; life++) {
+        MPI_Datatype type;
+        MPI_Comm comm;
+        char name[MPI_MAX_OBJECT_NAME];
+        int length;
+        CK(MPI_Type_vector(3, 2, 4, MPI_INT, &type));
+        if (life % 2 == 0)
+            CK(MPI_Type_commit(&type));
+        CK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+        CK(MPI_Comm_set_attr(comm, key, &type));
+        CK(MPI_Type_get_name(type, name, &length));
+        digest(name, (size_t)length);
+        CK(MPI_Comm_free(&comm));
+        use(type, life);
+        CK(MPI_Type_get_name(type, name, &length));
+        digest(name, (size_t)length);
+        CK(MPI_Type_free(&type));
+    }
+    CK(MPI_Comm_free_keyval(&key));
+}
+
+/* Attributes of one life are not those of the next, and their callbacks run when they do natively: also of a type
+   that others are made from, which are freed before it. */
 static void marks(void)
 {
     int key;
 
     CK(MPI_Type_create_keyval(note_copy, note_delete, &key, NULL));
     for (int life = 0; life < 2 * LIVES; life++) {
-        MPI_Datatype type, other;
-        char name[MPI_MAX_OBJECT_NAME];
-        int length, flag;
+        MPI_Datatype type, other, whole;
+        int flag;
         void *value;
         CK(MPI_Type_vector(4, 1, 3, MPI_FLOAT, &type));
-        CK(MPI_Type_get_name(type, name, &length));
-        digest(name, (size_t)length);
+        CK(MPI_Type_contiguous(3, type, &whole));
         CK(MPI_Type_get_attr(type, key, &value, &flag));
         digest(&flag, sizeof flag);
-        if (life % 4 == 2)
-            CK(MPI_Type_set_name(type, "mine"));
         CK(MPI_Type_commit(&type));
+        if (life % 3 == 1)
+            CK(MPI_Type_free(&whole));
         if (life % 4 == 3)
-            CK(MPI_Type_set_attr(type, key, name));
+            CK(MPI_Type_set_attr(type, key, &deleted));
+        if (life % 3 != 1)
+            CK(MPI_Type_free(&whole));
         CK(MPI_Type_dup(type, &other));
         use(other, life);
         CK(MPI_Type_free(&type));
@@ -298,6 +357,8 @@ static void uncommitted(void)
             char text[MPI_MAX_ERROR_STRING];
             int length, class, at = 0, error;
             CK(make(kind, 0, MPI_DOUBLE, &type));
+            if (life % 5 == 4)
+                CK(MPI_Type_set_name(type, "not committed"));
             error = MPI_Pack(data, 1, type, packed, sizeof packed, &at, MPI_COMM_SELF);
             CK(MPI_Error_class(error, &class));
             digest(&class, sizeof class);
@@ -333,14 +394,43 @@ static void many(void)
     }
 }
 
+/* A program with many types keeps the handles that it would have: MPICH 4.0.2 packs dense types of high ones
+   short. */
+static void high(void)
+{
+    enum { KEPT = 90, AT_A_TIME = 490 };
+    static MPI_Datatype types[AT_A_TIME];
+    MPI_Datatype last;
+    int at = 0;
+
+    for (int life = 0; life < 4; life++) {
+        for (int i = 0; i < KEPT; i++)
+            CK(MPI_Type_vector(2, 1, 2 + i, MPI_CHAR, &types[i]));
+        for (int i = 0; i < KEPT; i++)
+            CK(MPI_Type_free(&types[i]));
+    }
+    for (int i = 0; i < AT_A_TIME; i++)
+        CK(MPI_Type_contiguous(1 + i, MPI_SHORT, &types[i]));
+    CK(MPI_Type_contiguous(7, MPI_CHAR, &last));
+    CK(MPI_Type_commit(&last));
+    memset(packed, 0, sizeof packed);
+    CK(MPI_Pack(data, 1, last, packed, sizeof packed, &at, MPI_COMM_SELF));
+    digest(packed, sizeof packed);
+    digest(&at, sizeof at);
+    CK(MPI_Type_free(&last));
+    for (int i = 0; i < AT_A_TIME; i++)
+        CK(MPI_Type_free(&types[i]));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"constructors", constructors}, {"lists", lists},       {"under_way", under_way},
-                 {"marks", marks},               {"contents", contents}, {"uncommitted", uncommitted},
-                 {"many", many},                 {"constructors", constructors}};
+    } parts[] = {{"constructors", constructors}, {"lists", lists},   {"under_way", under_way},
+                 {"names", names},               {"nested", nested}, {"contents", contents},
+                 {"uncommitted", uncommitted},   {"many", many},     {"constructors", constructors},
+                 {"high", high},                 {"marks", marks},   {"constructors", constructors}};
 
     prog_start(&argc, &argv, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -64,6 +64,11 @@ void espi_world_start(bool (*stub_is_last)(enum espi_fn fn))
     is_last = stub_is_last;
 }
 
+bool espi_world_is_last(enum espi_fn fn)
+{
+    return is_last != NULL && is_last(fn);
+}
+
 /* A tool behind us sees gathers along trees nowhere; and what it makes of a call, on some ranks only perhaps, would
    come to us again. */
 static bool are_calls_ours(void)
@@ -73,9 +78,9 @@ static bool are_calls_ours(void)
         ESPI_FN_Scatter_c, ESPI_FN_Scatterv,   ESPI_FN_Scatterv_c, ESPI_FN_Barrier,   ESPI_FN_Allreduce,
         ESPI_FN_Allreduce_c,
     };
-    bool ours = is_last != NULL;
+    bool ours = true;
     for (size_t i = 0; i < sizeof all / sizeof *all && ours; i++)
-        ours = is_last(all[i]);
+        ours = espi_world_is_last(all[i]);
     return ours;
 }
 

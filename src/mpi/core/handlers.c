@@ -36,13 +36,27 @@
 /* Every block of counters has room for every function (espi_stats_start). */
 _Static_assert(ESPI_FN_COUNT <= ESPI_STATS_FUNCTIONS, "all functions are counted");
 
+/* Whether the call is one inside of another; it is taken note of. */
+static bool is_inner(struct espi_thread *thread)
+{
+    const bool inner = thread->inner;
+    thread->inner = false;
+    return inner;
+}
+
 static espi_word handle_type_commit(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
+    const bool inner = is_inner(thread);
     espi_word result = ESPI_CALL(next, 1, args);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
     struct espi_thread_state *thread_state = espi_thread_state(thread);
     if ((int)result != MPI_SUCCESS || !thread_state || !espi_is_running())
         return result;
+    if (inner) { /* others begin to be known with a commit, or a use, that is seen */
+        if (espi_kept_is_uncommitted(*type))
+            espi_types_committed(thread_state, *type);
+        return result;
+    }
     espi_bump(&thread_state->stats->calls[fn], 1);
     if (!espi_type_is_predefined(*type))
         espi_types_committed(thread_state, *type);
@@ -66,8 +80,7 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
 {
     struct espi_thread_state *thread_state = espi_thread_state(thread);
     const MPI_Datatype *type = (const MPI_Datatype *)args[0];
-    bool inner = thread->inner;
-    thread->inner = false;
+    const bool inner = is_inner(thread);
     if (type && !espi_type_is_predefined(*type))
         espi_types_ending(thread_state, *type);
     if (thread_state && RUNNING && !inner)
@@ -75,24 +88,33 @@ static espi_word handle_type_free(struct espi_thread *thread, enum espi_fn fn, e
     return ESPI_CALL(next, 1, args);
 }
 
-/* A type is to have a name or an attribute. */
-static espi_word handle_type_set(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+/* A type is to have a name. */
+static espi_word handle_type_name(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    (void)thread;
-    if (espi_is_running() && !espi_type_is_predefined((MPI_Datatype)args[0]))
+    (void)fn;
+    is_inner(thread);
+    if (espi_is_running())
         espi_kept_never((MPI_Datatype)args[0]);
-    return fn == ESPI_FN_Type_set_name ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 3, args);
+    return ESPI_CALL(next, 2, args);
+}
+
+/* Types may have attributes of the program's from now on. */
+static espi_word handle_type_keyval(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread, (void)fn;
+    espi_kept_forbid();
+    return ESPI_CALL(next, 4, args);
 }
 
 /* The program gets a second reference to each type that this one was made from. */
 static espi_word handle_type_contents(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
     const bool large = fn == ESPI_FN_Type_get_contents_c;
+    is_inner(thread);
     espi_word result = large ? ESPI_CALL(next, 9, args) : ESPI_CALL(next, 7, args);
     const MPI_Datatype *types = (const MPI_Datatype *)args[large ? 8 : 6];
     MPI_Count ints, addrs, counts, n;
     int combiner;
-    (void)thread;
     if ((int)result != MPI_SUCCESS || !espi_is_running() ||
         espi_pmpi.Type_get_envelope_c((MPI_Datatype)args[0], &ints, &addrs, &counts, &n, &combiner) != MPI_SUCCESS)
         return result;
@@ -211,8 +233,8 @@ static espi_word handle_start(struct espi_thread *thread, enum espi_fn fn, espi_
 #define ESPI_LIFE_Type_commit handle_type_commit
 #define ESPI_LIFE_Type_dup handle_type_dup
 #define ESPI_LIFE_Type_free handle_type_free
-#define ESPI_LIFE_Type_set_attr handle_type_set
-#define ESPI_LIFE_Type_set_name handle_type_set
+#define ESPI_LIFE_Type_create_keyval handle_type_keyval
+#define ESPI_LIFE_Type_set_name handle_type_name
 #define ESPI_LIFE_Type_get_contents handle_type_contents
 #define ESPI_LIFE_Type_get_contents_c handle_type_contents
 #define ESPI_LIFE_Init espi_handle_init

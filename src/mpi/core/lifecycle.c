@@ -21,6 +21,7 @@
 #include "mpi/packed/packed_requests.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/comm/self_comm.h"
+#include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/repeated.h"
 #include "mpi/typeplan/type_cache.h"
@@ -224,6 +225,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
 {
     (void)thread;
     (void)fn;
+    espi_kept_forbid();
     pthread_mutex_lock(&lock);
     atomic_store(&had_session, true);
     espi_calls_overlap = true;

@@ -11,12 +11,13 @@
  *     types have the handles that they would have had. Only what has gaps is built so: a form without any would
  *     itself be packed short;
  *   - one that a call under way still uses when it is to be freed is kept until that call is over;
- *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when it commits
- *     the first one (espi_plans_give_types_back), but not where another thread may be about to use one.
- * (Types of the program's own that are kept for it, typeplan/kept_types.h, are given back then, too.)
- * What is left is a program with more than 220 types at a time that makes more than 60 of them without a commit; one
- * with calls under way that use more than 32 forms whose plans are gone (or stream types, packed/stream_type.h, which
- * are not kept); and under MPI_THREAD_MULTIPLE one with more than 512 less ESPI_OWN_TYPES_MOST.
+ *   - none is built once the program has a handle from ESPI_OWN_TYPES_HIGH on, and all are given back when a
+ *     constructor returns the first one, or it is committed (espi_plans_give_types_back; also the program's own that
+ *     are kept for it, typeplan/kept_types.h), but not where another thread may be about to use one.
+ * What is left is a program whose constructors are not seen, or pass unseen, and that makes more than 60 types beyond
+ * without a commit; one with calls under way that use more than 32 forms whose plans are gone (or stream types,
+ * packed/stream_type.h, which are not kept); and under MPI_THREAD_MULTIPLE one with more than 512 less
+ * ESPI_OWN_TYPES_MOST.
  */
 #ifndef ESPI_MPI_DATATYPE_OWN_TYPES_H
 #define ESPI_MPI_DATATYPE_OWN_TYPES_H

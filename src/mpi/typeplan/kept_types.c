@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "constructors.h"
+#include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/contents.h"
 #include "mpi/datatype/own_types.h"
@@ -35,6 +37,7 @@ static struct entry {
     unsigned char state, next; /* next: 1 + the next one that is kept, of the bucket */
     bool committed;            /* in an earlier life, so that MPI takes it for that */
     bool given;                /* LIVE and committed, but not by the program since it has it */
+    bool never;                /* LIVE, and not to be kept */
     unsigned char misses;      /* types of its hint that were another one, since one was it */
     uint32_t serial;           /* with the number: the value of its attribute */
     uint64_t used;
@@ -166,29 +169,28 @@ static struct entry *missed(uint64_t hint)
     return NULL;
 }
 
-/* An entry that is free; NULL: there is none. */
+/* An entry that is free, perhaps instead of one that has not come again for long; NULL: there is none. */
 static struct entry *room(void)
 {
-    struct entry *oldest = &entries[0];
+    struct entry *oldest = NULL, *free = NULL;
 
-    if (in_use >= (wide ? KEPT_MOST : few)) {
-        if (!wide && (lacking++ < WORTH))
-            return NULL;
-        wide = true;
-    }
-    for (struct entry *e = entries; e < entries + KEPT_MOST; e++) {
+    for (struct entry *e = entries; e < entries + KEPT_MOST; e++)
         if (e->state == GONE)
-            return e;
-        if (e->used < oldest->used)
+            free = e;
+        else if (!e->given && (oldest == NULL || e->used < oldest->used))
             oldest = e;
+    if (in_use < (wide ? KEPT_MOST : few))
+        return free;
+    if (oldest != NULL && uses - oldest->used >= STALE) {
+        free = oldest;
+        if (oldest->state == KEPT)
+            give_to_mpi(oldest);
+        else
+            forget(oldest);
+        return free;
     }
-    if (uses - oldest->used < STALE)
-        return NULL;
-    if (oldest->state == KEPT)
-        give_to_mpi(oldest);
-    else
-        forget(oldest);
-    return oldest;
+    wide = wide || ++lacking == WORTH;
+    return NULL;
 }
 
 /* The program is about to have one more type. If that would be too many for MPICH's first ones, and one of those is
@@ -258,11 +260,13 @@ static bool freed(uint32_t *type)
 
     uses++;
     wide = wide || espi_handle_number(handle) >= 0;
-    if (e != NULL && e->state == LIVE && e->hint == hint)
+    if (e != NULL && e->state == LIVE && e->hint == hint && !e->never)
         return keep(e, type);
-    const bool is_never = entry_at[at] == NEVER || (e != NULL && e->state == KEPT);
+    const bool is_never = entry_at[at] == NEVER || (e != NULL && (e->state == KEPT || e->never));
     if (entry_at[at] == NEVER)
         entry_at[at] = 0;
+    else if (e != NULL && e->never)
+        forget(e);
     if (is_never || hint % 2 == 0 || !is_freed_again(hint) || espi_handle_number(handle) >= LOW_HANDLES)
         return false;
     if ((other = missed(hint)) != NULL) {
@@ -328,11 +332,18 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
 bool espi_kept_commits(MPI_Datatype type)
 {
     struct entry *e = entry_of(type);
-    const bool given = e != NULL && e->state == LIVE && e->given;
+    const bool given = e != NULL && e->given;
 
     if (given)
         e->given = false;
     return given;
+}
+
+bool espi_kept_is_uncommitted(MPI_Datatype type)
+{
+    const struct entry *e = entry_of(type);
+
+    return e != NULL && e->given;
 }
 
 /* ---- types that are not committed ---- */
@@ -374,22 +385,44 @@ void espi_kept_never(MPI_Datatype type)
 
     if (at == ESPI_CREDITS || atomic_load_explicit(&espi_hot->freed, memory_order_relaxed) == NULL)
         return;
-    if (e != NULL && e->state == KEPT)
+    if (e != NULL && e->state == LIVE) {
+        e->never = true;
+        return;
+    }
+    if (e != NULL)
         give_to_mpi(e);
-    else if (e != NULL)
-        forget(e);
     entry_at[at] = NEVER;
+}
+
+static bool is_forbidden;
+
+/* Whether no other tool wants to see types being made and freed. */
+static bool are_ours(void)
+{
+    bool ours = espi_world_is_last(ESPI_FN_Type_free) && espi_world_is_last(ESPI_FN_Type_commit);
+
+    for (int fn = 0; fn < ESPI_FN_COUNT && ours; fn++)
+        ours = espi_constructors[fn] == NULL || espi_world_is_last((enum espi_fn)fn);
+    return ours;
+}
+
+void espi_kept_forbid(void)
+{
+    is_forbidden = true;
+    espi_kept_stop();
 }
 
 void espi_kept_start(void)
 {
+    if (is_forbidden || !are_ours())
+        return;
     atomic_store(&espi_hot->made_again, made_again);
     atomic_store(&espi_hot->freed, freed);
 }
 
 void espi_kept_stop(void)
 {
-    if (atomic_exchange(&espi_hot->freed, NULL) == NULL)
+    if (espi_hot == NULL || atomic_exchange(&espi_hot->freed, NULL) == NULL)
         return;
     free_uncommitted();
     for (struct entry *e = entries; e < entries + KEPT_MOST; e++)

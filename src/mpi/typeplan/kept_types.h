@@ -15,17 +15,19 @@
  *     others are made from have to be kept, too, committed or not.)
  *   - What an attribute of ours is missed from was freed where we do not see it, and its handle may be that of
  *     another type: nothing is concluded from it any more.
- *   - A type with a name or attributes of the program's own is not kept, nor one that MPI_Type_get_contents has given
- *     to the program, as part of another: it has two references to that then (espi_kept_never).
+ *   - A type with a name is not kept, nor one that MPI_Type_get_contents has given to the program, as part of
+ *     another: it has two references to that then (espi_kept_never). From when a program makes a key for attributes
+ *     of types on, none is kept: attributes have callbacks, of types that others are made from, too, and Fortran
+ *     sets them where we do not see it.
  *   - A type may not be used before it is committed, also where it was committed in an earlier life. Calls that look
  *     at their types have MPI refuse them (espi_kept_refused). Those with an array of types, MPI_Accumulate and its
  *     kin, and files do not: a program that errs there is not told. (Uses of a type that was freed are not refused
  *     by MPICH, either.)
  *   - A type in use by a request or a window is freed and made again as MPI would have it: these have references.
  *
- * Not where calls overlap, for types of the stub's short way alone, and for handles below LOW_HANDLES, as MPICH's
- * handles are not without effect (datatype/own_types.h). Some are kept at a time, and the one that was used longest
- * ago is given back for another.
+ * Not where calls overlap, nor where another tool stands between us and the library; for handles below LOW_HANDLES,
+ * as MPICH's handles are not without effect (datatype/own_types.h), and until the program has many types. Some are
+ * kept at a time, and the one that was used longest ago is given back for another.
  */
 #ifndef ESPI_MPI_TYPEPLAN_KEPT_TYPES_H
 #define ESPI_MPI_TYPEPLAN_KEPT_TYPES_H
@@ -40,12 +42,16 @@
 void espi_kept_start(void);
 /* While MPI still works: gives all back, and keeps none any more. */
 void espi_kept_stop(void);
+/* The same, for good: also if it was not started yet. */
+void espi_kept_forbid(void);
 
 /* The type is not to be kept in this life. */
 void espi_kept_never(MPI_Datatype type);
 
 /* A type that was given to the program again is committed by it: true once in each of its lives. */
 bool espi_kept_commits(MPI_Datatype type);
+/* Whether that is still to come. */
+bool espi_kept_is_uncommitted(MPI_Datatype type);
 
 /* What MPI is to be given in the place of the type: the type; or, where the program has it again and has not
    committed it, one of the same constructor that is not committed. */

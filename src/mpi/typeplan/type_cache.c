@@ -168,6 +168,17 @@ bool espi_types_on_credit(void)
     return espi_type_service.attributes && atomic_load_explicit(&registering, memory_order_relaxed);
 }
 
+/* The program has so many types that it is to have all low handles. With several threads in MPI at a time a call may
+   be about to use what would be freed. */
+static void give_types_back(void)
+{
+    atomic_store(&espi_hot->crowded, NULL);
+    if (!espi_own_types_close() || !espi_type_service.attributes)
+        return;
+    espi_plans_give_types_back();
+    espi_kept_stop();
+}
+
 espi_status espi_types_start(const struct espi_settings *settings)
 {
     int level = MPI_THREAD_MULTIPLE;
@@ -194,6 +205,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
     espi_classes_reset();
     espi_pair_classes_reset();
+    atomic_store(&espi_hot->crowded, espi_type_service.attributes ? give_types_back : NULL);
     if (espi_type_service.attributes && settings->keep_types != ESPI_MODE_OFF &&
         settings->datatypes != ESPI_MODE_OFF)
         espi_kept_start();
@@ -215,6 +227,7 @@ void espi_types_stop(void)
         return;
     espi_lock(&espi_type_service.planning);
     espi_kept_stop();
+    atomic_store(&espi_hot->crowded, NULL);
     /* Types that outlive us are not known any more; what MPI tells of their end goes unheard. */
     espi_handle_table_each(forget);
     espi_plans_stop();
@@ -298,11 +311,8 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
     if (!atomic_load_explicit(&registering, memory_order_relaxed) ||
         (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
         return;
-    /* With several threads in MPI at a time a call may be about to use what would be freed. */
-    if (espi_own_types_is_high(type) && espi_own_types_close() && espi_type_service.attributes) {
-        espi_plans_give_types_back();
-        espi_kept_stop();
-    }
+    if (espi_own_types_is_high(type))
+        give_types_back();
     if (espi_hint_of_type(type) == ESPI_HINT_KEPT) /* by the handle of one that it has freed */
         return;
     if (espi_kept_commits(type) ? !resume(type) : !begin_unseen(type))
