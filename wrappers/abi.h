@@ -241,7 +241,8 @@ struct espi_hot {
     /* The arguments of a constructor, and their hint. Returns a kept type that was made by equal ones, which is the
        program's from now on, and not committed as far as it knows; 0: there is none. May call MPI. */
     uint32_t (*_Atomic made_again)(enum espi_fn fn, const espi_word *args, uint64_t hint);
-    void (*_Atomic crowded)(void); /* a constructor has returned a handle from ESPI_CROWDED on; NULL: that is known */
+    /* A constructor has returned a handle from ESPI_CROWDED on; `inside` of another call. NULL: that is known. */
+    void (*_Atomic crowded)(bool inside);
     _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
     _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */

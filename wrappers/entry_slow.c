@@ -130,13 +130,14 @@ static bool makes_again(enum espi_fn fn, const espi_word *args)
     return true;
 }
 
-/* A program that has many types must not be brought to higher handles by types that the core holds. */
-static void see_number(uint32_t type)
+/* After a constructor. A program that has many types must not be brought to higher handles by types that the core
+   holds. */
+static void see_number(const struct row *row, const espi_word *args, bool inside)
 {
-    void (*crowded)(void);
-    if (__builtin_expect(espi_is_crowded(type), 0) &&
+    void (*crowded)(bool);
+    if (__builtin_expect(espi_is_crowded(*(const uint32_t *)args[row->args - 1]), 0) &&
         (crowded = atomic_load_explicit(&espi_hot.crowded, memory_order_relaxed)) != NULL)
-        crowded();
+        crowded(inside);
 }
 
 static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
@@ -149,7 +150,10 @@ static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
         espi_here.inner = true;
         return handlers[fn](&espi_here, fn, args, next);
     }
-    return pass_on(next, row->args, args);
+    espi_word result = pass_on(next, row->args, args);
+    if (row->kind & ESPI_CONSTRUCTOR && (int)result == 0)
+        see_number(row, args, true);
+    return result;
 }
 
 static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next)
@@ -166,7 +170,7 @@ static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next
     espi_word result = handler ? handler(here, fn, args, next) : pass_on(next, row->args, args);
     if (row->kind & ESPI_CONSTRUCTOR && (int)result == 0) {
         note_made(fn, args);
-        see_number(*(const uint32_t *)args[row->args - 1]);
+        see_number(row, args, false);
     }
     return result;
 }
@@ -248,7 +252,7 @@ espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_
         if (__builtin_expect((int)result == 0, 1)) {
             if (!unseen)
                 note_made(fn, args);
-            see_number(*(const uint32_t *)args[rows[fn].args - 1]);
+            see_number(&rows[fn], args, false);
         }
     }
     here->frame = 0;

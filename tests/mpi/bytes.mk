@@ -15,7 +15,7 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_own_apart_SOURCES = %D%/own_apart.c $(ESPI_BYTES_SOURCES)
 %C%_packed_SOURCES = %D%/packed.c %D%/packed.h %D%/packed_completions.c %D%/packed_layouts.c \
 	%D%/packed_parts.c %D%/packed_persistent.c $(ESPI_BYTES_SOURCES)
-%C%_kept_SOURCES = %D%/kept.c $(ESPI_BYTES_SOURCES)
+%C%_kept_SOURCES = %D%/kept.c %D%/kept.h %D%/kept_many.c $(ESPI_BYTES_SOURCES)
 %C%_astride_SOURCES = %D%/astride.c $(ESPI_BYTES_SOURCES)
 %C%_exchange_SOURCES = %D%/exchange.c $(ESPI_BYTES_SOURCES)
 %C%_slabs_SOURCES = %D%/slabs.c $(ESPI_BYTES_SOURCES)

@@ -16,12 +16,15 @@
 #include "words.h"
 
 /* Types that the program has not committed, but MPI takes for committed, become others that it refuses as it would
-   these. */
-static inline void refuse_types(const struct espi_api_row *row, espi_word *args)
+   these. One function takes types that are not. */
+static inline void refuse_types(enum espi_fn fn, espi_word *args)
 {
-    for (int i = 0; i < 2 && row->typed[i].shape != ESPI_SHAPE_NONE; i++) {
-        espi_word *type = &args[(int)row->typed[i].type];
-        if (row->typed[i].shape != ESPI_SHAPE_W)
+    const struct espi_buffer_args *typed = espi_api_rows[fn].typed;
+    if (fn == ESPI_FN_Pack_external_size || fn == ESPI_FN_Pack_external_size_c)
+        return;
+    for (int i = 0; i < 2 && typed[i].shape != ESPI_SHAPE_NONE; i++) {
+        espi_word *type = &args[(int)typed[i].type];
+        if (typed[i].shape != ESPI_SHAPE_W)
             *type = (espi_word)espi_kept_refused((MPI_Datatype)*type);
     }
 }
@@ -38,7 +41,7 @@ static inline void refuse_types(const struct espi_api_row *row, espi_word *args)
             return ESPI_CALL(next, n, args);                                                                         \
         espi_count_call(thread_state->stats, fn);                                                                    \
         const struct espi_api_row *row = &espi_api_rows[fn];                                                         \
-        refuse_types(row, args);                                                                                     \
+        refuse_types(fn, args);                                                                                      \
         const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root,   \
                                     fn};                                                                             \
         if (espi_left_alone(thread_state, &asked, row->typed, 0, args))                                              \
@@ -79,6 +82,7 @@ static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] =
         espi_word changed[n];                                                                                        \
         struct espi_message message;                                                                                 \
         if ((one_peer) && thread_state && espi_message_is_to_nobody(&espi_api_rows[fn], args)) {                     \
+            refuse_types(fn, args);                                                                                  \
             espi_count_call(thread_state->stats, fn);                                                                \
             return ESPI_CALL(next, n, args);                                                                         \
         }                                                                                                            \

@@ -133,9 +133,11 @@ static int is_gone(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     struct entry *e = &entries[((uintptr_t)value & 0xff) - 1];
 
-    (void)type, (void)keyval, (void)extra;
-    if (e->state != GONE && attribute_of(e) == value)
+    (void)keyval, (void)extra;
+    if (e->state != GONE && attribute_of(e) == value) {
         forget(e);
+        atomic_store_explicit(&espi_hot->hint[espi_credit_at((uint32_t)type)], 0, memory_order_relaxed);
+    }
     return MPI_SUCCESS;
 }
 

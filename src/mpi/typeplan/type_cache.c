@@ -168,15 +168,16 @@ bool espi_types_on_credit(void)
     return espi_type_service.attributes && atomic_load_explicit(&registering, memory_order_relaxed);
 }
 
-/* The program has so many types that it is to have all low handles. With several threads in MPI at a time a call may
-   be about to use what would be freed. */
-static void give_types_back(void)
+/* The program is to have all low handles. Beside other threads, or inside of a call, these may be in use. */
+static void give_types_back(bool inside)
 {
-    atomic_store(&espi_hot->crowded, NULL);
-    if (!espi_own_types_close() || !espi_type_service.attributes)
+    if (espi_type_service.attributes)
+        espi_kept_stop();
+    if (inside)
         return;
-    espi_plans_give_types_back();
-    espi_kept_stop();
+    atomic_store(&espi_hot->crowded, NULL);
+    if (espi_own_types_close() && espi_type_service.attributes)
+        espi_plans_give_types_back();
 }
 
 espi_status espi_types_start(const struct espi_settings *settings)
@@ -312,7 +313,7 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
         (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
         return;
     if (espi_own_types_is_high(type))
-        give_types_back();
+        give_types_back(false);
     if (espi_hint_of_type(type) == ESPI_HINT_KEPT) /* by the handle of one that it has freed */
         return;
     if (espi_kept_commits(type) ? !resume(type) : !begin_unseen(type))

@@ -1,0 +1,103 @@
+/* Many types at a time, some of which were kept before: see kept.c. */
+#include <string.h>
+
+#include "kept.h"
+
+/* More types at a time than are kept, and some that are never freed again. */
+void many(void)
+{
+    enum { AT_A_TIME = 150 };
+    static MPI_Datatype types[AT_A_TIME];
+
+    for (int life = 0; life < 6; life++) {
+        for (int i = 0; i < AT_A_TIME; i++) {
+            CK(MPI_Type_vector(3, 1, 2 + i, MPI_SHORT, &types[i]));
+            CK(MPI_Type_commit(&types[i]));
+        }
+        for (int i = 0; i < AT_A_TIME; i += 7)
+            use(types[i], life);
+        for (int i = 0; i < AT_A_TIME; i++)
+            CK(MPI_Type_free(&types[i]));
+    }
+}
+
+/* A program with many types keeps the handles that it would have: MPICH 4.0.2 packs dense types of high ones short.
+   It makes them with types that are kept; by constructors, by duplicates, and in an error handler. */
+enum { CROWD = 440 };
+static MPI_Datatype crowd[CROWD];
+
+static void keep_some(void)
+{
+    enum { KEPT = 90 };
+
+    for (int life = 0; life < 4; life++) {
+        for (int i = 0; i < KEPT; i++)
+            CK(MPI_Type_vector(2, 1, 2 + i, MPI_CHAR, &crowd[i]));
+        for (int i = 0; i < KEPT; i++)
+            CK(MPI_Type_free(&crowd[i]));
+    }
+}
+
+static void pack_crowd(void)
+{
+    for (int i = 0; i < CROWD; i++) {
+        int at = 0;
+        CK(MPI_Type_commit(&crowd[i]));
+        memset(packed, 0, sizeof packed);
+        CK(MPI_Pack(data, 1, crowd[i], packed, sizeof packed, &at, MPI_COMM_SELF));
+        digest(packed, 64);
+        digest(&at, sizeof at);
+        CK(MPI_Type_free(&crowd[i]));
+    }
+}
+
+static void make_crowd(void)
+{
+    for (int i = 0; i < CROWD; i++)
+        CK(MPI_Type_contiguous(7, MPI_CHAR, &crowd[i]));
+}
+
+void high(void)
+{
+    keep_some();
+    make_crowd();
+    pack_crowd();
+}
+
+void high_dup(void)
+{
+    MPI_Datatype one;
+
+    keep_some();
+    CK(MPI_Type_contiguous(3, MPI_CHAR, &one));
+    for (int i = 0; i < CROWD; i++)
+        CK(MPI_Type_dup(one, &crowd[i]));
+    CK(MPI_Type_free(&one));
+    pack_crowd();
+}
+
+static void note_error(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm, (void)error;
+    make_crowd();
+}
+
+void high_inside(void)
+{
+    MPI_Errhandler handler, before;
+    MPI_Datatype type;
+
+    keep_some();
+    CK(MPI_Comm_create_errhandler(note_error, &handler));
+    CK(MPI_Comm_get_errhandler(MPI_COMM_SELF, &before));
+    CK(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
+    CK(MPI_Type_vector(3, 1, 2, MPI_INT, &type));
+    CK(MPI_Type_commit(&type));
+    if (MPI_Send(data, 1, type, 77, 0, MPI_COMM_SELF) == MPI_SUCCESS)
+        fail(NULL, "MPI_Send", "to rank 77 of 1");
+    CK(MPI_Type_free(&type));
+    CK(MPI_Comm_set_errhandler(MPI_COMM_SELF, before));
+    CK(MPI_Errhandler_free(&before));
+    CK(MPI_Errhandler_free(&handler));
+    pack_crowd();
+}
