@@ -126,14 +126,14 @@ static uint64_t hint(const struct call *call, uint64_t upper)
     return hint;
 }
 
-/* Each constructor that the core has seen to is here. */
+/* Each constructor that the core has seen to is here, but for MPI_Type_dup, whose hint is the original's. */
 START_TEST(all_constructors)
 {
     int found = 0;
 
     for (int fn = 0; fn < ESPI_FN_COUNT; fn++) {
         bool here = false;
-        if (!(espi_api_rows[fn].kind & ESPI_CONSTRUCTOR))
+        if (!(espi_api_rows[fn].kind & ESPI_CONSTRUCTOR) || fn == ESPI_FN_Type_dup)
             continue;
         for (int i = 0; i < CONSTRUCTORS; i++)
             here |= (int)constructors[i].fn == fn || (int)constructors[i].large == fn;
