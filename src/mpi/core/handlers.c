@@ -36,7 +36,7 @@
 /* Every block of counters has room for every function (espi_stats_start). */
 _Static_assert(ESPI_FN_COUNT <= ESPI_STATS_FUNCTIONS, "all functions are counted");
 
-/* Whether the call is one inside of another; it is taken note of. */
+/* Whether the call is one inside of another; takes the mark back (abi.h). */
 static bool is_inner(struct espi_thread *thread)
 {
     const bool inner = thread->inner;
