@@ -2,7 +2,7 @@
  * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made
  * natively (the MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
  *
- *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1]
+ *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1] [--base 1]
  *
  * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
  * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the
@@ -10,7 +10,8 @@
  *
  * With just two ranks also rooted calls of a type that is left alone, a column of N doubles (4 unless told, which no
  * pack program makes faster), on either rank by itself: the sender makes some calls, which wait for nobody, then the
- * receiver makes them. The other rank's are native ones. --in-place 1: the root's own block is in place.
+ * receiver makes them. The other rank's are native ones. --in-place 1: the root's own block is in place. --base 1: of
+ * MPI_DOUBLE instead of the column.
  */
 #include "bench/bench.h"
 
@@ -20,7 +21,7 @@
 #include <string.h>
 
 enum { BATCH = 32, TYPED_BLOCKS = 2001, WARM = 400 };
-static int calls = 200000, blocks = 101, trips = 2000, doubles = 4, in_place, rank;
+static int calls = 200000, blocks = 101, trips = 2000, doubles = 4, in_place, of_base, rank;
 
 /* `n` blocks of calls natively and as the program's, in turns; `share` of a block's difference is that of one call.
    `teller` prints. */
@@ -170,6 +171,9 @@ static void compare_rooted(void)
     MPI_Type_vector(doubles, 1, 8, MPI_DOUBLE, &column);
     MPI_Type_create_resized(column, 0, (MPI_Aint)block, &row.type);
     MPI_Type_commit(&row.type);
+    const MPI_Datatype made = row.type;
+    if (of_base)
+        row.type = MPI_DOUBLE;
     MPI_Op_create(first_of_two, 1, &row.op);
     row.from = calloc(2, block);
     row.onto = calloc(2, block);
@@ -186,6 +190,7 @@ static void compare_rooted(void)
             PMPI_Barrier(MPI_COMM_WORLD);
         }
     MPI_Op_free(&row.op);
+    row.type = made;
     MPI_Type_free(&row.type);
     MPI_Type_free(&column);
     free(row.from);
@@ -220,8 +225,10 @@ int main(int argc, char **argv)
             doubles = number(argc, argv, i);
         else if (strcmp(argv[i], "--in-place") == 0)
             in_place = number(argc, argv, i);
+        else if (strcmp(argv[i], "--base") == 0)
+            of_base = number(argc, argv, i);
         else
-            bench_die("unknown option %s (--calls, --blocks, --trips, --doubles, --in-place)", argv[i]);
+            bench_die("unknown option %s (--calls, --blocks, --trips, --doubles, --in-place, --base)", argv[i]);
     }
     if (bench_native(&native) != 0)
         bench_die("the MPI library can not be looked into");

@@ -69,8 +69,9 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
     static const struct espi_credit_row credit_row_##name __attribute__((unused)) = {                                \
         comm, root, sides_##name, large, ((kind) & ESPI_OWN) != 0, ((kind) & ESPI_NEIGHBOUR) != 0,                   \
         {__VA_ARGS__{-1, -1, -1, false, false, false}}};                                                             \
-    static __attribute__((noinline, unused)) bool on_credit_##name(const espi_word *args)                            \
+    ESPI_INLINE bool on_credit_##name(ESPI_PARAMS_##n)                                                               \
     {                                                                                                                \
+        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
         return espi_on_credit(&credit_row_##name, args);                                                             \
     }
 #include "api.def"
@@ -80,12 +81,12 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
     (((kind) & (ESPI_COLLECTIVE | ESPI_NONBLOCKING)) == ESPI_COLLECTIVE && !credit_row_##name.large &&               \
      (credit_row_##name.root >= 0 || !credit_row_##name.side[1].counts))
 
-/* ESPI_IS_ON_CREDIT_WAY: whether a call that is not short, with its arguments in an array, goes on all the same.
+/* ESPI_IS_ON_CREDIT_WAY: whether a call that is not short goes on all the same.
    `may`: `next` is known, and the flags are there. ESPI_REST_WAY: what is done if not. */
-#define ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)                                                                \
-    (ESPI_IS_ASKED_HERE(name, kind) && (may) && on_credit_##name(args) && espi_counted(entry))
-#define ESPI_IS_ON_CREDIT_TREE(name, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)
-#define ESPI_IS_ON_CREDIT_EXCHANGE(name, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, kind, may)
+#define ESPI_IS_ON_CREDIT_SUBSTITUTE(name, n, kind, may)                                                             \
+    (ESPI_IS_ASKED_HERE(name, kind) && (may) && on_credit_##name(ESPI_ARGS_##n) && espi_counted(entry))
+#define ESPI_IS_ON_CREDIT_TREE(name, n, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, n, kind, may)
+#define ESPI_IS_ON_CREDIT_EXCHANGE(name, n, kind, may) ESPI_IS_ON_CREDIT_SUBSTITUTE(name, n, kind, may)
 #define ESPI_REST_SUBSTITUTE(name, kind, profiling)                                                                  \
     ESPI_IS_COLLECTIVE(kind) && !ESPI_IS_ASKED_HERE(name, kind)                                                      \
         ? espi_entry_collective(profiling, ESPI_FN_##name, &credit_row_##name, args, __builtin_return_address(0))    \
@@ -129,9 +130,9 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         past = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
         if (past)                                                                                                    \
             return ((ESPI_FUNCTION(n))past)(ESPI_ARGS_##n);                                                          \
+        if (ESPI_IS_ON_CREDIT_##way(name, n, kind, next != NULL))                                                    \
+            return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
-        if (ESPI_IS_ON_CREDIT_##way(name, kind, next != NULL))                                                       \
-            return ESPI_CALL(next, n, args);                                                                         \
         return ESPI_REST_##way(name, kind, false);                                                                   \
     }                                                                                                                \
     ESPI_EXPORT espi_word PMPI_##name(ESPI_PARAMS_##n);                                                              \
@@ -155,13 +156,13 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         past = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
         if (past)                                                                                                    \
             return ((ESPI_FUNCTION(n))past)(ESPI_ARGS_##n);                                                          \
-        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
-        if (ESPI_IS_ON_CREDIT_##way(name, kind, next != NULL && outermost)) {                                        \
+        if (ESPI_IS_ON_CREDIT_##way(name, n, kind, next != NULL && outermost)) {                                     \
             here->frame = (uintptr_t)&mark;                                                                          \
-            espi_word result = ESPI_CALL(next, n, args);                                                             \
+            espi_word result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                              \
             here->frame = 0;                                                                                         \
             return result;                                                                                           \
         }                                                                                                            \
+        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
         return ESPI_REST_##way(name, kind, true);                                                                    \
     }
 

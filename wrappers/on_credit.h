@@ -30,7 +30,8 @@ ESPI_INLINE int64_t espi_count_of(const void *counts, bool large, int i)
 ESPI_INLINE void espi_use_items(uint32_t at, int64_t items)
 {
     espi_use_credit_at(at);
-    *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 1);
+    if (items > 1)
+        *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 1);
 }
 
 /* Whether the core has decided that own blocks of the type stay in calls on a communicator of so many ranks. */
@@ -64,44 +65,62 @@ static __attribute__((noinline, unused)) int64_t espi_few_items(const void *coun
     return sum;
 }
 
+/* What a call's sides are asked with. */
+struct espi_here_now {
+    const struct espi_known_comm *comm;
+    bool known, at_root, apart;
+};
+
+/* Whether a side's type has credit for its use; its place then goes to `at`, if this rank uses it, and the number of
+   its items to `items`. */
+ESPI_INLINE bool espi_side_on_credit(const struct espi_credit_row *row, unsigned i, const espi_word *args,
+                                     const struct espi_here_now *now, uint32_t *at, int64_t *items)
+{
+    const struct espi_side *side = &row->side[i];
+    const uint32_t type = (uint32_t)args[side->type];
+    const espi_word count = args[side->count];
+
+    if (espi_is_no_object(type))
+        return true;
+    if ((side->at_root || side->counts || row->own) && !now->known)
+        return false;
+    if (side->at_root && !now->at_root)
+        return true;
+    *at = espi_credit_at(type);
+    if (*at == ESPI_CREDITS || (now->apart && !espi_own_stays(*at, *(const int *)&now->comm->peers)))
+        return false;
+    *items = side->counts ? espi_few_items((const void *)count, row->large, espi_blocks_of(row, now->comm, i))
+             : row->large ? (int64_t)count
+                          : (int64_t)(int)count;
+    return *items >= 1 && *items <= ESPI_CREDIT_MOST && espi_credit_is_at(*at, row->n);
+}
+
 /* Whether the call goes on as it is; makes the uses of its types if so. With `row` known to the compiler only the
-   questions that it needs are left. */
+   questions that it needs are left; a loop over the sides would keep it from seeing that. */
 ESPI_INLINE bool espi_on_credit(const struct espi_credit_row *row, const espi_word *args)
 {
     const struct espi_known_comm *comm = &espi_hot.comms[espi_comm_at((uint32_t)args[row->comm])];
     const uint64_t rank = *(const uint64_t *)&comm->rank;
-    const bool known = rank >> 32 == (uint32_t)args[row->comm];
     const bool at_root = row->root >= 0 && (uint32_t)rank == (uint32_t)args[row->root];
-    const int peers = *(const int *)&comm->peers;
-    const bool apart = row->own && (row->root >= 0 ? at_root : peers == 1 || row->side[0].counts) &&
-                       args[row->side[0].buffer] != ESPI_IN_PLACE && args[row->side[1].buffer] != ESPI_IN_PLACE;
+    const bool own = row->root >= 0 ? at_root : row->side[0].counts || *(const int *)&comm->peers == 1;
+    const struct espi_here_now now = {
+        comm, rank >> 32 == (uint32_t)args[row->comm], at_root,
+        row->own && own && args[row->side[0].buffer] != ESPI_IN_PLACE && args[row->side[1].buffer] != ESPI_IN_PLACE};
     uint32_t at[2] = {ESPI_CREDITS, ESPI_CREDITS};
     int64_t items[2] = {1, 1};
 
-    for (unsigned i = 0; i < row->n; i++) {
-        const struct espi_side *side = &row->side[i];
-        const uint32_t type = (uint32_t)args[side->type];
-        const espi_word count = args[side->count];
-        if (espi_is_no_object(type))
-            continue;
-        if ((side->at_root || side->counts || row->own) && !known)
-            return false;
-        if (side->at_root && !at_root)
-            continue;
-        at[i] = espi_credit_at(type);
-        if (at[i] == ESPI_CREDITS)
-            return false;
-        if (apart && !espi_own_stays(at[i], peers))
-            return false;
-        items[i] = side->counts ? espi_few_items((const void *)count, row->large, espi_blocks_of(row, comm, i))
-                   : row->large ? (int64_t)count
-                                : (int64_t)(int)count;
-        if (items[i] < 1 || items[i] > ESPI_CREDIT_MOST || !espi_credit_is_at(at[i], row->n))
-            return false;
+    if ((row->n > 0 && !espi_side_on_credit(row, 0, args, &now, &at[0], &items[0])) ||
+        (row->n > 1 && !espi_side_on_credit(row, 1, args, &now, &at[1], &items[1])))
+        return false;
+    if (at[0] == at[1] && at[0] < ESPI_CREDITS) { /* once for both */
+        espi_add_alone(&espi_hot.on_credit);
+        espi_use_items(at[0], items[0] + items[1]);
+        return true;
     }
-    for (unsigned i = 0; i < row->n; i++)
-        if (at[i] < ESPI_CREDITS)
-            espi_use_items(at[i], items[i]);
+    if (at[0] < ESPI_CREDITS)
+        espi_use_items(at[0], items[0]);
+    if (at[1] < ESPI_CREDITS)
+        espi_use_items(at[1], items[1]);
     return true;
 }
 
