@@ -134,6 +134,7 @@ static const struct layout_row own_rows[] = {
     {"transpose_8", LAYOUT_MESSAGE, {{16, 8}, {128, 8}, {1000, 8}}, describe_transpose, NULL},
     {"transpose_8_large", LAYOUT_MESSAGE, {{1024, 8}, {1500, 8}, {2500, 8}}, describe_transpose, NULL},
     {"transpose_16", LAYOUT_MESSAGE, {{16, 16}, {128, 16}, {1000, 16}}, describe_transpose, NULL},
+    {"transpose_16_large", LAYOUT_MESSAGE, {{512, 16}, {1024, 16}, {1500, 16}}, describe_transpose, NULL},
     {"scattered_8", LAYOUT_MESSAGE, {{500, 8, 3}, {10000, 8, 3}, {1000000, 8, 9}}, describe_scattered, NULL},
     {"scattered_24", LAYOUT_MESSAGE, {{500, 24, 3}, {10000, 24, 3}, {1000000, 24, 3}}, describe_scattered, NULL},
     {"scattered_60", LAYOUT_MESSAGE, {{500, 60, 3}, {10000, 60, 3}, {400000, 60, 3}}, describe_scattered, NULL},

@@ -33,7 +33,7 @@ static void grid(int64_t bytes, const struct espi_copy_loop *outer, const struct
     espi_body_grid(false, bytes, outer, inner, (char *)source, target);
 }
 
-enum { LINE = ESPI_LINE, SIDE_LEAST = 4, SIDE_MOST = 32, TILES = 8, AHEAD_ROWS = 32 };
+enum { LINE = ESPI_LINE, SIDE_LEAST = 4, SIDE_MOST = 32, TILES = 8, AHEAD_ROWS = 32, PANEL_LEAST = 8 };
 
 /*
  * `across` steps finely where the data lie, `along` where they go. Tiles are two cache lines of blocks each way, or
@@ -64,20 +64,24 @@ static void tiled(int64_t bytes, const struct espi_copy_loop *across, const stru
 /* A square of blocks, a line each way: rows `from` apart where they lie, columns `onto` apart where they go. */
 typedef void square(const char *s, int64_t from, char *t, int64_t onto);
 
+/* Panels of one line, or of as many as lead to PANEL_LEAST rows on the target's side. */
 ESPI_BODY panels(int64_t bytes, square *turn, const struct espi_copy_loop *across,
                  const struct espi_copy_loop *along, const char *source, char *target)
 {
-    const int64_t side = LINE / bytes, wide = across->count / side * side, deep = along->count / side * side;
-    struct espi_copy_loop a = {side, bytes, across->onto}, b = {along->count - deep, along->from, bytes};
+    const int64_t side = LINE / bytes, panel = side < PANEL_LEAST ? PANEL_LEAST : side,
+                  wide = across->count / panel * panel, deep = along->count / side * side;
+    struct espi_copy_loop a = {panel, bytes, across->onto}, b = {along->count - deep, along->from, bytes};
 
-    for (int64_t i = 0; i < wide; i += side) {
+    for (int64_t i = 0; i < wide; i += panel) {
         const char *s = source + i * bytes;
         char *t = target + i * across->onto;
         for (int64_t k = 0; k < deep; k += side) {
             if (k + AHEAD_ROWS < deep)
                 for (int64_t r = 0; r < side; r++)
-                    __builtin_prefetch(s + (k + AHEAD_ROWS - AHEAD_ROWS % side + r) * along->from);
-            turn(s + k * along->from, along->from, t + k * bytes, across->onto);
+                    for (int64_t p = 0; p < panel; p += side)
+                        __builtin_prefetch(s + (k + AHEAD_ROWS - AHEAD_ROWS % side + r) * along->from + p * bytes);
+            for (int64_t p = 0; p < panel; p += side)
+                turn(s + k * along->from + p * bytes, along->from, t + k * bytes + p * across->onto, across->onto);
         }
         if (deep < along->count)
             grid(bytes, &a, &b, s + deep * along->from, t + deep * bytes);
