@@ -338,6 +338,28 @@ static void contents(void)
     }
 }
 
+/* A struct of parts of which some are equal. They are freed in another order each time. */
+static void equals(void)
+{
+    enum { PARTS = 8, EQUAL = 5, MANY = 100 };
+    static const int ones[PARTS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    MPI_Aint at[PARTS];
+
+    for (int i = 0; i < PARTS; i++)
+        at[i] = 64 * (MPI_Aint)((3 * i) % PARTS);
+    for (int life = 0; life < MANY; life++) {
+        MPI_Datatype part[PARTS], type;
+        for (int i = 0; i < PARTS; i++)
+            CK(MPI_Type_vector(i < EQUAL ? 3 : 2, 1, 4, MPI_INT, &part[i]));
+        CK(MPI_Type_create_struct(PARTS, ones, at, part, &type));
+        CK(MPI_Type_commit(&type));
+        for (int i = 0; i < PARTS; i++)
+            CK(MPI_Type_free(&part[(5 * i + life) % PARTS]));
+        use(type, life);
+        CK(MPI_Type_free(&type));
+    }
+}
+
 /* Used before the commit, in each life: MPI refuses that, and the type is good afterwards. */
 static void uncommitted(void)
 {
@@ -384,7 +406,8 @@ int main(int argc, char **argv)
         void (*run)(void);
     } parts[] = {{"constructors", constructors}, {"lists", lists},   {"under_way", under_way},
                  {"names", names},               {"nested", nested}, {"contents", contents},
-                 {"uncommitted", uncommitted},   {"many", many},     {"constructors", constructors},
+                 {"equals", equals},             {"uncommitted", uncommitted}, {"many", many},
+                 {"constructors", constructors},
                  {"high", high},                 {"high_dup", high_dup}, {"high_inside", high_inside},
                  {"marks", marks},               {"constructors", constructors}};
 

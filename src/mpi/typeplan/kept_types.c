@@ -22,7 +22,8 @@ enum { AT_HAND = 3, WORTH = 4000 };
 static const uint64_t direct_types = ((1 << AT_HAND) - 1) << ESPI_PAIR_TYPES;
 /* Times that types were freed or made again: whose last one is longer ago makes room for another. */
 enum { STALE = 1024 };
-/* So many times in a row one is kept in the place of another one of its hint, which is not made any more. */
+/* So many times in a row one is kept in the place of another one of its hint, which is not made any more; then not
+   before that is stale. */
 enum { MISSES_MOST = 4 };
 
 enum state {
@@ -78,12 +79,16 @@ static void count_kept(int n)
                           memory_order_relaxed);
 }
 
+/* In the order of entries: of equal types the program gets the same one first, in whatever order it frees them, and a
+   struct of them is made from the same handles again. */
 static void put_into_bucket(struct entry *e)
 {
-    unsigned char *bucket = bucket_of(e->hint);
+    unsigned char *at = bucket_of(e->hint);
 
-    e->next = *bucket;
-    *bucket = number_of(e);
+    while (*at != 0 && *at < number_of(e))
+        at = &entries[*at - 1].next;
+    e->next = *at;
+    *at = number_of(e);
     count_kept(1);
 }
 
@@ -272,9 +277,10 @@ static bool freed(uint32_t *type)
     if (is_never || hint % 2 == 0 || !is_freed_again(hint) || espi_handle_number(handle) >= LOW_HANDLES)
         return false;
     if ((other = missed(hint)) != NULL) {
-        if (other->misses > MISSES_MOST)
+        const bool stale = uses - other->used >= STALE;
+        if (other->misses > MISSES_MOST && !stale)
             return false;
-        misses = other->misses;
+        misses = stale ? 0 : other->misses;
         give_to_mpi(other);
     }
     if (e != NULL)
