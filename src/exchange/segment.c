@@ -15,7 +15,9 @@ enum { PAGE = 4096 };
 /* The first page. */
 struct head {
     uint64_t word;
+    _Alignas(64) atomic_uchar marks[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_MARKS];
 };
+_Static_assert(sizeof(struct head) <= PAGE, "it is a page");
 
 /* As much as stays in the nearest caches of two processes. Of many each has less, which so many pairs share. */
 static int64_t room_of(int processes)
@@ -107,6 +109,11 @@ void espi_segment_close(struct espi_segment *segment)
     if (segment->memory != NULL)
         munmap(segment->memory, segment_size(segment->processes));
     segment->memory = NULL;
+}
+
+atomic_uchar *espi_segment_marks(const struct espi_segment *segment, int process)
+{
+    return ((struct head *)segment->memory)->marks[process];
 }
 
 struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to)

@@ -36,6 +36,10 @@ void espi_segment_shared(struct espi_segment *segment);
 /* The others may go on with it. */
 void espi_segment_close(struct espi_segment *segment);
 
+/* Numbers that each process has for itself, and others read; zero at first. */
+enum { ESPI_SEGMENT_MARKS = 32 };
+atomic_uchar *espi_segment_marks(const struct espi_segment *segment, int process);
+
 /* The channel from one process, by its number, to another one. */
 struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to);
 

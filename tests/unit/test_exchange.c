@@ -88,6 +88,34 @@ START_TEST(bytes_arrive)
 }
 END_TEST
 
+START_TEST(marks_are_seen)
+{
+    enum { PROCESSES = ESPI_SEGMENT_PROCESSES };
+    struct espi_segment segment, other;
+    struct espi_segment_key key;
+    int status;
+
+    ck_assert(espi_segment_make(&segment, PROCESSES, &key));
+    for (int i = 0; i < PROCESSES; i++)
+        for (int k = 0; k < ESPI_SEGMENT_MARKS; k++)
+            ck_assert_int_eq(espi_segment_marks(&segment, i)[k]++, 0);
+    atomic_store(&espi_segment_marks(&segment, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1], 77);
+    const pid_t child = fork();
+    if (child == 0) { /* the word at the beginning is as it was, and the others' are their own */
+        const bool good = espi_segment_open(&other, PROCESSES, &key) &&
+                          espi_segment_marks(&other, 1)[0] == 1 &&
+                          espi_segment_marks(&other, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1] == 77;
+        _exit(good ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    const struct espi_channel_end first = espi_segment_channel(&segment, 0, 0);
+    int64_t total;
+    ck_assert(!espi_channel_has_piece(&first, &total));
+    espi_segment_close(&segment);
+}
+END_TEST
+
 START_TEST(slots_fill_up)
 {
     struct espi_segment segment;
@@ -166,6 +194,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, slots_fill_up, channels_are_apart,
+    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, marks_are_seen, slots_fill_up, channels_are_apart,
                      others_are_not_opened);
 }

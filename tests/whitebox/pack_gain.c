@@ -140,8 +140,8 @@ START_TEST(open_ways)
         ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 2.01 * (both + away)), ESPI_WAYS_SURE);
         ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 1.99 * (both + away)), ESPI_WAYS_EVEN);
         ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, both), ESPI_WAYS_EVEN);
-        if (0.66 * both > 901)
-            ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 0.66 * both - 900), ESPI_WAYS_NONE);
+        if (0.32 * both > 901)
+            ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, true, false, 0.32 * both - 900), ESPI_WAYS_NONE);
         for (double ns = 1; ns < 1e9; ns *= 10) {
             ck_assert_int_eq(espi_pack_open(pack, shapes[s].count, false, false, ns), ESPI_WAYS_EVEN);
             const double guess = espi_pack_message_gain(pack, shapes[s].count, true, false, true, ns);

@@ -128,8 +128,92 @@ START_TEST(price_of_late)
 }
 END_TEST
 
+/* Calls until the trial that comes, or goes on, is at its end. */
+static int calls_to_decide(const struct espi_way_question *q, const script takes)
+{
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+    int n = 0;
+
+    for (; counted(ESPI_COUNT_ways_decided) == decided; n++)
+        call_once(q, takes);
+    return n;
+}
+
+/* Where ranks share memory they begin trials together: one of them is ahead of the other, or follows it. */
+START_TEST(together)
+{
+    enum { SIZE = 16, NEXT = ESPI_WAY_SIZES + SIZE }; /* of messages of LONG bytes */
+    const script takes = {[ESPI_WAY_SEND] = {10000, 9000, 9500}};
+    atomic_uchar trials[3 * ESPI_WAY_SIZES] = {0}, *own = &trials[SIZE], *other = &trials[NEXT];
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), far = q, any = q;
+
+    begin(true);
+    espi_ways_share(trials, 0);
+    q.trials = espi_ways_trials_of(1);
+    ck_assert_ptr_eq(q.trials, &trials[ESPI_WAY_SIZES]);
+    const int whole = calls_to_decide(&q, takes);
+    ck_assert_int_eq(*own, 1);
+
+    begin(true); /* the other one comes late: all begins again */
+    run(&q, takes, whole - 1);
+    *other = 2;
+    ck_assert_int_eq(calls_to_decide(&q, takes), whole);
+    ck_assert_int_eq(*own, 2);
+    run(&q, takes, 10);
+    ck_assert_int_eq(gone[CELLS], 10);
+    *other = 1; /* behind */
+    run(&q, takes, 10);
+    ck_assert_int_eq(gone[CELLS], 10);
+    *other = 4; /* ahead, long before this one would begin */
+    ck_assert_int_eq(calls_to_decide(&q, takes), whole);
+    ck_assert_int_eq(*own, 4);
+    *other = 0; /* not known, as of a rank that was never there */
+    run(&q, takes, AGAIN - whole - 1);
+    ck_assert_int_eq(*own, 4);
+    run(&q, takes, AGAIN * 4); /* its own time has come */
+    ck_assert_int_eq(*own, 5);
+
+    begin(true); /* this one comes late */
+    *own = 0;
+    *other = 3;
+    call_once(&q, takes);
+    ck_assert_int_eq(*own, 4);
+    begin(true); /* and so late that the others do not begin again for it */
+    *own = 0;
+    *other = 200;
+    call_once(&q, takes);
+    ck_assert_int_eq(*own, 200);
+    *other = 255;
+    ck_assert_int_eq(calls_to_decide(&q, takes), whole);
+    ck_assert_int_eq(*own, 255);
+    *other = 3; /* numbers go round, and 0 is none */
+    call_once(&q, takes);
+    ck_assert_int_eq(*own, 3);
+    begin(true);
+    *own = 0;
+    *other = 255;
+    calls_to_decide(&q, takes);
+    calls_to_decide(&q, takes);
+    ck_assert_int_eq(*own, 1);
+
+    far.near = false; /* between nodes, or of any source, nothing is read */
+    far.trials = any.trials = NULL;
+    begin(true);
+    *own = 0;
+    *other = 9;
+    run(&far, takes, 10);
+    ck_assert_int_eq(*own, 0);
+    call_once(&any, takes);
+    ck_assert_int_eq(*own, 1);
+    for (int i = 0; i < 3 * ESPI_WAY_SIZES; i++)
+        ck_assert(i == SIZE || i == NEXT || trials[i] == 0);
+    espi_ways_share(NULL, 0);
+    ck_assert_ptr_eq(espi_ways_trials_of(1), NULL);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
-                     price_of_late);
+                     price_of_late, together);
 }

@@ -1,5 +1,6 @@
 #include "mpi/packed/message_ways.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "mpi/packed/stream_type.h"
@@ -8,15 +9,19 @@
 
 /* What ends a batch that does not end by itself: messages, and calls that complete some. */
 enum { BATCH_MOST = 4096, BATCH_CALLS = 1 << 16 };
-enum { SIZES = 32 };
+enum { SIZES = ESPI_WAY_SIZES };
 /* Cells of shared memory are slow when their pages are touched for the first time: those of a queue of UCX are 64 of
    8 kB, in each direction. So many bytes go through them before a trial of messages within the node. */
 enum { COLD = 2 << 20 };
 /* Up to so long cells are faster than dense bytes within a node, but where processors are very far apart. */
 enum { SHORT = 16384 };
+/* So many trials of others begin again for the sake of one that comes late. */
+enum { LATE_MOST = 8 };
 
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
+atomic_uchar *espi_ways_trials; /* of all ranks */
+static atomic_uchar *own_trials;
 static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
@@ -43,16 +48,22 @@ void espi_ways_start(bool tried)
     espi_way_batch = 0;
 }
 
+void espi_ways_share(atomic_uchar *trials, int rank)
+{
+    espi_ways_trials = trials;
+    own_trials = trials != NULL ? trials + (size_t)rank * SIZES : NULL;
+}
+
 static int size_of(int64_t bytes)
 {
-    return 63 - __builtin_clzll((uint64_t)bytes | 1);
+    const int size = 63 - __builtin_clzll((uint64_t)bytes | 1);
+
+    return size < SIZES ? size : SIZES - 1;
 }
 
 static struct espi_way_group *group_of(const struct espi_way_question *q)
 {
-    const int size = size_of(q->bytes);
-
-    return &groups[q->near][size < SIZES ? size : SIZES - 1];
+    return &groups[q->near][size_of(q->bytes)];
 }
 
 /* Between nodes there are none: such an item would go as the library sends data with gaps, but for its layout. */
@@ -107,16 +118,54 @@ enum espi_message_way espi_way_packed(const struct espi_way_question *q)
 
 /* ---- a trial ---- */
 
+/* The number of the trial that the other rank is in, or was in last; 0: not known, or there was none. */
+static unsigned char trial_of_other(const struct espi_way_question *q)
+{
+    return q->near && own_trials != NULL && q->trials != NULL
+               ? atomic_load_explicit(&q->trials[size_of(q->bytes)], memory_order_relaxed)
+               : 0;
+}
+
+/* Whether the other rank is in a later trial. Numbers go round. */
+static bool is_ahead(unsigned char other, const struct espi_way_group *g)
+{
+    return other != 0 && (signed char)(unsigned char)(other - g->number) > 0;
+}
+
+/* Of the trial that begins. */
+static unsigned char number_of_trial(const struct espi_way_group *g, unsigned char other)
+{
+    if (g->state == ESPI_WAYS_FRESH)
+        return other < LATE_MOST ? (unsigned char)(other + 1) : other;
+    return is_ahead(other, g) ? other : g->number == UCHAR_MAX ? 1 : (unsigned char)(g->number + 1);
+}
+
+static void begin_trial(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways,
+                        unsigned char other)
+{
+    if (batch.group == g)
+        batch.counts = false; /* it began before */
+    if (q->near && own_trials != NULL) {
+        g->number = number_of_trial(g, other);
+        atomic_store_explicit(&own_trials[size_of(q->bytes)], g->number, memory_order_relaxed);
+        g->together = true;
+        g->seen = 0;
+    }
+    espi_way_trial_begin(g, q->bytes, q->near, ways);
+}
+
 /* Whether messages of the group are being tried now. */
 static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways)
 {
     if (!trying || (ways & (ways - 1)) == 0) /* there is nothing to choose */
         return false;
+    const unsigned char other = trial_of_other(q);
     g->seen++;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
-    if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next))
-        espi_way_trial_begin(g, q->bytes, q->near, ways);
+    if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next) ||
+        is_ahead(other, g))
+        begin_trial(g, q, ways, other);
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
         g->open |= ways & ~g->met; /* the first message that may go so */
     g->met |= ways;

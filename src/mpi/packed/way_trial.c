@@ -158,7 +158,8 @@ static double cost_of_trial(const struct espi_way_group *g)
 }
 
 /* The message with which the next trial begins: at numbers that are the same on all ranks, whenever the last one
-   ended there. For what a way takes is not seen where the other side does not go it at the same time. */
+   ended there. For what a way takes is not seen where the other side does not go it at the same time. (Ranks that
+   begin trials together count from there; who comes first is followed by the others.) */
 static uint64_t next_trial(const struct espi_way_group *g)
 {
     const double cost = PART * cost_of_trial(g);
@@ -166,6 +167,8 @@ static uint64_t next_trial(const struct espi_way_group *g)
                    least = g->seen + wait;
     uint64_t next = AGAIN;
 
+    for (unsigned i = 1; g->together && i < g->decided && next < AGAIN_MOST; i++)
+        next *= AGAIN_GROWS;
     while (next < least && next < AGAIN_MOST)
         next *= AGAIN_GROWS;
     return next < least ? (least + AGAIN_MOST - 1) / AGAIN_MOST * AGAIN_MOST : next;
@@ -213,6 +216,7 @@ void espi_way_trial_decide(struct espi_way_group *g)
         g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
     g->timed = g->timed || any;
     g->state = ESPI_WAYS_DECIDED;
+    g->decided++;
     g->next = next_trial(g);
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);
     if (again && g->way != gone)

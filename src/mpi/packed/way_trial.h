@@ -28,7 +28,11 @@ struct espi_way_group {
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
     unsigned runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
     unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
-    uint64_t seen, next;            /* messages so far; with which to try again, 0: it was never decided */
+    bool together;                  /* other ranks begin trials with this one */
+    unsigned char number;           /* of the trial, as they see it */
+    unsigned decided;               /* trials that have come to an end */
+    uint64_t seen, next;            /* messages so far, or since the last trial began that ranks began together; with
+                                       which to try again, 0: it was never decided */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* of the last trial, what a message takes; 0: not known */
 };
 

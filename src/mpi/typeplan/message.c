@@ -91,6 +91,14 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
 
 /* ---- the way of a longer message ---- */
 
+/* Those of a rank that is near; NULL: not known. */
+static const atomic_uchar *trials_of(struct espi_comm_facts *facts, int peer)
+{
+    const unsigned char *world = espi_ways_trials != NULL && peer >= 0 ? espi_comm_world_ranks(facts) : NULL;
+
+    return world != NULL ? espi_ways_trials_of(world[peer]) : NULL;
+}
+
 /* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
    them is not sure. */
 static bool ask_way(const struct espi_message *m, const struct espi_api_row *row, struct espi_way_question *q)
@@ -120,7 +128,8 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
                                              : ESPI_WAY_RECEIVE,
         .near = longer->near,
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
-        .bytes = longer->found.bytes};
+        .bytes = longer->found.bytes,
+        .trials = longer->near ? trials_of(&m->thread_state->comm, peer_of(typed, m->args)) : NULL};
     return true;
 }
 

@@ -222,7 +222,7 @@ struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datat
 
 enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
 {
-    const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes, false};
+    const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes, false, NULL};
 
     return espi_way_packed(&q);
 }
