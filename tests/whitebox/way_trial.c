@@ -212,8 +212,47 @@ START_TEST(together)
 }
 END_TEST
 
+/* Messages that a trial has found to be the library's are seen until another trial is due, or the other rank is ahead.
+   Others are not. */
+START_TEST(left)
+{
+    enum { SIZE = 16 };
+    const script takes = {[ESPI_WAY_SEND] = {9000, 10000, 9900}};
+    const script packed = {[ESPI_WAY_SEND] = {10000, 9000, 9900}};
+    atomic_uchar trials[2 * ESPI_WAY_SIZES] = {0};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), far = q;
+
+    far.near = false;
+    begin(true);
+    ck_assert(!espi_way_is_left(&q)); /* nothing is known */
+    const int whole = calls_to_decide(&q, takes);
+    ck_assert(!espi_way_is_left(&far));
+    for (int i = whole + 1; i < AGAIN; i++)
+        ck_assert_msg(espi_way_is_left(&q), "message %d", i);
+    ck_assert(!espi_way_is_left(&q));
+    calls_to_decide(&q, takes); /* with that one the next trial begins */
+    ck_assert(espi_way_is_left(&q));
+
+    begin(true);
+    espi_ways_share(trials, 0);
+    q.trials = espi_ways_trials_of(1);
+    calls_to_decide(&q, takes);
+    ck_assert(espi_way_is_left(&q));
+    trials[ESPI_WAY_SIZES + SIZE] = trials[SIZE] + 1;
+    ck_assert(!espi_way_is_left(&q));
+    espi_ways_share(NULL, 0);
+    ck_assert(espi_way_is_left(&q));
+
+    begin(true);
+    calls_to_decide(&q, packed);
+    ck_assert(!espi_way_is_left(&q));
+    begin(false); /* where calls overlap */
+    ck_assert(!espi_way_is_left(&q));
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
-                     price_of_late, together);
+                     price_of_late, together, left);
 }

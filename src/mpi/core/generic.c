@@ -86,6 +86,10 @@ static const espi_handler by_args[] = {[4] = handle_4,   [5] = handle_5,   [6] =
             espi_count_call(thread_state->stats, fn);                                                                \
             return ESPI_CALL(next, n, args);                                                                         \
         }                                                                                                            \
+        if ((one_peer) && thread_state && espi_message_is_left(thread_state, &espi_api_rows[fn], args)) {            \
+            espi_count_call(thread_state->stats, fn);                                                                \
+            return ESPI_CALL(next, n, args);                                                                         \
+        }                                                                                                            \
         __builtin_memcpy(changed, args, sizeof changed);                                                             \
         if (!thread_state || !espi_message_begin(&message, thread_state, &espi_api_rows[fn], args, changed))         \
             return general(thread, fn, args, next);                                                                  \

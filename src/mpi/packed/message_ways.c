@@ -154,6 +154,17 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
     espi_way_trial_begin(g, q->bytes, q->near, ways);
 }
 
+bool espi_way_is_left(const struct espi_way_question *q)
+{
+    struct espi_way_group *g = group_of(q);
+
+    if (!trying || g->state != ESPI_WAYS_DECIDED || g->way != ESPI_WAY_TYPED || g->seen + 1 >= g->next ||
+        is_ahead(trial_of_other(q), g))
+        return false;
+    g->seen++;
+    return true;
+}
+
 /* Whether messages of the group are being tried now. */
 static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways)
 {

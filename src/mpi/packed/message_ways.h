@@ -76,6 +76,10 @@ bool espi_way_is_known(const struct espi_way_question *question);
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 
+/* Whether a message like this one is left to the library, by what a trial has found, and no other trial is due. It is
+   seen then. */
+bool espi_way_is_left(const struct espi_way_question *question);
+
 struct espi_way_group;
 /* A message under way. */
 struct espi_way_turn {

@@ -133,6 +133,47 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
     return true;
 }
 
+/* ---- a message that is left to the library ---- */
+
+/* The next one of as many items may be left at once. Only where the type is the program's, and all are near. */
+static void note_left(const struct espi_message *m)
+{
+    const struct espi_message_side *side = &m->side[0];
+
+    if (side->found.parts && m->turn.group == NULL && m->turn.way == ESPI_WAY_TYPED && !espi_calls_overlap &&
+        m->side[1].found.plan == NULL && m->side[0].type == MPI_DATATYPE_NULL)
+        side->found.plan->left_items = side->count;
+}
+
+bool espi_message_is_left(struct espi_thread_state *thread_state, const struct espi_api_row *row,
+                          const espi_word *args)
+{
+    const struct espi_buffer_args *typed = &row->typed[0];
+    const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    struct espi_comm_facts *facts = &thread_state->comm;
+    struct espi_type_slot *slot;
+    struct espi_plan *plan;
+
+    if (espi_calls_overlap || espi_type_is_predefined(type) || count <= 0 || (slot = espi_slot_of(type)) == NULL ||
+        (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) == NULL || plan->left_items != count ||
+        atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&slot->look, memory_order_relaxed) ||
+        atomic_load_explicit(&plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL ||
+        plan->open[true] != ESPI_WAYS_EVEN || facts->near != ESPI_NEAR_ALL ||
+        !espi_comm_is_last(facts, (MPI_Comm)args[(int)row->comm]))
+        return false;
+    const int peer = peer_of(typed, args);
+    const struct espi_way_question question = {
+        .open = ESPI_WAYS_EVEN, .near = true, .bytes = plan->size * count,
+        .trials = (unsigned)peer < (unsigned)facts->peers ? trials_of(facts, peer) : NULL};
+    if (!espi_way_is_left(&question))
+        return false;
+    espi_plan_count_use(thread_state->stats, slot, count);
+    espi_count(thread_state->stats, ESPI_COUNT_left_not_better, 1);
+    return true;
+}
+
 /* ---- a call ---- */
 
 /* One side goes as a type: the better one for messages of several parts, if there is one. */
@@ -240,6 +281,7 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
         return false;
     }
     count_uses(m, &question, chosen);
+    note_left(m);
     m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
     return true;
 }

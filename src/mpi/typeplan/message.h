@@ -45,6 +45,11 @@ bool espi_message_is(const struct espi_api_row *row);
 /* Of a call with one peer: MPI_PROC_NULL, for whom there is nothing to do. */
 bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *args);
 
+/* Of a call with one peer: it carries several parts, and is left to the library as the last one of as many items was.
+   The use is counted then, and there is nothing to do. */
+bool espi_message_is_left(struct espi_thread_state *thread_state, const struct espi_api_row *row,
+                          const espi_word *args);
+
 /* Whether this one does. If so, what is sent was packed, `changed`, a copy of the arguments, says what MPI is to do,
    and espi_message_end follows; if not, nothing was done. */
 bool espi_message_begin(struct espi_message *message, struct espi_thread_state *thread_state,

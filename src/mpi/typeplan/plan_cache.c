@@ -312,6 +312,7 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
     atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
     atomic_store_explicit(&plan->left, 0, memory_order_relaxed);
     plan->last_short.count = 0;
+    plan->left_items = 0;
 }
 
 /* Straight from the program's own tree. Without memory for it, or nested too deeply: none. */
