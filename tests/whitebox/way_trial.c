@@ -212,8 +212,8 @@ START_TEST(together)
 }
 END_TEST
 
-/* Messages that a trial has found to be the library's are seen until another trial is due, or the other rank is ahead.
-   Others are not. */
+/* Messages that a trial has found to be the library's are seen, until another trial is due, or the other rank is
+   ahead; others are not. */
 START_TEST(left)
 {
     enum { SIZE = 16 };
