@@ -1,8 +1,8 @@
 /*
  * Two loops whose sides run across each other (a transposed matrix). Blocks of 4, 8 and 16 bytes that are dense
- * across go in panels of one cache line: down a panel, squares of a line each way are turned in registers, so that
- * each line of either side is read or written once, and whole. What comes next is in another row, mostly on another
- * page, and no hardware foresees that: it is fetched ahead. Other blocks go in tiles of a few lines each way.
+ * across go in panels of a cache line, or two: down a panel, squares of a line each way are turned in registers, so
+ * that each line of either side is read or written once, and whole. What comes next is in another row, mostly on
+ * another page, and no hardware foresees that: it is fetched ahead. Other blocks go in tiles of a few lines each way.
  */
 #include "pack/kernels.h"
 
@@ -64,31 +64,39 @@ static void tiled(int64_t bytes, const struct espi_copy_loop *across, const stru
 /* A square of blocks, a line each way: rows `from` apart where they lie, columns `onto` apart where they go. */
 typedef void square(const char *s, int64_t from, char *t, int64_t onto);
 
-/* Panels of one line, or of as many as lead to PANEL_LEAST rows on the target's side. */
+/* One panel of `wide` blocks, some lines; both known to the compiler. */
+ESPI_BODY panel(int64_t bytes, int64_t wide, square *turn, const struct espi_copy_loop *across,
+                const struct espi_copy_loop *along, const char *s, char *t)
+{
+    const int64_t side = LINE / bytes, deep = along->count / side * side;
+    const struct espi_copy_loop a = {wide, bytes, across->onto}, b = {along->count - deep, along->from, bytes};
+
+    for (int64_t k = 0; k < deep; k += side) {
+        if (k + AHEAD_ROWS < deep)
+            for (int64_t r = 0; r < side; r++)
+                for (int64_t p = 0; p < wide; p += side)
+                    __builtin_prefetch(s + (k + AHEAD_ROWS - AHEAD_ROWS % side + r) * along->from + p * bytes);
+        for (int64_t p = 0; p < wide; p += side)
+            turn(s + k * along->from + p * bytes, along->from, t + k * bytes + p * across->onto, across->onto);
+    }
+    if (deep < along->count)
+        grid(bytes, &a, &b, s + deep * along->from, t + deep * bytes);
+}
+
+/* Panels of one line, or of as many as lead to PANEL_LEAST rows on the target's side, while there are so many. */
 ESPI_BODY panels(int64_t bytes, square *turn, const struct espi_copy_loop *across,
                  const struct espi_copy_loop *along, const char *source, char *target)
 {
-    const int64_t side = LINE / bytes, panel = side < PANEL_LEAST ? PANEL_LEAST : side,
-                  wide = across->count / panel * panel, deep = along->count / side * side;
-    struct espi_copy_loop a = {panel, bytes, across->onto}, b = {along->count - deep, along->from, bytes};
+    const int64_t side = LINE / bytes, most = side < PANEL_LEAST ? PANEL_LEAST : side;
+    int64_t i = 0;
 
-    for (int64_t i = 0; i < wide; i += panel) {
-        const char *s = source + i * bytes;
-        char *t = target + i * across->onto;
-        for (int64_t k = 0; k < deep; k += side) {
-            if (k + AHEAD_ROWS < deep)
-                for (int64_t r = 0; r < side; r++)
-                    for (int64_t p = 0; p < panel; p += side)
-                        __builtin_prefetch(s + (k + AHEAD_ROWS - AHEAD_ROWS % side + r) * along->from + p * bytes);
-            for (int64_t p = 0; p < panel; p += side)
-                turn(s + k * along->from + p * bytes, along->from, t + k * bytes + p * across->onto, across->onto);
-        }
-        if (deep < along->count)
-            grid(bytes, &a, &b, s + deep * along->from, t + deep * bytes);
-    }
-    if (wide < across->count) {
-        a.count = across->count - wide;
-        grid(bytes, &a, along, source + wide * bytes, target + wide * across->onto);
+    for (; i + most <= across->count; i += most)
+        panel(bytes, most, turn, across, along, source + i * bytes, target + i * across->onto);
+    for (; i + side <= across->count; i += side)
+        panel(bytes, side, turn, across, along, source + i * bytes, target + i * across->onto);
+    if (i < across->count) {
+        const struct espi_copy_loop rest = {across->count - i, bytes, across->onto};
+        grid(bytes, &rest, along, source + i * bytes, target + i * across->onto);
     }
 }
 

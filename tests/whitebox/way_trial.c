@@ -2,6 +2,7 @@
  * When trials of ways end, and what their times say (src/mpi/packed/way_trial.h), by programs that are played, as in
  * message_ways.c.
  */
+#include "mpi/packed/trial_numbers.h"
 #include "random_types.h"
 #include "suite.h"
 #include "type_service.h"
@@ -142,21 +143,31 @@ static int calls_to_decide(const struct espi_way_question *q, const script takes
 /* Where ranks share memory they begin trials together: one of them is ahead of the other, or follows it. */
 START_TEST(together)
 {
-    enum { SIZE = 16, NEXT = ESPI_WAY_SIZES + SIZE }; /* of messages of LONG bytes */
+    enum { SIZE = 16, NEXT = ESPI_TRIAL_SIZES + SIZE, FEW = 4, YOUNG = ESPI_TRIAL_YOUNG }; /* of messages of LONG */
+    static const unsigned char rank[] = {1};
     const script takes = {[ESPI_WAY_SEND] = {10000, 9000, 9500}};
-    atomic_uchar trials[3 * ESPI_WAY_SIZES] = {0}, *own = &trials[SIZE], *other = &trials[NEXT];
+    atomic_uchar said[3 * ESPI_TRIAL_SIZES] = {0}, *own = &said[SIZE], *other = &said[NEXT];
     struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), far = q, any = q;
 
+    q.others = rank;
+    q.n_others = 1;
     begin(true);
-    espi_ways_share(trials, 0);
-    q.trials = espi_ways_trials_of(1);
-    ck_assert_ptr_eq(q.trials, &trials[ESPI_WAY_SIZES]);
-    const int whole = calls_to_decide(&q, takes);
+    espi_trial_numbers_share(said, 0);
+    run(&q, takes, FEW);
+    ck_assert_int_eq(*own, 1 | YOUNG);
+    call_once(&q, takes);
+    ck_assert_int_eq(*own, 1);
+    const int whole = FEW + 1 + calls_to_decide(&q, takes);
+
+    begin(true); /* the other one has just begun, too, or begins now */
+    *other = 1 | YOUNG;
+    ck_assert_int_eq(calls_to_decide(&q, takes), whole);
     ck_assert_int_eq(*own, 1);
 
     begin(true); /* the other one comes late: all begins again */
+    *other = 0;
     run(&q, takes, whole - 1);
-    *other = 2;
+    *other = 2 | YOUNG;
     ck_assert_int_eq(calls_to_decide(&q, takes), whole);
     ck_assert_int_eq(*own, 2);
     run(&q, takes, 10);
@@ -174,30 +185,38 @@ START_TEST(together)
     ck_assert_int_eq(*own, 5);
 
     begin(true); /* this one comes late */
-    *own = 0;
     *other = 3;
     call_once(&q, takes);
-    ck_assert_int_eq(*own, 4);
+    ck_assert_int_eq(*own, 4 | YOUNG);
     begin(true); /* and so late that the others do not begin again for it */
-    *own = 0;
-    *other = 200;
+    *other = 100;
     call_once(&q, takes);
-    ck_assert_int_eq(*own, 200);
-    *other = 255;
+    ck_assert_int_eq(*own, 100 | YOUNG);
+    *other = 127;
     ck_assert_int_eq(calls_to_decide(&q, takes), whole);
-    ck_assert_int_eq(*own, 255);
+    ck_assert_int_eq(*own, 127);
     *other = 3; /* numbers go round, and 0 is none */
     call_once(&q, takes);
-    ck_assert_int_eq(*own, 3);
+    ck_assert_int_eq(*own, 3 | YOUNG);
     begin(true);
-    *own = 0;
-    *other = 255;
+    *other = 127;
     calls_to_decide(&q, takes);
     calls_to_decide(&q, takes);
     ck_assert_int_eq(*own, 1);
 
-    far.near = false; /* between nodes, or of any source, nothing is read */
-    far.trials = any.trials = NULL;
+    begin(true); /* who is far ahead for ever does not keep it from its end */
+    *other = 1;
+    for (int i = 0, decided = (int)counted(ESPI_COUNT_ways_decided);
+         (int)counted(ESPI_COUNT_ways_decided) == decided; i++) {
+        ck_assert_int_lt(i, 6 * whole);
+        if (i % (whole / 2) == 0)
+            *other = (unsigned char)(*other + 2);
+        call_once(&q, takes);
+    }
+
+    far.near = false; /* between nodes, or of ranks that are not known, nothing is read */
+    far.others = rank;
+    far.n_others = 1;
     begin(true);
     *own = 0;
     *other = 9;
@@ -205,10 +224,37 @@ START_TEST(together)
     ck_assert_int_eq(*own, 0);
     call_once(&any, takes);
     ck_assert_int_eq(*own, 1);
-    for (int i = 0; i < 3 * ESPI_WAY_SIZES; i++)
-        ck_assert(i == SIZE || i == NEXT || trials[i] == 0);
-    espi_ways_share(NULL, 0);
-    ck_assert_ptr_eq(espi_ways_trials_of(1), NULL);
+    for (int i = 0; i < 3 * ESPI_TRIAL_SIZES; i++)
+        ck_assert(i == SIZE || i == NEXT || said[i] == 0);
+    espi_trial_numbers_share(NULL, 0);
+    run(&q, takes, 10);
+    ck_assert_int_eq(*own, 1);
+}
+END_TEST
+
+/* Of some ranks the latest one counts, whatever numbers they begin with. */
+START_TEST(latest)
+{
+    enum { RANKS = 5, SIZE = 31 };
+    static const unsigned char ranks[] = {3, 1, 4};
+    atomic_uchar said[RANKS * ESPI_TRIAL_SIZES] = {0};
+
+    ck_assert_int_eq(espi_trial_latest(SIZE, ranks, 3), 0);
+    espi_trial_numbers_share(said, 2);
+    ck_assert_int_eq(espi_trial_latest(SIZE, ranks, 3), 0);
+    for (int base = 1; base <= ESPI_TRIAL_NUMBERS; base++)
+        for (int late = 0; late < 3; late++) {
+            for (int i = 0; i < 3; i++)
+                said[ranks[i] * ESPI_TRIAL_SIZES + SIZE] =
+                    (unsigned char)((base - 1 + (i == late ? 20 : i)) % ESPI_TRIAL_NUMBERS + 1);
+            ck_assert_int_eq(espi_trial_latest(SIZE, ranks, 3), (base + 19) % ESPI_TRIAL_NUMBERS + 1);
+        }
+    said[4 * ESPI_TRIAL_SIZES + SIZE] = 0;
+    espi_trial_say(SIZE, 77);
+    ck_assert_int_eq(said[2 * ESPI_TRIAL_SIZES + SIZE], 77);
+    ck_assert(espi_trial_is_later(1, 127) && !espi_trial_is_later(127, 1) && !espi_trial_is_later(5, 5));
+    ck_assert(!espi_trial_is_later(0, 100) && espi_trial_is_later(5 | ESPI_TRIAL_YOUNG, 4));
+    espi_trial_numbers_share(NULL, 0);
 }
 END_TEST
 
@@ -219,7 +265,8 @@ START_TEST(left)
     enum { SIZE = 16 };
     const script takes = {[ESPI_WAY_SEND] = {9000, 10000, 9900}};
     const script packed = {[ESPI_WAY_SEND] = {10000, 9000, 9900}};
-    atomic_uchar trials[2 * ESPI_WAY_SIZES] = {0};
+    static const unsigned char rank[] = {1};
+    atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0};
     struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), far = q;
 
     far.near = false;
@@ -234,13 +281,14 @@ START_TEST(left)
     ck_assert(espi_way_is_left(&q));
 
     begin(true);
-    espi_ways_share(trials, 0);
-    q.trials = espi_ways_trials_of(1);
+    espi_trial_numbers_share(said, 0);
+    q.others = rank;
+    q.n_others = 1;
     calls_to_decide(&q, takes);
     ck_assert(espi_way_is_left(&q));
-    trials[ESPI_WAY_SIZES + SIZE] = trials[SIZE] + 1;
+    said[ESPI_TRIAL_SIZES + SIZE] = said[SIZE] + 1;
     ck_assert(!espi_way_is_left(&q));
-    espi_ways_share(NULL, 0);
+    espi_trial_numbers_share(NULL, 0);
     ck_assert(espi_way_is_left(&q));
 
     begin(true);
@@ -254,5 +302,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
-                     price_of_late, together, left);
+                     price_of_late, together, latest,
+                     left);
 }

@@ -7,7 +7,7 @@
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
 #include "mpi/exchange/saving.h"
-#include "mpi/packed/message_ways.h"
+#include "mpi/packed/trial_numbers.h"
 
 bool espi_exchange_is_on;
 bool espi_exchange_is_crowded;
@@ -116,8 +116,8 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
         *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
     }
     espi_exchange_is_on = true;
-    _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_WAY_SIZES, "one number for each size of messages");
-    espi_ways_share(espi_segment_marks(&segment, 0), rank);
+    _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
+    espi_trial_numbers_share(espi_segment_marks(&segment, 0), rank);
     if (told && !espi_exchange_is_crowded)
         espi_exchange_measure(rank, size);
 }
@@ -125,7 +125,7 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
 void espi_exchange_stop(void)
 {
     espi_exchange_is_on = false;
-    espi_ways_share(NULL, 0);
+    espi_trial_numbers_share(NULL, 0);
     espi_segment_close(&segment);
     end_pending();
 }

@@ -1,27 +1,26 @@
 #include "mpi/packed/message_ways.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "mpi/packed/stream_type.h"
+#include "mpi/packed/trial_numbers.h"
 #include "mpi/packed/way_trial.h"
 #include "stats/stats.h"
 
 /* What ends a batch that does not end by itself: messages, and calls that complete some. */
 enum { BATCH_MOST = 4096, BATCH_CALLS = 1 << 16 };
-enum { SIZES = ESPI_WAY_SIZES };
+enum { SIZES = ESPI_TRIAL_SIZES };
 /* Cells of shared memory are slow when their pages are touched for the first time: those of a queue of UCX are 64 of
    8 kB, in each direction. So many bytes go through them before a trial of messages within the node. */
 enum { COLD = 2 << 20 };
 /* Up to so long cells are faster than dense bytes within a node, but where processors are very far apart. */
 enum { SHORT = 16384 };
-/* So many trials of others begin again for the sake of one that comes late. */
-enum { LATE_MOST = 8 };
+/* Trials that begin together: messages of one that has just begun; the number up to which others begin one more for
+   the sake of a rank that comes late; and how often one that is not at its end begins again. */
+enum { YOUNG = 4, LATE_MOST = 8, RESTARTS_MOST = 4 };
 
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
-atomic_uchar *espi_ways_trials; /* of all ranks */
-static atomic_uchar *own_trials;
 static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
@@ -46,12 +45,6 @@ void espi_ways_start(bool tried)
     trying = tried;
     cold = tried ? COLD : 0;
     espi_way_batch = 0;
-}
-
-void espi_ways_share(atomic_uchar *trials, int rank)
-{
-    espi_ways_trials = trials;
-    own_trials = trials != NULL ? trials + (size_t)rank * SIZES : NULL;
 }
 
 static int size_of(int64_t bytes)
@@ -118,40 +111,43 @@ enum espi_message_way espi_way_packed(const struct espi_way_question *q)
 
 /* ---- a trial ---- */
 
-/* The number of the trial that the other rank is in, or was in last; 0: not known, or there was none. */
-static unsigned char trial_of_other(const struct espi_way_question *q)
+/* What the others say of their trials, as far as that is known; 0: nothing. */
+static unsigned char said_by_others(const struct espi_way_question *q)
 {
-    return q->near && own_trials != NULL && q->trials != NULL
-               ? atomic_load_explicit(&q->trials[size_of(q->bytes)], memory_order_relaxed)
-               : 0;
+    return q->near && q->n_others > 0 ? espi_trial_latest(size_of(q->bytes), q->others, q->n_others) : 0;
 }
 
-/* Whether the other rank is in a later trial. Numbers go round. */
-static bool is_ahead(unsigned char other, const struct espi_way_group *g)
+/* The number of the trial that begins. */
+static unsigned char number_of_trial(const struct espi_way_group *g, unsigned char said)
 {
-    return other != 0 && (signed char)(unsigned char)(other - g->number) > 0;
-}
+    const unsigned char number = said & ESPI_TRIAL_NUMBERS;
 
-/* Of the trial that begins. */
-static unsigned char number_of_trial(const struct espi_way_group *g, unsigned char other)
-{
     if (g->state == ESPI_WAYS_FRESH)
-        return other < LATE_MOST ? (unsigned char)(other + 1) : other;
-    return is_ahead(other, g) ? other : g->number == UCHAR_MAX ? 1 : (unsigned char)(g->number + 1);
+        return said & ESPI_TRIAL_YOUNG || number >= LATE_MOST ? number : (unsigned char)(number + 1);
+    return espi_trial_is_later(said, g->number) ? number : (unsigned char)(g->number % ESPI_TRIAL_NUMBERS + 1);
 }
 
 static void begin_trial(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways,
-                        unsigned char other)
+                        unsigned char said)
 {
     if (batch.group == g)
         batch.counts = false; /* it began before */
-    if (q->near && own_trials != NULL) {
-        g->number = number_of_trial(g, other);
-        atomic_store_explicit(&own_trials[size_of(q->bytes)], g->number, memory_order_relaxed);
-        g->together = true;
-        g->seen = 0;
+    g->restarts = g->state == ESPI_WAYS_TRYING ? g->restarts + 1 : 0;
+    if (q->near && espi_trial_numbers_are_shared) {
+        g->number = number_of_trial(g, said);
+        g->together = g->together || q->n_others > 0;
+        if (q->n_others > 0)
+            g->seen = 0;
+        espi_trial_say(size_of(q->bytes), q->n_others > 0 ? g->number | ESPI_TRIAL_YOUNG : g->number);
     }
     espi_way_trial_begin(g, q->bytes, q->near, ways);
+}
+
+/* Whether the trial of another rank, which says so, is to be followed. */
+static bool follows(const struct espi_way_group *g, unsigned char said)
+{
+    return espi_trial_is_later(said, g->number) &&
+           (g->state != ESPI_WAYS_TRYING || g->restarts < RESTARTS_MOST);
 }
 
 bool espi_way_is_left(const struct espi_way_question *q)
@@ -159,7 +155,7 @@ bool espi_way_is_left(const struct espi_way_question *q)
     struct espi_way_group *g = group_of(q);
 
     if (!trying || g->state != ESPI_WAYS_DECIDED || g->way != ESPI_WAY_TYPED || g->seen + 1 >= g->next ||
-        is_ahead(trial_of_other(q), g))
+        follows(g, said_by_others(q)))
         return false;
     g->seen++;
     return true;
@@ -170,15 +166,16 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
 {
     if (!trying || (ways & (ways - 1)) == 0) /* there is nothing to choose */
         return false;
-    const unsigned char other = trial_of_other(q);
+    const unsigned char said = said_by_others(q);
     g->seen++;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
-    if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next) ||
-        is_ahead(other, g))
-        begin_trial(g, q, ways, other);
+    if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next) || follows(g, said))
+        begin_trial(g, q, ways, said);
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
         g->open |= ways & ~g->met; /* the first message that may go so */
+    if (g->together && g->seen == YOUNG)
+        espi_trial_say(size_of(q->bytes), g->number);
     g->met |= ways;
     return g->state == ESPI_WAYS_TRYING;
 }

@@ -11,10 +11,8 @@
  * choice for sending and receiving, and for all layouts: either alone would be chosen by what it leaves to the
  * others. Each rank chooses by itself; but what a way takes is seen only where both sides of a message are in the
  * same turn. Ranks that do alike have the same messages in the same order, and so the same turns if they begin a
- * trial with the same one. Within a node, where ranks share memory, each says there how many trials it has begun, and
- * begins one when another rank that it has a message with is ahead. They are at most one message apart then, and the
- * first calls of a run do not count anyhow. For a rank that comes late, as it has had no pack program before, the
- * others begin once more, a few times.
+ * trial with the same one, or nearly: the first calls of a run do not count anyhow. Within a node, where ranks share
+ * memory, they do so (trial_numbers.h); else they begin trials at numbers of messages that are the same for all.
  *
  * A turn is a run of some calls, of which the first are not counted: what one way leaves in the caches is not what
  * the next one finds there in the long run. (Cells that were used a moment ago take half as long as others; and the
@@ -32,9 +30,7 @@
 #ifndef ESPI_MPI_PACKED_MESSAGE_WAYS_H
 #define ESPI_MPI_PACKED_MESSAGE_WAYS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum espi_message_way { ESPI_WAY_TYPED, ESPI_WAY_CELLS, ESPI_WAY_DENSE, ESPI_WAYS };
@@ -53,20 +49,12 @@ struct espi_way_question {
     bool packs;    /* what the models say, as long as nothing is known better */
     int64_t bytes; /* of the message, more than one part; of blocks, of one of them */
     bool no_cells; /* packed it is dense bytes: it is no message of its own */
-    const atomic_uchar *trials; /* the other rank's, espi_ways_trials_of; NULL: not known */
+    int n_others;  /* ranks of MPI_COMM_WORLD that it is known to be from or for, or may be; 0: they are not known */
+    const unsigned char *others;
 };
 
 /* At the start: nothing is known. `tried`: calls do not overlap. */
 void espi_ways_start(bool tried);
-/* From now on ranks of MPI_COMM_WORLD begin trials together: each has ESPI_WAY_SIZES numbers at `trials`, which all
-   share, one rank's after the other's; this one is `rank`. NULL: no more. */
-enum { ESPI_WAY_SIZES = 32 };
-void espi_ways_share(atomic_uchar *trials, int rank);
-extern atomic_uchar *espi_ways_trials;
-static inline const atomic_uchar *espi_ways_trials_of(int world_rank)
-{
-    return espi_ways_trials != NULL ? espi_ways_trials + (size_t)world_rank * ESPI_WAY_SIZES : NULL;
-}
 /* The way that messages like this one go, whatever is being tried. */
 enum espi_message_way espi_way_of(const struct espi_way_question *question);
 

@@ -158,8 +158,8 @@ static double cost_of_trial(const struct espi_way_group *g)
 }
 
 /* The message with which the next trial begins: at numbers that are the same on all ranks, whenever the last one
-   ended there. For what a way takes is not seen where the other side does not go it at the same time. (Ranks that
-   begin trials together count from there; who comes first is followed by the others.) */
+   ended there. For what a way takes is not seen where the other side does not go it at the same time. Ranks that
+   begin trials together count from the begin of each, and who comes first is followed by the others. */
 static uint64_t next_trial(const struct espi_way_group *g)
 {
     const double cost = PART * cost_of_trial(g);

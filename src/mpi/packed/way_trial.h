@@ -28,11 +28,12 @@ struct espi_way_group {
     unsigned turns[ESPI_WAY_CALLS]; /* calls in this trial */
     unsigned runs[ESPI_WAY_CALLS][ESPI_WAYS]; /* in this trial, */
     unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
-    bool together;                  /* other ranks begin trials with this one */
-    unsigned char number;           /* of the trial, as they see it */
-    unsigned decided;               /* trials that have come to an end */
-    uint64_t seen, next;            /* messages so far, or since the last trial began that ranks began together; with
-                                       which to try again, 0: it was never decided */
+    bool together;                  /* ranks begin trials together (trial_numbers.h): */
+    unsigned char number;           /* of the last one that began, which all that began it have in common */
+    unsigned restarts;              /* of this trial, to follow another rank */
+    unsigned decided;               /* trials of this rank that have come to their end */
+    uint64_t seen;                  /* messages so far; together: since a trial began */
+    uint64_t next;                  /* with which of these to try again; 0: it was never decided */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* of the last trial, what a message takes; 0: not known */
 };
 

@@ -20,7 +20,7 @@ bool espi_collective_is(const struct espi_api_row *row)
 /* What is asked of the way of long blocks: both sides go one way. False: there are none. */
 static bool ask_way(const struct espi_call_side side[2], struct espi_way_question *q)
 {
-    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0, false, NULL};
+    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0, false, 0, NULL};
     for (int i = 0; i < 2; i++) {
         if (!side[i].packed || side[i].longest == 0)
             continue;
@@ -37,18 +37,10 @@ static bool ask_way(const struct espi_call_side side[2], struct espi_way_questio
     return q->bytes > 0;
 }
 
-/* Those of the next rank: all make the call. */
-static const atomic_uchar *trials_of_next(struct espi_comm_facts *facts)
-{
-    const unsigned char *world = espi_ways_trials != NULL ? espi_comm_world_ranks(facts) : NULL;
-
-    return world != NULL ? espi_ways_trials_of(world[(facts->rank + 1) % facts->peers]) : NULL;
-}
-
 /* A call that is not timed packs what no model speaks for only where it was found to pay. */
 static void leave_untimed(struct espi_call_side *s)
 {
-    const struct espi_way_question q = {ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, s->near, true, s->longest, false, NULL};
+    const struct espi_way_question q = {ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, s->near, true, s->longest, false, 0, NULL};
 
     if (!s->joined || espi_way_is_known(&q))
         return;
@@ -211,7 +203,7 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
         leave_untimed(&side[i]);
     const bool chosen = ask_way(side, &question);
     if (chosen) {
-        question.trials = question.near ? trials_of_next(facts) : NULL;
+        espi_message_others(&question, facts, MPI_ANY_SOURCE);
         if (row->kind & ESPI_NONBLOCKING)
             call->turn.way = espi_way_of(&question);
         else

@@ -22,8 +22,8 @@ enum { AT_HAND = 3, WORTH = 4000 };
 static const uint64_t direct_types = ((1 << AT_HAND) - 1) << ESPI_PAIR_TYPES;
 /* Times that types were freed or made again: whose last one is longer ago makes room for another. */
 enum { STALE = 1024 };
-/* So many times in a row one is kept in the place of another one of its hint, which is not made any more; then not
-   before that is stale. */
+/* So many times in a row one is kept in the place of another one of its hint, which is not made any more. After that
+   none takes its place until it has not come for STALE times. */
 enum { MISSES_MOST = 4 };
 
 enum state {

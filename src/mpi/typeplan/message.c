@@ -91,14 +91,6 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
 
 /* ---- the way of a longer message ---- */
 
-/* Those of a rank that is near; NULL: not known. */
-static const atomic_uchar *trials_of(struct espi_comm_facts *facts, int peer)
-{
-    const unsigned char *world = espi_ways_trials != NULL && peer >= 0 ? espi_comm_world_ranks(facts) : NULL;
-
-    return world != NULL ? espi_ways_trials_of(world[peer]) : NULL;
-}
-
 /* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
    them is not sure. */
 static bool ask_way(const struct espi_message *m, const struct espi_api_row *row, struct espi_way_question *q)
@@ -128,8 +120,8 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
                                              : ESPI_WAY_RECEIVE,
         .near = longer->near,
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
-        .bytes = longer->found.bytes,
-        .trials = longer->near ? trials_of(&m->thread_state->comm, peer_of(typed, m->args)) : NULL};
+        .bytes = longer->found.bytes};
+    espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
     return true;
 }
 
@@ -163,10 +155,8 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
         plan->open[true] != ESPI_WAYS_EVEN || facts->near != ESPI_NEAR_ALL ||
         !espi_comm_is_last(facts, (MPI_Comm)args[(int)row->comm]))
         return false;
-    const int peer = peer_of(typed, args);
-    const struct espi_way_question question = {
-        .open = ESPI_WAYS_EVEN, .near = true, .bytes = plan->size * count,
-        .trials = (unsigned)peer < (unsigned)facts->peers ? trials_of(facts, peer) : NULL};
+    struct espi_way_question question = {.open = ESPI_WAYS_EVEN, .near = true, .bytes = plan->size * count};
+    espi_message_others(&question, facts, peer_of(typed, args));
     if (!espi_way_is_left(&question))
         return false;
     espi_plan_count_use(thread_state->stats, slot, count);

@@ -1,5 +1,6 @@
 #include "mpi/typeplan/message_plan.h"
 
+#include "mpi/packed/trial_numbers.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
@@ -220,9 +221,20 @@ struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datat
     return found.plan;
 }
 
+void espi_message_others(struct espi_way_question *question, struct espi_comm_facts *facts, int rank)
+{
+    const unsigned char *world =
+        question->near && espi_trial_numbers_are_shared ? espi_comm_world_ranks(facts) : NULL;
+    const bool known = (unsigned)rank < (unsigned)facts->peers;
+
+    question->others = world == NULL ? NULL : known ? &world[rank] : world;
+    question->n_others = world == NULL ? 0 : known ? 1 : facts->peers;
+}
+
 enum espi_message_way espi_message_plan_way(enum espi_way_call call, int64_t bytes)
 {
-    const struct espi_way_question q = {ESPI_WAYS_EVEN, call, espi_type_service.one_node, true, bytes, false, NULL};
+    const struct espi_way_question q = {
+        .open = ESPI_WAYS_EVEN, .call = call, .near = espi_type_service.one_node, .packs = true, .bytes = bytes};
 
     return espi_way_packed(&q);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mpi/comm/comm_cache.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
@@ -30,6 +31,10 @@ void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi
                               enum espi_packable use, double saved);
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                              MPI_Datatype type, enum espi_packable use, double saved);
+
+/* Fills in from or for whom a message of the communicator is, where that may be known: the rank, MPI_ANY_SOURCE for
+   any of them. */
+void espi_message_others(struct espi_way_question *question, struct espi_comm_facts *facts, int rank);
 
 /* Counts a use that is made, but not what becomes of it. */
 static inline void espi_plan_count_use(struct espi_stats_thread *stats, struct espi_type_slot *slot, int64_t count)

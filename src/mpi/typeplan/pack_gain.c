@@ -60,9 +60,9 @@ enum { FETCH_NS = 3000 };
    more for each byte, which is copied once more on both sides while cells travel. */
 enum { PARTS_NS = 900 };
 #define CELLS_NS 0.015
-/* Far longer, far less; and what bytes take between cores that are far apart (bench/streams). What is less than far
-   less is tried: of mg_x, 131 kB, the model says that packing takes three times as long as the engine, and between
-   far cores it took 0.83 of its time. */
+/* Far longer, far less; and what bytes take between cores that are far apart (bench/streams). What is less, but not
+   far less, is tried: of mg_x, 131 kB, the model says that packing takes three times as long as the engine, and
+   between far cores it took 0.83 of its time. */
 enum { FAR_LONGER = 2, START_NS = 1000 };
 #define FAR_LESS 0.33
 #define AWAY_NS 0.12

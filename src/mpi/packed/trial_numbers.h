@@ -1,0 +1,40 @@
+/*
+ * How ranks of a node begin trials of ways together (message_ways.h). Each says, for each power of two in size, in
+ * memory that all share, how many trials it has begun, and reads what those say that it has a message with. A rank
+ * that is behind begins its next trial with that message. All begin the first one at about the same time, so a rank
+ * for which it is the first one takes the number of another one that has just begun, and one more of a rank that
+ * began before: that one then follows.
+ */
+#ifndef ESPI_MPI_PACKED_TRIAL_NUMBERS_H
+#define ESPI_MPI_PACKED_TRIAL_NUMBERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    ESPI_TRIAL_SIZES = 32,
+    ESPI_TRIAL_NUMBERS = 127, /* from 1 on, and round again; 0: none was begun */
+    ESPI_TRIAL_YOUNG = 128    /* said beside the number: with one of the last few messages */
+};
+
+/* From now on these are what ranks of MPI_COMM_WORLD say: ESPI_TRIAL_SIZES of them a rank, this one is `rank`. NULL:
+   nothing is said any more. */
+void espi_trial_numbers_share(atomic_uchar *said, int rank);
+/* Whether they do, which the same call alone changes. */
+extern bool espi_trial_numbers_are_shared;
+
+/* Whether that is of a later trial than a number. */
+static inline bool espi_trial_is_later(unsigned char said, unsigned char than)
+{
+    const unsigned ahead = ((unsigned)(said & ESPI_TRIAL_NUMBERS) - (than & ESPI_TRIAL_NUMBERS)) & ESPI_TRIAL_NUMBERS;
+
+    return (said & ESPI_TRIAL_NUMBERS) != 0 && ahead > 0 && ahead <= ESPI_TRIAL_NUMBERS / 2;
+}
+
+/* The latest of what these ranks of MPI_COMM_WORLD say; 0: they have begun none. */
+unsigned char espi_trial_latest(int size, const unsigned char *ranks, int n);
+/* This rank's. */
+void espi_trial_say(int size, unsigned char said);
+
+#endif
