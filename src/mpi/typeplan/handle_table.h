@@ -153,16 +153,14 @@ static inline uint64_t espi_slot_more_items(MPI_Datatype type)
 }
 
 /* Takes the credit of a known slot back, and counts the uses that were made of it. */
-static inline void espi_slot_settle_up(struct espi_type_slot *slot, MPI_Datatype type)
+static __attribute__((noinline, unused)) void espi_slot_settle_up(struct espi_type_slot *slot, MPI_Datatype type)
 {
-    atomic_uchar *credit = espi_slot_credit(type);
-    unsigned lent = atomic_load_explicit(&slot->lent, memory_order_relaxed);
-    unsigned byte = atomic_load_explicit(credit, memory_order_relaxed);
-    unsigned left = (byte & ESPI_CREDIT_LEFT) - 1;
-    unsigned made = lent > left ? lent - left : 0;
-
+    const unsigned lent = atomic_load_explicit(&slot->lent, memory_order_relaxed);
     if (lent == 0)
         return;
+    atomic_uchar *credit = espi_slot_credit(type);
+    const unsigned byte = atomic_load_explicit(credit, memory_order_relaxed);
+    const unsigned left = (byte & ESPI_CREDIT_LEFT) - 1, made = lent > left ? lent - left : 0;
     if (atomic_load_explicit(&slot->settled, memory_order_relaxed))
         atomic_fetch_add_explicit(&espi_handle_table_settled, made, memory_order_relaxed);
     atomic_store_explicit(credit, (unsigned char)((byte & ESPI_CREDIT_ENDED) + 1), memory_order_relaxed);
@@ -183,7 +181,8 @@ static inline struct espi_type_slot *espi_slot_of_any(MPI_Datatype type)
 
     if (chunk == NULL || !atomic_load_explicit(&chunk->slots[at].known, memory_order_acquire))
         return NULL;
-    espi_slot_settle_up(&chunk->slots[at], type);
+    if (__builtin_expect(atomic_load_explicit(&chunk->slots[at].lent, memory_order_relaxed) != 0, 0))
+        espi_slot_settle_up(&chunk->slots[at], type);
     return &chunk->slots[at];
 }
 
