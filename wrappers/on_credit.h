@@ -113,8 +113,7 @@ ESPI_INLINE bool espi_on_credit(const struct espi_credit_row *row, const espi_wo
         (row->n > 1 && !espi_side_on_credit(row, 1, args, &now, &at[1], &items[1])))
         return false;
     if (at[0] == at[1] && at[0] < ESPI_CREDITS) { /* two uses at once: there is credit for both */
-        espi_add_alone(&espi_hot.on_credit);
-        --*espi_credit_alone(at[0]);
+        espi_use_credit_at(at[0]);
         espi_use_items(at[0], items[0] + items[1] - 1);
         return true;
     }

@@ -1,6 +1,6 @@
 /*
  * How ranks of a node begin trials of ways together (message_ways.h). Each says, for each power of two in size, in
- * memory that all share, how many trials it has begun, and reads what those say that it has a message with. A rank
+ * memory that all share, the number of its last trial, and reads what those say that it has a message with. A rank
  * that is behind begins its next trial with that message. All begin the first one at about the same time, so a rank
  * for which it is the first one takes the number of another one that has just begun, and one more of a rank that
  * began before: that one then follows.

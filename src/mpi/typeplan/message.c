@@ -91,6 +91,14 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
 
 /* ---- the way of a longer message ---- */
 
+static enum espi_way_call kind_of(const struct espi_api_row *row)
+{
+    return row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
+           : sides_of(row) == 2         ? ESPI_WAY_BOTH
+           : row->typed[0].dest >= 0    ? ESPI_WAY_SEND
+                                        : ESPI_WAY_RECEIVE;
+}
+
 /* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
    them is not sure. */
 static bool ask_way(const struct espi_message *m, const struct espi_api_row *row, struct espi_way_question *q)
@@ -114,10 +122,7 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
             open = ESPI_WAYS_EVEN;
     *q = (struct espi_way_question){
         .open = open,
-        .call = row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
-                : sides_of(row) == 2         ? ESPI_WAY_BOTH
-                : typed->dest >= 0           ? ESPI_WAY_SEND
-                                             : ESPI_WAY_RECEIVE,
+        .call = kind_of(row),
         .near = longer->near,
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
         .bytes = longer->found.bytes};
@@ -127,7 +132,7 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
 
 /* ---- a message that is left to the library ---- */
 
-/* The next one of as many items may be left at once. Only where the type is the program's, and all are near. */
+/* It went as the program's type, and was not timed: the next one of as many items may be left at once. */
 static void note_left(const struct espi_message *m)
 {
     const struct espi_message_side *side = &m->side[0];
@@ -155,10 +160,13 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
         plan->open[true] != ESPI_WAYS_EVEN || facts->near != ESPI_NEAR_ALL ||
         !espi_comm_is_last(facts, (MPI_Comm)args[(int)row->comm]))
         return false;
-    struct espi_way_question question = {.open = ESPI_WAYS_EVEN, .near = true, .bytes = plan->size * count};
+    struct espi_way_question question = {
+        .open = ESPI_WAYS_EVEN, .call = kind_of(row), .near = true, .bytes = plan->size * count};
     espi_message_others(&question, facts, peer_of(typed, args));
     if (!espi_way_is_left(&question))
         return false;
+    if (espi_way_saves(&question) == 0)
+        atomic_store_explicit(&plan->saved_ns, 1, memory_order_relaxed);
     espi_plan_count_use(thread_state->stats, slot, count);
     espi_count(thread_state->stats, ESPI_COUNT_left_not_better, 1);
     return true;

@@ -392,6 +392,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
         plan->tier = request->tier; /* it has been improved often enough */
         plan->count = request->count;
         plan->last_short.count = 0;
+        plan->left_items = 0;
         return;
     }
     espi_select_variant(request, plan->record, &s);
@@ -420,6 +421,7 @@ void espi_plans_give_types_back(void)
         for (int p = 0; p < ESPI_PURPOSES; p++)
             e->plan.gain_ns[p] = 0;
         e->plan.last_short.count = 0;
+        e->plan.left_items = 0;
     }
     espi_stream_types_give_back();
 }

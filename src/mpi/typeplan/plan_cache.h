@@ -56,8 +56,8 @@ struct espi_plan {
         int64_t count;
         uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
-    int64_t left_items; /* of the last message of several parts that was left to the library by what its group's trial
-                           found (message.c); 0: none, or figures have changed since. Not where calls overlap. */
+    int64_t left_items; /* of the last message of several parts that went as the program's type outside of a trial
+                           (message.c); 0: none, or figures have changed since. Not where calls overlap. */
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */

@@ -1,0 +1,170 @@
+/*
+ * Long messages that a trial has left to the library (src/mpi/typeplan/message.c: espi_message_is_left): when they go
+ * at once, and what is counted then. Sends are begun and ended; packed ones take longer than others.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "base/overlap.h"
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/typeplan/message.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
+#include "suite.h"
+#include "type_service.h"
+
+enum { BLOCKS = 3000, ROOM = 1 << 18, PACKED_NS = 200000 };
+
+static char data[ROOM];
+static MPI_Datatype type;
+static struct espi_thread_state *state;
+static const struct espi_api_row *const row = &espi_api_rows[ESPI_FN_Send];
+
+static bool is_left(espi_word count, MPI_Datatype of, MPI_Comm comm)
+{
+    const espi_word args[6] = {(espi_word)data, count, (espi_word)of, 0, 0, (espi_word)comm};
+
+    return espi_message_is_left(state, row, args);
+}
+
+/* A use that is looked at. */
+static void look(void)
+{
+    struct espi_way way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+
+    if (way.packed != NULL)
+        espi_plan_release(way.packed);
+}
+
+/* Sends an item the long way; whether it goes as its type. */
+static bool goes_typed(void)
+{
+    const espi_word args[6] = {(espi_word)data, 1, (espi_word)type, 0, 0, (espi_word)MPI_COMM_SELF};
+    espi_word changed[6];
+    struct espi_message m;
+
+    memcpy(changed, args, sizeof changed);
+    if (!espi_message_begin(&m, state, row, args, changed)) { /* it is due to be looked at */
+        look();
+        return true;
+    }
+    const bool typed = m.turn.way == ESPI_WAY_TYPED;
+    for (const uint64_t begun = espi_stats_now(); !typed && espi_stats_now() < begun + PACKED_NS;)
+        ;
+    ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
+    return typed;
+}
+
+static struct espi_plan *plan_of_type(void)
+{
+    return atomic_load(&espi_slot_of(type)->plan);
+}
+
+/* A type with a plan, of which no model knows how its messages should go, to ranks that are near. */
+static void begin(void)
+{
+    int blocklength[BLOCKS], displacement[BLOCKS];
+
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_ALWAYS);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    espi_comm_cache_start(true);
+    atomic_store(&espi_running, true);
+    espi_calls_overlap = false;
+    state = espi_thread_state(&own_thread);
+    for (int i = 0; i < BLOCKS; i++) {
+        blocklength[i] = 3;
+        displacement[i] = 5 * i + i * i % 2;
+    }
+    MPI_Type_indexed(BLOCKS, blocklength, displacement, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    for (int i = 0; i < 4; i++)
+        look();
+    ck_assert_ptr_ne(plan_of_type(), NULL);
+    atomic_store(&plan_of_type()->better[ESPI_PARTS], MPI_DATATYPE_NULL);
+    plan_of_type()->open[true] = ESPI_WAYS_EVEN;
+    ck_assert(espi_comm_look(&state->comm, MPI_COMM_SELF));
+    state->comm.near = ESPI_NEAR_ALL;
+}
+
+static void end(void)
+{
+    atomic_store(&espi_running, false);
+    espi_calls_overlap = true;
+    MPI_Type_free(&type);
+    espi_comm_cache_stop();
+    espi_types_stop();
+}
+
+START_TEST(left)
+{
+    uint64_t uses, found;
+    int sends = 0, typed = 0;
+
+    begin();
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    for (; sends < 1000 && !is_left(1, type, MPI_COMM_SELF); sends++)
+        typed += goes_typed();
+    ck_assert_int_lt(sends, 300); /* there was a trial, and packed ones lost it */
+    ck_assert(typed > 0 && typed < sends);
+    uses = atomic_load(&espi_slot_of(type)->uses);
+    found = counted(ESPI_COUNT_left_not_better);
+    atomic_store(&plan_of_type()->saved_ns, 0);
+    ck_assert(is_left(1, type, MPI_COMM_SELF));
+    ck_assert_uint_eq(atomic_load(&espi_slot_of(type)->uses), uses + 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better), found + 1);
+    ck_assert_uint_eq(atomic_load(&plan_of_type()->saved_ns), 1); /* known, and nothing */
+    end();
+}
+END_TEST
+
+/* All that may have changed since; what is not left is not counted. */
+START_TEST(not_left)
+{
+    struct espi_plan *plan;
+
+    begin();
+    for (int i = 0; i < 1000 && !is_left(1, type, MPI_COMM_SELF); i++)
+        goes_typed();
+    plan = plan_of_type();
+    const uint64_t found = counted(ESPI_COUNT_left_not_better);
+    ck_assert(!is_left(2, type, MPI_COMM_SELF) && !is_left(0, type, MPI_COMM_SELF));
+    ck_assert(!is_left(-1, type, MPI_COMM_SELF) && !is_left(1, MPI_INT, MPI_COMM_SELF));
+    ck_assert(!is_left(1, MPI_DATATYPE_NULL, MPI_COMM_SELF) && !is_left(1, type, MPI_COMM_WORLD));
+    ck_assert(!is_left(1, type, MPI_COMM_NULL));
+    atomic_store(&plan->better[ESPI_PARTS], MPI_INT);
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    atomic_store(&plan->better[ESPI_PARTS], MPI_DATATYPE_NULL);
+    for (int open = -1; open < 2; open++) {
+        plan->open[true] = (enum espi_ways_open)open;
+        ck_assert(open == ESPI_WAYS_EVEN || !is_left(1, type, MPI_COMM_SELF));
+    }
+    plan->open[true] = ESPI_WAYS_EVEN;
+    state->comm.near = ESPI_NEAR_SOME;
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    state->comm.near = ESPI_NEAR_ALL;
+    espi_calls_overlap = true;
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    espi_calls_overlap = false;
+    plan->left_items = 0;
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    plan->left_items = 1;
+    atomic_fetch_add(espi_slot_credit(type), ESPI_CREDIT_ENDED); /* freed, as the stub has seen */
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    atomic_fetch_sub(espi_slot_credit(type), ESPI_CREDIT_ENDED);
+    ck_assert(is_left(1, type, MPI_COMM_SELF));
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better), found + 1);
+    atomic_fetch_add(&espi_comm_epoch, 1); /* a communicator has ended, perhaps this one */
+    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "whitebox/message_left", left, not_left);
+}
