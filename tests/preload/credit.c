@@ -190,6 +190,11 @@ static void rooted(void)
     args[4] = 3;
     call(&gather, args, true, 1, 1, "several items");
     expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)theirs)]) == 2, "are counted");
+    set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
+    args[5] = mine;
+    call(&gather, args, true, 2, 0, "one type on both sides is used twice");
+    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)mine)]) == 2, "with all items of both");
+    args[5] = theirs;
     args[4] = ESPI_CREDIT_MOST + 1;
     call(&gather, args, false, 0, 0, "unless they are many");
     args[4] = -1;
