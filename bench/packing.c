@@ -6,7 +6,8 @@
  *   chrt -f 1 taskset -c 1 scripts/bench/bench --native --ranks 1 packing [--millis MS] [--row NAME]
  *                                                       [--level 0|1|2] [--cold MB] [--range KB] [--listed 1]
  *
- * --row: rows whose names begin so. --level: the instructions that may be used at most (plain, AVX2, AVX-512).
+ * --row: rows whose names begin so. --level: the instructions that may be used at most (plain, AVX2, AVX-512),
+ * and no stores past the caches.
  * --cold: so much other memory is written before each single use. Prints a line per row and size: medians in
  * microseconds, and ratios of the program to the loops (below 1 the program is faster), of the ranges of 16 kB (or
  * --range) to the program, and of the predicted time to the one measured; at the end geometric means.
@@ -29,7 +30,7 @@ enum { FLOOR, HAND_PACK, PACK, PACK_PARTS, HAND_UNPACK, UNPACK, UNPACK_PARTS, WA
 enum { SAMPLES = 3000, ROUNDS_LEAST = 15 };
 
 static int64_t range_bytes = 16384;
-static bool listed;
+static bool listed, capped;
 
 struct task {
     struct layout layout;
@@ -50,6 +51,16 @@ static void describe_transpose(struct layout *l)
     layout_loop(part, 1, l->n[0], width);
     layout_loop(part, 2, l->n[0], n * width);
     l->span[LAYOUT_FROM] = n * n * width;
+}
+
+/* Every other block of many: n = { blocks, bytes }. */
+static void describe_blocks(struct layout *l)
+{
+    const size_t width = (size_t)l->n[1];
+    struct layout_part *part = layout_add_part(l, LAYOUT_FROM, 0, width);
+
+    layout_loop(part, 1, l->n[0], 2 * width);
+    l->span[LAYOUT_FROM] = 2 * (size_t)l->n[0] * width;
 }
 
 /* Blocks in any order, anywhere in `n[2]` times as much memory. */
@@ -135,6 +146,7 @@ static const struct layout_row own_rows[] = {
     {"transpose_8_large", LAYOUT_MESSAGE, {{1024, 8}, {1500, 8}, {2500, 8}}, describe_transpose, NULL},
     {"transpose_16", LAYOUT_MESSAGE, {{16, 16}, {128, 16}, {1000, 16}}, describe_transpose, NULL},
     {"transpose_16_large", LAYOUT_MESSAGE, {{512, 16}, {1024, 16}, {1500, 16}}, describe_transpose, NULL},
+    {"blocks_large", LAYOUT_MESSAGE, {{100000, 512}, {50000, 1024}, {12500, 4096}}, describe_blocks, NULL},
     {"scattered_8", LAYOUT_MESSAGE, {{500, 8, 3}, {10000, 8, 3}, {1000000, 8, 9}}, describe_scattered, NULL},
     {"scattered_24", LAYOUT_MESSAGE, {{500, 24, 3}, {10000, 24, 3}, {1000000, 24, 3}}, describe_scattered, NULL},
     {"scattered_60", LAYOUT_MESSAGE, {{500, 60, 3}, {10000, 60, 3}, {400000, 60, 3}}, describe_scattered, NULL},
@@ -274,7 +286,12 @@ static void use(struct task *t, int way)
             else
                 layout_pack(piece, data, stream);
             break;
-        case PACK: espi_pack_run_at(t->level, pack, data, 1, stream); break;
+        case PACK:
+            if (capped)
+                espi_pack_run_at(t->level, pack, data, 1, stream);
+            else
+                espi_pack_run(pack, data, 1, stream);
+            break;
         case HAND_UNPACK:
             if (listed)
                 espi_unpack_run_at(t->level, t->of_list[p], source, data, 1);
@@ -283,7 +300,12 @@ static void use(struct task *t, int way)
             else
                 layout_unpack(piece, source, data);
             break;
-        case UNPACK: espi_unpack_run_at(t->level, pack, source, data, 1); break;
+        case UNPACK:
+            if (capped)
+                espi_unpack_run_at(t->level, pack, source, data, 1);
+            else
+                espi_unpack_run(pack, source, data, 1);
+            break;
         default:
             for (int64_t first = 0, part; first < bytes; first += part) {
                 part = bytes - first < range_bytes ? bytes - first : range_bytes;
@@ -411,7 +433,9 @@ static void bench(const struct layout_row *row, int size, enum espi_vectors leve
     }
     end = bench_now() + millis / 1000;
     while (n < SAMPLES && (bench_now() < end || n < ROUNDS_LEAST)) {
-        for (int way = 0; way < WAYS; way++) {
+        /* There and back, as each finds what the one before it has left. */
+        for (int i = 0; i < WAYS; i++) {
+            const int way = n % 2 == 0 ? i : WAYS - 1 - i;
             if (cold > 0)
                 memset(flush, n, cold);
             else
@@ -450,9 +474,10 @@ int main(int argc, char **argv)
             millis = atof(argv[i + 1]);
         else if (strcmp(argv[i], "--row") == 0)
             only = argv[i + 1];
-        else if (strcmp(argv[i], "--level") == 0 && atoi(argv[i + 1]) < (int)level)
+        else if (strcmp(argv[i], "--level") == 0 && atoi(argv[i + 1]) <= (int)level) {
             level = (enum espi_vectors)atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--cold") == 0)
+            capped = true;
+        } else if (strcmp(argv[i], "--cold") == 0)
             cold = (size_t)atoi(argv[i + 1]) << 20;
         else if (strcmp(argv[i], "--range") == 0)
             range_bytes = atoi(argv[i + 1]) * INT64_C(1024);

@@ -20,7 +20,25 @@ static enum espi_vectors read_cpu(void)
     const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
     return (saved & AVX512_STATE) == AVX512_STATE && (b & wide) == wide ? ESPI_VECTORS_AVX512 : ESPI_VECTORS_AVX2;
 }
+
+/* Intel's leaf and AMD's of one form list the caches, from the first level on. */
+static int64_t read_cache(void)
+{
+    static const unsigned leaves[] = {0x04, 0x8000001d};
+    int64_t last = 0;
+    unsigned a, b, c, d;
+
+    for (int i = 0; i < 2 && last == 0; i++)
+        for (unsigned k = 0; k < 16 && __get_cpuid_count(leaves[i], k, &a, &b, &c, &d) && (a & 0x1f) != 0; k++)
+            last = (int64_t)((b >> 22) + 1) * ((b >> 12 & 0x3ff) + 1) * ((b & 0xfff) + 1) * ((int64_t)c + 1);
+    return last;
+}
 #else
+static int64_t read_cache(void)
+{
+    return 0;
+}
+
 static enum espi_vectors read_cpu(void)
 {
     return ESPI_VECTORS_PLAIN;
@@ -36,4 +54,15 @@ enum espi_vectors espi_cpu_vectors(void)
         atomic_store_explicit(&known, answer, memory_order_relaxed);
     }
     return (enum espi_vectors)(answer - 1);
+}
+
+int64_t espi_cpu_cache(void)
+{
+    static _Atomic int64_t known = -1;
+    int64_t answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer < 0) {
+        answer = read_cache();
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer;
 }

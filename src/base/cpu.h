@@ -1,14 +1,17 @@
-/* What instructions this processor and this kernel have. Asked when first needed, not when the library is loaded: the
+/* What this processor and this kernel have. Asked when first needed, not when the library is loaded: the
    instruction that tells (CPUID) takes microseconds in a virtual machine, and compilers' own way
    (__builtin_cpu_supports) makes every process ask a dozen times at its start. */
 #ifndef ESPI_BASE_CPU_H
 #define ESPI_BASE_CPU_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 enum espi_vectors { ESPI_VECTORS_PLAIN, ESPI_VECTORS_AVX2, ESPI_VECTORS_AVX512 /* F, BW and VL */ };
 
 /* The widest of them that may be used. */
 enum espi_vectors espi_cpu_vectors(void);
+
+/* Bytes of its last cache, which it may share with others; 0 where that is not known. */
+int64_t espi_cpu_cache(void);
 
 #endif

@@ -8,6 +8,8 @@ const struct espi_kernels *espi_kernels_of(enum espi_vectors level, bool unpack)
 {
     static const struct espi_kernels plain[2] = {ESPI_KERNELS_ROW(pack), ESPI_KERNELS_ROW(unpack)};
 #ifdef __x86_64__
+    if (level == ESPI_VECTORS_PAST)
+        return &espi_kernels_past[unpack];
     if (level == ESPI_VECTORS_AVX512)
         return &espi_kernels_avx512[unpack];
 #endif

@@ -39,18 +39,24 @@ struct espi_copy espi_pack_many(const struct espi_pack *pack, int64_t count)
     return c;
 }
 
+/* Apart, as it has to make room for a program: one item, which is most of what is packed, needs none. */
+static __attribute__((noinline)) void run_many(const struct espi_kernels *k, const struct espi_pack *pack, char *data,
+                                               int64_t count, char *stream)
+{
+    const struct espi_copy c = espi_pack_many(pack, count);
+    espi_copy_run_with(k, &c, data, stream);
+}
+
 static inline __attribute__((always_inline)) void run(const struct espi_kernels *k, const struct espi_pack *pack,
                                                       char *data, int64_t count, char *stream)
 {
     if (count <= 0 || pack->item->bytes == 0)
         return;
     data = espi_place(data, pack->at);
-    if (count == 1) {
+    if (count == 1)
         espi_copy_run_with(k, pack->item, data, stream);
-    } else {
-        const struct espi_copy c = espi_pack_many(pack, count);
-        espi_copy_run_with(k, &c, data, stream);
-    }
+    else
+        run_many(k, pack, data, count, stream);
 }
 
 static void range(const struct espi_kernels *k, const struct espi_pack *pack, char *data, int64_t count, char *stream,
@@ -91,27 +97,49 @@ void espi_unpack_range_at(enum espi_vectors level, const struct espi_pack *pack,
     range(espi_kernels_of(level, true), pack, data, count, (char *)stream, first, bytes);
 }
 
-/* The kernels of this processor. Several threads may ask for the first time; all find the same. */
-static const struct espi_kernels *own_kernels(bool unpack)
-{
-    static _Atomic(const struct espi_kernels *) own[2];
-    const struct espi_kernels *k = atomic_load_explicit(&own[unpack], memory_order_relaxed);
+/* This processor's, to pack and to unpack; NULL: not known yet. */
+static _Atomic(const struct espi_kernels *) own[2];
 
-    if (__builtin_expect(k == NULL, 0)) {
-        k = espi_kernels_of(espi_cpu_vectors(), unpack);
-        atomic_store_explicit(&own[unpack], k, memory_order_relaxed);
+/* The first stream, and long ones. What is longer than the last cache is in no cache for whoever reads it, however it
+   was stored. Several threads may ask for the first time; all find the same. */
+static __attribute__((noinline)) void run_asking(bool unpack, const struct espi_pack *pack, char *data, int64_t count,
+                                                 char *stream)
+{
+    const enum espi_vectors level = espi_cpu_vectors();
+    const struct espi_kernels *const k = espi_kernels_of(level, unpack);
+    const int64_t cache = level == ESPI_VECTORS_AVX512 ? espi_cpu_cache() : 0;
+
+    atomic_store_explicit(&own[unpack], k, memory_order_relaxed);
+    if (cache <= 0 || pack->item->bytes * count < cache) {
+        run(k, pack, data, count, stream);
+        return;
     }
-    return k;
+    run(espi_kernels_of(ESPI_VECTORS_PAST, unpack), pack, data, count, stream);
+#ifdef __x86_64__
+    __builtin_ia32_sfence(); /* whoever sees what is stored after this sees all of it */
+#endif
+}
+
+static inline __attribute__((always_inline)) void run_own(bool unpack, const struct espi_pack *pack, char *data,
+                                                          int64_t count, char *stream)
+{
+    enum { LONG = 1 << 20 }; /* no last cache is shorter */
+    const struct espi_kernels *const k = atomic_load_explicit(&own[unpack], memory_order_relaxed);
+
+    if (__builtin_expect(k == NULL || pack->item->bytes * count > LONG, 0))
+        run_asking(unpack, pack, data, count, stream);
+    else
+        run(k, pack, data, count, stream);
 }
 
 void espi_pack_run(const struct espi_pack *pack, const void *data, int64_t count, void *stream)
 {
-    run(own_kernels(false), pack, (char *)data, count, stream);
+    run_own(false, pack, (char *)data, count, stream);
 }
 
 void espi_unpack_run(const struct espi_pack *pack, const void *stream, void *data, int64_t count)
 {
-    run(own_kernels(true), pack, data, count, (char *)stream);
+    run_own(true, pack, data, count, (char *)stream);
 }
 
 void espi_pack_range(const struct espi_pack *pack, const void *data, int64_t count, int64_t first, int64_t bytes,

@@ -195,13 +195,22 @@ static void panels_plain(int64_t bytes, const struct espi_copy_loop *across, con
 
 #ifdef __x86_64__
 #define LOAD(i) _mm512_loadu_pd(s + (i) * from)
-#define STORE(i, value) _mm512_storeu_pd(t + (i) * onto, value)
+#define STORE(i, value) store_line(past, t + (i) * onto, value)
 #define LOW(a, b) _mm512_unpacklo_pd(a, b)
 #define HIGH(a, b) _mm512_unpackhi_pd(a, b)
 #define EVEN(a, b) _mm512_shuffle_f64x2(a, b, 0x88) /* lanes 0 and 2 of both */
 #define ODD(a, b) _mm512_shuffle_f64x2(a, b, 0xdd)
 
-AVX512 ESPI_BODY wide_16(const char *s, int64_t from, char *t, int64_t onto)
+/* Past the caches: for a line that begins at `t`. */
+AVX512 ESPI_BODY store_line(bool past, char *t, __m512d value)
+{
+    if (past)
+        _mm512_stream_pd((double *)t, value);
+    else
+        _mm512_storeu_pd(t, value);
+}
+
+AVX512 ESPI_BODY lines_16(bool past, const char *s, int64_t from, char *t, int64_t onto)
 {
     const __m512d a = LOAD(0), b = LOAD(1), c = LOAD(2), d = LOAD(3);
     const __m512d ab = EVEN(a, b), AB = ODD(a, b), cd = EVEN(c, d), CD = ODD(c, d);
@@ -212,7 +221,7 @@ AVX512 ESPI_BODY wide_16(const char *s, int64_t from, char *t, int64_t onto)
     STORE(3, ODD(AB, CD));
 }
 
-AVX512 ESPI_BODY wide_8(const char *s, int64_t from, char *t, int64_t onto)
+AVX512 ESPI_BODY lines_8(bool past, const char *s, int64_t from, char *t, int64_t onto)
 {
     const __m512d r0 = LOAD(0), r1 = LOAD(1), r2 = LOAD(2), r3 = LOAD(3), r4 = LOAD(4), r5 = LOAD(5), r6 = LOAD(6),
                   r7 = LOAD(7);
@@ -230,6 +239,16 @@ AVX512 ESPI_BODY wide_8(const char *s, int64_t from, char *t, int64_t onto)
     STORE(7, ODD(b3, b7));
 }
 
+#define WIDE(name, lines, past)                                                                                      \
+    AVX512 ESPI_BODY name(const char *s, int64_t from, char *t, int64_t onto)                                        \
+    {                                                                                                                \
+        lines(past, s, from, t, onto);                                                                               \
+    }
+WIDE(wide_16, lines_16, false)
+WIDE(wide_8, lines_8, false)
+WIDE(past_16, lines_16, true)
+WIDE(past_8, lines_8, true)
+
 AVX512 static void panels_wide(int64_t bytes, const struct espi_copy_loop *across, const struct espi_copy_loop *along,
                                const char *source, char *target)
 {
@@ -240,8 +259,32 @@ AVX512 static void panels_wide(int64_t bytes, const struct espi_copy_loop *acros
     else
         panels(4, square_4, across, along, source, target);
 }
+
+/* Squares are turned so that their rows are lines, which needs all rows of the target to begin alike: past what is
+   before the first line of each. */
+AVX512 static void panels_past(int64_t bytes, const struct espi_copy_loop *across, const struct espi_copy_loop *along,
+                               const char *source, char *target)
+{
+    const int64_t before = (int64_t)(-(uintptr_t)target % LINE);
+    struct espi_copy_loop first = *along, rest = *along;
+
+    if (bytes == 4 || before % bytes != 0 || across->onto % LINE != 0 || along->count <= LINE) {
+        panels_wide(bytes, across, along, source, target);
+        return;
+    }
+    first.count = before / bytes;
+    rest.count -= first.count;
+    grid(bytes, across, &first, source, target);
+    source += first.count * along->from;
+    target += before;
+    if (bytes == 16)
+        panels(16, past_16, across, &rest, source, target);
+    else
+        panels(8, past_8, across, &rest, source, target);
+}
 #else
 #define panels_wide panels_plain
+#define panels_past panels_plain
 #endif
 
 bool espi_copy_tiles(enum espi_vectors level, int64_t bytes, const struct espi_copy_loop *outer,
@@ -258,7 +301,9 @@ bool espi_copy_tiles(enum espi_vectors level, int64_t bytes, const struct espi_c
     if (!crosses(outer, inner) || distance(outer->from) >= LINE || distance(inner->onto) >= LINE)
         return false;
     if ((bytes == 4 || bytes == 8 || bytes == 16) && outer->from == bytes && inner->onto == bytes)
-        (level == ESPI_VECTORS_AVX512 ? panels_wide : panels_plain)(bytes, outer, inner, source, target);
+        (level == ESPI_VECTORS_PAST     ? panels_past
+         : level == ESPI_VECTORS_AVX512 ? panels_wide
+                                        : panels_plain)(bytes, outer, inner, source, target);
     else
         tiled(bytes, outer, inner, source, target);
     return true;

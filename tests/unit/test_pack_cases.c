@@ -136,6 +136,33 @@ START_TEST(long_streams)
 }
 END_TEST
 
+/* More than the processor's caches hold: such streams take stores of their own (level_avx512.c). */
+START_TEST(past_the_caches)
+{
+    enum { BLOCK = 1500, STEP = 1600, MOST = 1 << 28 };
+    const int64_t n = (espi_cpu_cache() > 0 && espi_cpu_cache() < MOST ? espi_cpu_cache() : 0) / BLOCK + 10;
+    const struct espi_node *tree = vec(n, STEP, vec(BLOCK, 1, leaf("MPI_BYTE")));
+    const struct espi_pack *pack;
+    unsigned char *data = malloc((size_t)(n * STEP)), *back = malloc((size_t)(n * STEP)),
+                  *stream = malloc((size_t)(n * BLOCK));
+    ck_assert(data != NULL && back != NULL && stream != NULL);
+    for (int64_t b = 0; b < n * STEP; b++)
+        data[b] = (unsigned char)(b * 2654435761u >> 16);
+    memset(back, 0x5a, (size_t)(n * STEP));
+    ck_assert_int_eq(espi_pack_compile(&arena, tree, 0, &pack), ESPI_OK);
+    espi_pack_run(pack, data, 1, stream);
+    espi_unpack_run(pack, stream, back, 1);
+    for (int64_t j = 0; j < n; j++) {
+        ck_assert(memcmp(stream + j * BLOCK, data + j * STEP, BLOCK) == 0);
+        ck_assert(memcmp(back + j * STEP, data + j * STEP, BLOCK) == 0);
+        ck_assert(back[j * STEP + BLOCK] == 0x5a && back[j * STEP + STEP - 1] == 0x5a);
+    }
+    free(data);
+    free(back);
+    free(stream);
+}
+END_TEST
+
 /* MPI_BOTTOM: the tree holds addresses. */
 START_TEST(absolute)
 {
@@ -162,6 +189,6 @@ END_TEST
 
 const TTest *pack_case(int number)
 {
-    const TTest *const cases[PACK_CASES] = {compiled, runs, far_apart, long_streams, absolute};
+    const TTest *const cases[PACK_CASES] = {compiled, runs, far_apart, long_streams, past_the_caches, absolute};
     return cases[number];
 }
