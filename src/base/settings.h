@@ -98,6 +98,12 @@ const char *espi_settings_expected(enum espi_setting which, char *buf, size_t si
 /* The value as it would be written in the environment; returns its length as snprintf. */
 size_t espi_settings_value(const struct espi_settings *settings, enum espi_setting which, char *buf, size_t size);
 
+/* Whether statistics or a summary are wanted. */
+static inline bool espi_settings_tell(const struct espi_settings *settings)
+{
+    return settings->stats[0] != '\0' || settings->summary;
+}
+
 /* "environment", "default", ...; never NULL. */
 const char *espi_source_text(enum espi_source source);
 

@@ -162,13 +162,13 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
 }
 
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                              enum espi_packable use, double saved)
+                              enum espi_packable use, const struct espi_message_saving *saved)
 {
     (void)stats, (void)found, (void)count, (void)use, (void)saved;
 }
 
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                             MPI_Datatype type, enum espi_packable use, double saved)
+                             MPI_Datatype type, enum espi_packable use, const struct espi_message_saving *saved)
 {
     (void)stats, (void)found, (void)count, (void)type, (void)use, (void)saved;
 }

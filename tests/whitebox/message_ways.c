@@ -11,14 +11,14 @@
 /* The fastest of three, whichever that is, in the middle of noise. Between nodes there are two. */
 START_TEST(fastest)
 {
-    for (int best = 0; best < ESPI_WAYS; best++)
+    for (int best = 0; best < ESPI_WAY_CHOICES; best++)
         for (int near = best == CELLS; near < 2; near++) {
             struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BOTH, near);
             int cells = 0;
             begin(true);
             for (int i = 0; i < TRIAL; i++) {
                 script takes = {{0}};
-                for (int way = 0; way < ESPI_WAYS; way++)
+                for (int way = 0; way < ESPI_WAY_CHOICES; way++)
                     takes[ESPI_WAY_BOTH][way] =
                         10000 + 1000 * (way != best) + random_below(300) + 30000 * (i % 7 == 0);
                 cells += call_once(&q, takes) == CELLS;
@@ -44,7 +44,7 @@ START_TEST(long_ones)
               {16 << 20, true, 6, 12},        {16 << 20, false, 8, 16}};
 
     for (size_t i = 0; i < sizeof is / sizeof *is; i++)
-        for (int best = 0; best < ESPI_WAYS; best += is[i].near ? 1 : DENSE) {
+        for (int best = 0; best < ESPI_WAY_CHOICES; best += is[i].near ? 1 : DENSE) {
             struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, is[i].near);
             int calls = 0;
             q.bytes = is[i].bytes;
@@ -52,7 +52,7 @@ START_TEST(long_ones)
             const uint64_t decided = counted(ESPI_COUNT_ways_decided);
             for (; counted(ESPI_COUNT_ways_decided) == decided; calls++) {
                 script takes = {{0}};
-                for (int way = 0; way < ESPI_WAYS; way++)
+                for (int way = 0; way < ESPI_WAY_CHOICES; way++)
                     takes[ESPI_WAY_BLOCKS][way] = 100000 + 10000 * (way != best) + random_below(3000);
                 call_once(&q, takes);
             }
@@ -75,15 +75,6 @@ START_TEST(given_up)
     ck_assert_int_eq(espi_way_of(&q), TYPED);
 }
 END_TEST
-
-static void to_and_fro(const struct espi_way_question *send, const struct espi_way_question *receive,
-                       const script takes)
-{
-    for (int i = 0; i < TRIAL; i++) {
-        call_once(send, takes);
-        call_once(receive, takes);
-    }
-}
 
 /* But not for what sending alone takes: a message may be sent at once and wait at the other end. */
 START_TEST(left_to_receiving)

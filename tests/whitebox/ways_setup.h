@@ -17,6 +17,7 @@ enum { KB = 1024, LONG = 100 * KB, WARM = 2, TIMES = 12, TRIAL = 80, COLD = 2 <<
 #define TYPED ESPI_WAY_TYPED
 #define CELLS ESPI_WAY_CELLS
 #define DENSE ESPI_WAY_DENSE
+#define OWN ESPI_WAY_OWN
 
 uint64_t __wrap_espi_stats_now(void);
 bool __wrap_espi_stream_may_go_in_cells(int64_t bytes);
@@ -80,6 +81,14 @@ static inline void run(const struct espi_way_question *q, const script takes, in
     memset(gone, 0, sizeof gone);
     for (int i = 0; i < calls; i++)
         gone[call_once(q, takes)]++;
+}
+static inline void to_and_fro(const struct espi_way_question *send, const struct espi_way_question *receive,
+                              const script takes)
+{
+    for (int i = 0; i < TRIAL; i++) {
+        call_once(send, takes);
+        call_once(receive, takes);
+    }
 }
 
 #endif

@@ -226,7 +226,7 @@ static void begin_exchange(const struct espi_settings *settings)
     bool able = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         able = able && is_last && is_last(calls[i]);
-    espi_exchange_start(espi_world.rank, espi_world.size, able, settings->stats[0] != '\0' || settings->summary);
+    espi_exchange_start(espi_world.rank, espi_world.size, able, espi_settings_tell(settings));
 }
 
 void espi_world_open(struct espi_settings *settings)

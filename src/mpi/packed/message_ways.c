@@ -18,6 +18,9 @@ enum { SHORT = 16384 };
 /* Trials that begin together: messages of one that has just begun; the number up to which others begin one more for
    the sake of a rank that comes late; and how often one that is not at its end begins again. */
 enum { YOUNG = 4, LATE_MOST = 8, RESTARTS_MOST = 4 };
+/* Short messages before what they save is found out: as many as the library has cells in one direction, and those of
+   the way back. */
+enum { COLD_SHORT = 128 };
 
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
@@ -71,6 +74,12 @@ static unsigned ways_of(const struct espi_way_question *q)
     const unsigned cells = may_go_in_cells(q) ? 1u << ESPI_WAY_CELLS : 0;
 
     return (q->open == ESPI_WAYS_EVEN ? 1u << ESPI_WAY_TYPED : 0) | cells | 1u << ESPI_WAY_DENSE;
+}
+
+/* What has its turns in a trial. */
+static unsigned ways_tried(const struct espi_way_question *q)
+{
+    return ways_of(q) | (q->told ? 1u << ESPI_WAY_OWN : 0);
 }
 
 /* Before anything is known: typed ones lose nothing, and dense ones never much; short ones are best in cells. */
@@ -168,6 +177,8 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
         return false;
     const unsigned char said = said_by_others(q);
     g->seen++;
+    if (g->state == ESPI_WAYS_FRESH && q->told && q->no_cells && g->seen <= COLD_SHORT)
+        return false;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
     if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next) || follows(g, said))
@@ -197,15 +208,20 @@ static void give_up_batches(struct espi_way_group *g)
     espi_way_trial_decide(g);
 }
 
-/* A message that can not go the way whose turn it is goes another one. What it takes says nothing of that way then,
-   but where it is received, which is up to the sender, too. */
+/* A message that can not go the way whose turn it is goes another one. Where others of such calls can, what it takes
+   says nothing of that way, but where it is received, which is up to the sender, too. Where none can, that is what
+   they take if the group goes that way. */
 static void take_turn(struct espi_way_turn *turn, const struct espi_way_question *q, unsigned ways,
                       enum espi_message_way way)
 {
     turn->label = way;
     turn->group->made[q->call][way]++;
+    if (way == ESPI_WAY_OWN && !q->told) /* of others that is the library's */
+        way = ESPI_WAY_TYPED;
     turn->way = ways & 1u << way ? way : packed_way(turn->group, q);
-    if (turn->way != way && q->call != ESPI_WAY_RECEIVE && q->call != ESPI_WAY_BATCH)
+    turn->group->can[q->call] |= ways;
+    if (turn->way != way && turn->group->can[q->call] & 1u << way && q->call != ESPI_WAY_RECEIVE &&
+        q->call != ESPI_WAY_BATCH)
         turn->counts = false;
 }
 
@@ -229,14 +245,15 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
 
     if (warms_cells(g, q, ways, &turn.way))
         return turn;
-    if (!is_tried(g, q, ways)) {
+    const unsigned tried = ways_tried(q);
+    if (!is_tried(g, q, tried)) {
         turn.way = espi_way_of(q);
         return turn;
     }
     turn.group = g;
     if (q->call != ESPI_WAY_BATCH) {
         const enum espi_message_way way = espi_way_trial_next(g, q->call, &turn.counts);
-        take_turn(&turn, q, ways, way);
+        take_turn(&turn, q, tried, way);
     } else {
         if (espi_way_batch == 0)
             begin_batch(g);
@@ -251,7 +268,7 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
         }
         turn.batch = espi_way_batch;
         turn.counts = batch.counts;
-        take_turn(&turn, q, ways, batch.way);
+        take_turn(&turn, q, tried, batch.way);
     }
     turn.begun = espi_stats_now();
     return turn;
@@ -311,15 +328,22 @@ void espi_way_batch_took(uint64_t ns)
 
 /* ---- what was found ---- */
 
-double espi_way_saves(const struct espi_way_question *q)
+static double saves_against(const struct espi_way_question *q, enum espi_message_way other)
 {
-    const struct espi_way_group *g = group_of(q);
-    const float *found = g->found[q->call];
+    const float *found = group_of(q)->found[q->call];
     const enum espi_message_way way = espi_way_of(q);
 
-    if (q->open != ESPI_WAYS_EVEN || found[way] == 0 || found[ESPI_WAY_TYPED] == 0) /* of other layouts, perhaps */
+    if (found[way] == 0 || found[other] == 0) /* of other layouts, perhaps */
         return -1;
-    return found[way] < found[ESPI_WAY_TYPED]
-               ? (double)(found[ESPI_WAY_TYPED] - found[way]) * (double)q->bytes * 0x1p-20
-               : 0;
+    return found[way] < found[other] ? (double)(found[other] - found[way]) * (double)q->bytes * 0x1p-20 : 0;
+}
+
+double espi_way_saves(const struct espi_way_question *q)
+{
+    return q->open == ESPI_WAYS_EVEN ? saves_against(q, ESPI_WAY_TYPED) : -1;
+}
+
+double espi_way_saves_in_all(const struct espi_way_question *q)
+{
+    return saves_against(q, ESPI_WAY_OWN);
 }

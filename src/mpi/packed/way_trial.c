@@ -43,6 +43,7 @@ void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, un
         g->pace = near ? &of_very_long : &of_very_long_far;
     g->open = g->met | ways;
     g->given_up = g->by = 0;
+    memset(g->can, 0, sizeof g->can);
     memset(g->times, 0, sizeof g->times);
     memset(g->run, 0, sizeof g->run);
     memset(g->turns, 0, sizeof g->turns);
@@ -52,7 +53,11 @@ void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, un
 
 static unsigned messages_of(const struct espi_way_group *g, int call) /* in this trial */
 {
-    return g->made[call][ESPI_WAY_TYPED] + g->made[call][ESPI_WAY_CELLS] + g->made[call][ESPI_WAY_DENSE];
+    unsigned sum = 0;
+
+    for (int way = 0; way < ESPI_WAYS; way++)
+        sum += g->made[call][way];
+    return sum;
 }
 
 /* Bits 1 << call, but for calls that come so seldom that what they take hardly counts. */
@@ -92,7 +97,7 @@ static void give_up(struct espi_way_group *g)
     g->open |= calls & ~g->by ? g->given_up : 0;
     g->given_up &= ~g->open;
     g->by |= calls;
-    for (int way = 0; way < ESPI_WAYS; way++) {
+    for (int way = 0; way < ESPI_WAY_CHOICES; way++) {
         const double sum = g->open & 1u << way ? sum_of_least(g, calls, way, true) : 0;
         if (sum > 0 && (best == 0 || sum < best))
             best = sum;
@@ -204,7 +209,7 @@ void espi_way_trial_decide(struct espi_way_group *g)
     }
     const unsigned before = any ? way_that_stays(g) : gone;
     unsigned best = before;
-    for (unsigned way = 0; way < ESPI_WAYS && any; way++) {
+    for (unsigned way = 0; way < ESPI_WAY_CHOICES && any; way++) {
         const double now = g->open & 1u << best ? sum[best] : 0;
         if (g->open & 1u << way && (now == 0 || sum[way] < (best == before ? now - now / CLEAR : now)))
             best = way;
@@ -285,7 +290,7 @@ static enum espi_message_way best_so_far(const struct espi_way_group *g, enum es
     enum espi_message_way best = g->way;
     float least = FLT_MAX;
 
-    for (unsigned way = 0; way < ESPI_WAYS; way++) {
+    for (unsigned way = 0; way < ESPI_WAY_CHOICES; way++) {
         const struct espi_way_times *t = &g->times[call][way];
         if (g->open & 1u << way && (t->n > 0 ? espi_way_least(t, false) < least : !(g->open & 1u << best))) {
             best = (enum espi_message_way)way;

@@ -21,6 +21,7 @@ struct espi_way_group {
     bool near;                      /* of this trial */
     bool timed;                     /* it was decided by times before */
     unsigned open, met;             /* bits 1 << way: what is tried, and what messages there were might go, */
+    unsigned can[ESPI_WAY_CALLS];   /* and what messages of this trial could go, by call; */
     unsigned given_up, by;          /* and what is given up; bits 1 << call: by times of these */
     struct espi_way_times times[ESPI_WAY_CALLS][ESPI_WAYS];
     struct espi_way_run run[ESPI_WAY_CALLS];

@@ -20,7 +20,7 @@ bool espi_collective_is(const struct espi_api_row *row)
 /* What is asked of the way of long blocks: both sides go one way. False: there are none. */
 static bool ask_way(const struct espi_call_side side[2], struct espi_way_question *q)
 {
-    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0, false, 0, NULL};
+    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0, false, 0, NULL, false};
     for (int i = 0; i < 2; i++) {
         if (!side[i].packed || side[i].longest == 0)
             continue;
@@ -40,7 +40,8 @@ static bool ask_way(const struct espi_call_side side[2], struct espi_way_questio
 /* A call that is not timed packs what no model speaks for only where it was found to pay. */
 static void leave_untimed(struct espi_call_side *s)
 {
-    const struct espi_way_question q = {ESPI_WAYS_EVEN, ESPI_WAY_BLOCKS, s->near, true, s->longest, false, 0, NULL};
+    const struct espi_way_question q = {
+        .open = ESPI_WAYS_EVEN, .call = ESPI_WAY_BLOCKS, .near = s->near, .packs = true, .bytes = s->longest};
 
     if (!s->joined || espi_way_is_known(&q))
         return;

@@ -99,6 +99,14 @@ static enum espi_way_call kind_of(const struct espi_api_row *row)
                                         : ESPI_WAY_RECEIVE;
 }
 
+/* Whether a side's part of the call is asked about: a longer message; and a short one within the node, of which it is
+   to be told what it saves. */
+static bool is_asked(const struct espi_message_side *side)
+{
+    return side->found.plan != NULL &&
+           (side->found.parts || (espi_type_service.told && espi_type_service.one_node));
+}
+
 /* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
    them is not sure. */
 static bool ask_way(const struct espi_message *m, const struct espi_api_row *row, struct espi_way_question *q)
@@ -107,7 +115,7 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
 
     for (int i = 0; i < 2; i++) {
         const struct espi_message_side *side = &m->side[i];
-        if (side->found.plan == NULL || !side->found.parts)
+        if (!is_asked(side))
             continue;
         if (longer == NULL || side->found.bytes > longer->found.bytes)
             longer = side;
@@ -116,16 +124,20 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
         return false;
     const struct espi_buffer_args *typed = &row->typed[longer - m->side];
     const struct espi_plan *plan = longer->found.plan;
-    enum espi_ways_open open = longer->open;
+    const bool parts = longer->found.parts,
+               better = atomic_load_explicit(&plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL;
+    enum espi_ways_open open = parts ? longer->open : ESPI_WAYS_SURE;
     for (int i = 0; i < 2; i++)
         if (m->side[i].found.plan != NULL && m->side[i].found.parts && m->side[i].open == ESPI_WAYS_EVEN)
             open = ESPI_WAYS_EVEN;
     *q = (struct espi_way_question){
         .open = open,
         .call = kind_of(row),
-        .near = longer->near,
+        .near = longer->near || !parts,
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
-        .bytes = longer->found.bytes};
+        .bytes = longer->found.bytes,
+        .no_cells = !parts,
+        .told = espi_type_service.told && (open == ESPI_WAYS_SURE || better)};
     espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
     return true;
 }
@@ -163,7 +175,7 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
     struct espi_way_question question = {
         .open = ESPI_WAYS_EVEN, .call = kind_of(row), .near = true, .bytes = plan->size * count};
     espi_message_others(&question, facts, peer_of(typed, args));
-    if (!espi_way_is_left(&question))
+    if (espi_way_saves_in_all(&question) > 0 || !espi_way_is_left(&question))
         return false;
     if (espi_way_saves(&question) == 0)
         atomic_store_explicit(&plan->saved_ns, 1, memory_order_relaxed);
@@ -201,6 +213,8 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
         struct espi_message_side *side = &m->side[i];
         if (side->found.plan == NULL)
             continue;
+        if (is_asked(side) && m->turn.way == ESPI_WAY_OWN)
+            continue;
         if (side->found.parts && m->turn.way == ESPI_WAY_TYPED) {
             go_typed(side, &row->typed[i], changed);
         } else if (!espi_packed_begin(&m->packed, i, row, args, changed, side->found.plan->pack,
@@ -221,24 +235,25 @@ static bool asks_for_record(const struct espi_message *m)
 
 static void count_uses(struct espi_message *m, const struct espi_way_question *q, bool chosen)
 {
-    const double saved = chosen ? espi_way_saves(q) : -1; /* by both sides, measured at once */
+    const double saved = chosen ? espi_way_saves(q) : -1, /* by both sides, measured at once */
+                 in_all = chosen ? espi_way_saves_in_all(q) : -1;
     int64_t all = 0;
 
     for (int i = 0; i < 2; i++)
-        all += m->side[i].found.plan != NULL && m->side[i].found.parts ? m->side[i].found.bytes : 0;
+        all += is_asked(&m->side[i]) ? m->side[i].found.bytes : 0;
     for (int i = 0; i < 2; i++) {
         const struct espi_message_side *side = &m->side[i];
         const enum espi_packable use = espi_packed_message_use(m->row, &m->row->typed[i]);
         if (side->found.plan == NULL)
             continue;
-        const double here = !side->found.parts || saved < 0
-                                ? -1
-                                : saved * (double)side->found.bytes / (double)all;
+        const double part = is_asked(side) ? (double)side->found.bytes / (double)all : 0;
+        const struct espi_message_saving here = {side->found.parts && saved >= 0 ? saved * part : -1,
+                                                 part > 0 && in_all >= 0 ? in_all * part : -1};
         espi_plan_hold(side->found.plan);
         if (side->packed)
-            espi_message_plan_packed(m->thread_state->stats, &side->found, side->count, use, here);
+            espi_message_plan_packed(m->thread_state->stats, &side->found, side->count, use, &here);
         else
-            espi_message_plan_typed(m->thread_state->stats, &side->found, side->count, side->type, use, here);
+            espi_message_plan_typed(m->thread_state->stats, &side->found, side->count, side->type, use, &here);
     }
 }
 

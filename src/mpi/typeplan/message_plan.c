@@ -28,43 +28,37 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return found;
 }
 
-static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
-                         int64_t count, int64_t bytes, enum espi_purpose purpose, enum espi_packable use)
-{
-    espi_plan_count_use(stats, slot, count);
-    espi_plan_credit(plan, count, purpose, true, use);
-    espi_count(stats, ESPI_COUNT_calls_packed, 1);
-    espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
-}
-
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                              enum espi_packable use, double saved)
+                              enum espi_packable use, const struct espi_message_saving *saved)
 {
-    if (saved < 0) {
-        count_packed(stats, found->slot, found->plan, count, found->bytes, found->parts ? ESPI_PARTS : ESPI_WHOLE,
-                     use);
-    } else {
-        espi_plan_count_use(stats, found->slot, count);
+    const enum espi_purpose purpose = found->parts ? ESPI_PARTS : ESPI_WHOLE;
+
+    espi_plan_count_use(stats, found->slot, count);
+    if (saved->by_way >= 0)
         espi_plan_credit_measured(found->plan, count, use, saved, true);
-        espi_count(stats, ESPI_COUNT_calls_packed, 1);
-        espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
-    }
+    else
+        espi_plan_credit_told(found->plan, count, purpose, true, use, saved->in_all);
+    espi_count(stats, ESPI_COUNT_calls_packed, 1);
+    espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)found->bytes);
     if (found->parts)
         espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true);
 }
 
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                             MPI_Datatype type, enum espi_packable use, double saved)
+                             MPI_Datatype type, enum espi_packable use,
+                             const struct espi_message_saving *saved)
 {
     struct espi_plan *plan = found->plan;
 
     espi_plan_count_use(stats, found->slot, count);
     espi_class_note(found->slot, plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
     if (type != MPI_DATATYPE_NULL)
-        espi_plan_credit(plan, count, ESPI_PARTS, false, use);
-    if (saved > 0) /* what the others save: this one goes as a type in its turn */
+        espi_plan_credit_told(plan, count, ESPI_PARTS, false, use, saved->in_all);
+    else if (saved->in_all > 0) /* by what the other side does */
+        espi_plan_credit_waiting(plan, saved->in_all);
+    if (saved->by_way > 0) /* what the others save: this one goes as a type in its turn */
         espi_plan_credit_measured(plan, count, use, saved, false);
-    else if (saved == 0) /* of a packed one that is not said: sending may save what receiving costs */
+    else if (saved->by_way == 0) /* of a packed one that is not said: sending may save what receiving costs */
         atomic_store_explicit(&plan->saved_ns,
                               1 + (type != MPI_DATATYPE_NULL ? espi_plan_parts_ns(plan, count) : 0),
                               memory_order_relaxed);
@@ -135,13 +129,14 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
     const struct espi_message_plan packed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
     if (saved >= 0) {
-        espi_message_plan_packed(stats, &packed, count, found->use, saved);
-    } else if (found->timed) {
+        espi_message_plan_packed(stats, &packed, count, found->use,
+                                 &(struct espi_message_saving){saved, -1});
+    } else {
         espi_plan_count_use(stats, found->slot, count);
+        if (!found->timed)
+            espi_plan_credit(found->plan, count, found->purpose, true, found->use);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);
-    } else {
-        count_packed(stats, found->slot, found->plan, count, bytes, found->purpose, found->use);
     }
     espi_class_note(found->slot, found->plan, found->use, true);
 }
@@ -152,7 +147,7 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
     const struct espi_message_plan typed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
 
     if (typed.parts)
-        espi_message_plan_typed(stats, &typed, count, type, found->use, saved);
+        espi_message_plan_typed(stats, &typed, count, type, found->use, &(struct espi_message_saving){saved, -1});
     else if (type != MPI_DATATYPE_NULL)
         espi_blocks_plan_better(stats, found, count);
     else

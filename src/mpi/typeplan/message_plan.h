@@ -10,6 +10,7 @@
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/unseen.h"
 #include "stats/stats.h"
 
@@ -25,12 +26,13 @@ struct espi_message_plan {
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
-/* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it is).
-   `saved`: what was measured that packing saves, by the way that such messages go now, ns; negative: it was not. */
+/* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it
+   is). */
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                              enum espi_packable use, double saved);
+                              enum espi_packable use, const struct espi_message_saving *saved);
 void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
-                             MPI_Datatype type, enum espi_packable use, double saved);
+                             MPI_Datatype type, enum espi_packable use,
+                             const struct espi_message_saving *saved);
 
 /* Fills in from or for whom a message of the communicator is, where that may be known: the rank, MPI_ANY_SOURCE for
    any of them. */

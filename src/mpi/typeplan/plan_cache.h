@@ -56,6 +56,7 @@ struct espi_plan {
         int64_t count;
         uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
+    float short_told; /* what such messages save, as measured, over what the models say; 0: not known, or not asked */
     int64_t left_items; /* of the last message of several parts that went as the program's type outside of a trial
                            (message.c); 0: none, or figures have changed since. Not where calls overlap. */
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */

@@ -52,27 +52,55 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
     return (struct espi_plan_saving){saved, where};
 }
 
-void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
-                      enum espi_packable use)
+static uint64_t as_noted(uint64_t ps)
+{
+    return ps > 0 ? 1 + ps / 1000 : 0;
+}
+
+static uint64_t ps_of(double ns)
+{
+    return ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0;
+}
+
+void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                           enum espi_packable use, double ns)
 {
     if (use == ESPI_PACK_ONE_SIDED)
         return;
     const struct espi_plan_saving saving = espi_plan_saving(plan, count, purpose, packs, use);
-    espi_bump(&plan->record->saved_ps[saving.where], saving.ps);
+    if (ns >= 0)
+        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(ns));
+    else
+        espi_bump(&plan->record->saved_ps[saving.where], saving.ps);
     if (packs || purpose != ESPI_PARTS || plan->pack == NULL) /* else it may yet be found that it is better packed */
-        atomic_store_explicit(&plan->saved_ns, saving.ps > 0 ? 1 + saving.ps / 1000 : 0, memory_order_relaxed);
+        atomic_store_explicit(&plan->saved_ns, as_noted(saving.ps), memory_order_relaxed);
+}
+
+
+void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                      enum espi_packable use)
+{
+    espi_plan_credit_told(plan, count, purpose, packs, use, -1);
+}
+
+void espi_plan_credit_waiting(struct espi_plan *plan, double ns)
+{
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(ns));
 }
 
 /* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. Blocks of
    collective calls mostly have types of their own, and go as the program's. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns, bool made)
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use,
+                               const struct espi_message_saving *measured, bool made)
 {
     const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * espi_plan_parts_ns(plan, count),
-                   way = ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0, saved = way + type;
+                   way = ps_of(measured->by_way), saved = way + type;
 
-    if (made) {
+    if (made && measured->in_all >= 0) {
+        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(measured->in_all));
+    } else if (made) {
         espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
         espi_bump(&plan->record->saved_ps[where_saved(use)], type);
     }
-    atomic_store_explicit(&plan->saved_ns, saved > 0 ? 1 + saved / 1000 : 0, memory_order_relaxed);
+    atomic_store_explicit(&plan->saved_ns, as_noted(saved), memory_order_relaxed);
 }

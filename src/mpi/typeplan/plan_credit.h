@@ -11,6 +11,12 @@
 #include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
 
+/* What was measured that a message saves, ns; negative: it was not. `by_way`: by the way that such ones go now,
+   against the library's; `in_all`: against the program's type, for the report alone. */
+struct espi_message_saving {
+    double by_way, in_all;
+};
+
 /* Whether what `count` items say is one run of bytes with a longer extent. */
 static inline bool espi_plan_item_stands(const struct espi_plan *plan, int64_t count)
 {
@@ -66,10 +72,17 @@ struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t c
 void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                       enum espi_packable use);
 
+/* Counts it as `ns`, which was measured, or is negative; what is decided by it goes on by the models. */
+void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                           enum espi_packable use, double ns);
+
+/* Counts what a message saved that goes as it would without Espalier, but has to wait less. */
+void espi_plan_credit_waiting(struct espi_plan *plan, double ns);
+
 /* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
    way: for which there may be a better type, whose gain comes to it. Not `made`: nothing is counted, but it is known
    of such messages now. */
-void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use, double ns,
-                               bool made);
+void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_packable use,
+                               const struct espi_message_saving *saved, bool made);
 
 #endif

@@ -19,8 +19,7 @@
  * library that calls MPI past the preload).
  *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback. `telling` guards the classes where
- * calls may overlap, and is never held over an MPI call.
- */
+ * calls may overlap, and is never held over one. */
 #include "mpi/typeplan/type_cache.h"
 
 #include <pthread.h>
@@ -192,6 +191,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
         espi_handle_table_forget();
     started_before = true;
     espi_type_service.check = settings->check;
+    espi_type_service.told = espi_settings_tell(settings);
     espi_type_service.packing = (enum espi_mode)settings->pack;
     espi_type_service.one_node = espi_world.open && espi_job_on_one_node(espi_world.size);
     if (!espi_type_service.attributes && key == MPI_KEYVAL_INVALID &&

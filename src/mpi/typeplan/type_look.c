@@ -81,7 +81,8 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
     if (!always && (use == ESPI_PACK_MESSAGE ? purpose == ESPI_PARTS
                                              : far_blocks && plan->size > ESPI_ENGINE_PART / each)) {
         const int64_t bytes = (use == ESPI_PACK_MESSAGE ? count : each) * plan->size;
-        const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, bytes, false, 0, NULL};
+        const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, bytes, false, 0, NULL,
+                                            false};
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
     }
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));

@@ -1,0 +1,121 @@
+/*
+ * Messages that are far better packed, beside others, in trials (src/mpi/packed/message_ways.h): what they take in
+ * turns of the library's way, and turns of the program's type where what is saved is to be told. Programs are played.
+ */
+#include "suite.h"
+#include "type_service.h"
+#include "ways_setup.h"
+
+/* Packed ones in the turns of the library's way go as they do when that is chosen for the others. */
+START_TEST(one_side_only)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 10000, 20000}, [ESPI_WAY_RECEIVE] = {12000, 13000, 12500}},
+                 typed = {[ESPI_WAY_SEND] = {0, 19000, 20000}, [ESPI_WAY_RECEIVE] = {2000, 13000, 12500}};
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_EVEN, ESPI_WAY_RECEIVE, true);
+
+    begin(true);
+    to_and_fro(&send, &receive, takes);
+    ck_assert_int_eq(espi_way_of(&receive), CELLS);
+    ck_assert_int_eq(espi_way_of(&send), CELLS);
+    begin(true);
+    to_and_fro(&send, &receive, typed);
+    ck_assert_int_eq(espi_way_of(&receive), TYPED);
+    ck_assert_int_eq(espi_way_of(&send), CELLS);
+}
+END_TEST
+
+/* But where some of such calls can go the library's way, packed ones say nothing of it. */
+START_TEST(some_of_them)
+{
+    const script takes = {[ESPI_WAY_SEND] = {30000, 10000, 12000}};
+    struct espi_way_question even = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true),
+                             sure = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    begin(true);
+    for (int i = 0; i < TRIAL; i++)
+        call_once(i % 3 == 0 ? &even : &sure, takes);
+    ck_assert_int_eq(espi_way_of(&even), CELLS);
+    ck_assert(espi_way_saves(&even) > 19900 && espi_way_saves(&even) < 20100);
+}
+END_TEST
+
+/* Where it is to be told some go as the program's type; that is never chosen, and not gone again before the next
+   trial. Others have no such turns, but what they save is known where both are there. */
+START_TEST(told)
+{
+    static const uint64_t own[] = {50000, 9000, 1000};
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, own[i]},
+                              [ESPI_WAY_RECEIVE] = {own[i], 10000, 12000, own[i]}};
+        struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                                 receive = question(ESPI_WAYS_EVEN, ESPI_WAY_RECEIVE, true);
+        begin(true);
+        run(&send, takes, TRIAL);
+        ck_assert_int_eq(gone[OWN], 0);
+        ck_assert(espi_way_saves_in_all(&send) < 0);
+        begin(true);
+        send.told = true;
+        run(&send, takes, TRIAL);
+        ck_assert(i > 0 ? gone[OWN] >= TIMES : gone[OWN] == WARM + 2);
+        ck_assert_int_eq(espi_way_of(&send), CELLS);
+        ck_assert(espi_way_saves(&send) < 0);
+        const double saves = espi_way_saves_in_all(&send), is = own[i] > 10000 ? (double)own[i] - 10000 : 0;
+        ck_assert_msg(saves > is - 50 && saves < is + 50, "%g saved, not %g", saves, is);
+        run(&send, takes, AGAIN / 2);
+        ck_assert_int_eq(gone[OWN], 0);
+        begin(true);
+        to_and_fro(&send, &receive, takes);
+        const double received = own[i] > 10000 ? (double)own[i] - 10000 : 0;
+        ck_assert(espi_way_saves_in_all(&receive) > received - 50 && espi_way_saves_in_all(&receive) < received + 50);
+        ck_assert_int_eq(espi_way_of(&receive), own[i] > 5000 ? CELLS : TYPED);
+    }
+}
+END_TEST
+
+/* Nor is it gone in the place of a way that was given up. */
+START_TEST(told_given_up)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 10000, 40000, 1000}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    begin(true);
+    q.told = true;
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+    int went[ESPI_WAYS] = {0};
+    while (counted(ESPI_COUNT_ways_decided) == decided)
+        went[call_once(&q, takes)]++;
+    ck_assert_int_eq(went[DENSE], WARM + 2);
+    ck_assert_int_gt(went[CELLS], went[OWN]);
+}
+END_TEST
+
+/* Short ones are packed whatever comes, and tried when the cells have been used. */
+START_TEST(told_short)
+{
+    enum { COLD_SHORT = 128 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 700}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    q.bytes = 2000;
+    q.no_cells = true;
+    begin(true);
+    run(&q, takes, 2 * AGAIN);
+    ck_assert_int_eq(gone[DENSE], 2 * AGAIN);
+    begin(true);
+    q.told = true;
+    run(&q, takes, COLD_SHORT);
+    ck_assert_int_eq(gone[DENSE], COLD_SHORT);
+    run(&q, takes, TRIAL);
+    ck_assert(gone[OWN] > TIMES && gone[OWN] + gone[DENSE] == TRIAL);
+    ck_assert(espi_way_is_known(&q) && espi_way_saves_in_all(&q) == 0);
+    ck_assert_int_eq(espi_way_of(&q), DENSE);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up,
+                     told_short);
+}

@@ -1,0 +1,162 @@
+/*
+ * What short messages save, where that is to be told (src/mpi/typeplan/short_message.c, message.h): some of the first
+ * ones go as the program's type, and from then on what the models say is counted as much more or less as that showed.
+ * Messages are begun and ended; those of the program's type take longer.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "base/overlap.h"
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/typeplan/message.h"
+#include "mpi/typeplan/plan_credit.h"
+#include "mpi/typeplan/short_message.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
+#include "random_types.h"
+#include "suite.h"
+#include "type_service.h"
+
+enum { COUNT = 3, ROOM = 1 << 16, OWN_NS = 30000, MESSAGES = 1000 };
+
+static char data[ROOM];
+static MPI_Datatype type;
+static struct espi_thread_state *state;
+
+static espi_word sent(espi_word buffer)
+{
+    (void)buffer;
+    return MPI_SUCCESS;
+}
+
+static const espi_word *args(void)
+{
+    static espi_word is[6];
+    const espi_word now[6] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, (espi_word)MPI_COMM_SELF};
+
+    memcpy(is, now, sizeof is);
+    return is;
+}
+
+static bool goes_the_short_way(void)
+{
+    espi_word result;
+
+    return espi_short_send(state, ESPI_FN_Send, args(), (espi_next)(void (*)(void))sent, &result);
+}
+
+/* A use that is looked at. */
+static void look(void)
+{
+    struct espi_way way = espi_types_way(&own_thread, type, COUNT, false, ESPI_PACK_MESSAGE);
+
+    if (way.packed != NULL)
+        espi_plan_release(way.packed);
+}
+
+static enum espi_message_way go_the_long_way(void)
+{
+    espi_word changed[6];
+    struct espi_message m;
+
+    memcpy(changed, args(), sizeof changed);
+    if (!espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Send], args(), changed)) {
+        look(); /* it is due */
+        return ESPI_WAY_DENSE;
+    }
+    const enum espi_message_way way = m.turn.way;
+    ck_assert_int_eq((MPI_Datatype)changed[2] == type, way == ESPI_WAY_OWN);
+    for (const uint64_t begun = espi_stats_now(); way == ESPI_WAY_OWN && espi_stats_now() < begun + OWN_NS;)
+        ;
+    ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
+    return way;
+}
+
+static struct espi_plan *plan_of_type(void)
+{
+    return atomic_load(&espi_slot_of(type)->plan);
+}
+
+static uint64_t said_ps(void)
+{
+    return atomic_load(&plan_of_type()->record->saved_ps[ESPI_SAVED_ALONE]);
+}
+
+/* A type whose plan is known, and everything is packed. */
+static void begin(bool told)
+{
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    espi_type_service.told = told;
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    espi_type_service.one_node = true;
+    espi_comm_cache_start(true);
+    atomic_store(&espi_running, true);
+    espi_calls_overlap = false;
+    state = espi_thread_state(&own_thread);
+    type = regular_ints(3);
+    for (int i = 0; i < 4; i++)
+        look();
+    ck_assert_ptr_ne(plan_of_type(), NULL);
+    atomic_store(&plan_of_type()->packed_ns[ESPI_PACK_MESSAGE], 2000);
+}
+
+static void end(void)
+{
+    atomic_store(&espi_running, false);
+    espi_calls_overlap = true;
+    MPI_Type_free(&type);
+    espi_comm_cache_stop();
+    espi_types_stop();
+    espi_type_service.one_node = espi_type_service.told = false;
+}
+
+/* Where nobody asks all go the short way from the first on, and the models are believed. */
+START_TEST(not_told)
+{
+    begin(false);
+    const uint64_t before = said_ps(),
+                   modelled = espi_plan_saving(plan_of_type(), COUNT, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    ck_assert(goes_the_short_way() && goes_the_short_way());
+    ck_assert_uint_eq(said_ps() - before, 2 * modelled);
+    end();
+}
+END_TEST
+
+START_TEST(told)
+{
+    int own = 0, sends = 0;
+
+    begin(true);
+    for (; sends < MESSAGES && !goes_the_short_way(); sends++)
+        own += go_the_long_way() == ESPI_WAY_OWN;
+    ck_assert_int_lt(sends, MESSAGES);
+    ck_assert(own > 0 && own < sends / 2);
+    const uint64_t before = said_ps(), uses = atomic_load(&espi_slot_of(type)->uses),
+                   noted = espi_plan_saving(plan_of_type(), COUNT, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    ck_assert(goes_the_short_way());
+    ck_assert_uint_eq(atomic_load(&espi_slot_of(type)->uses), uses + 1);
+    ck_assert_msg(said_ps() - before > OWN_NS / 2 * 1000, "%g ns", (double)(said_ps() - before) / 1000);
+    ck_assert_uint_eq(atomic_load(&plan_of_type()->saved_ns), 1 + noted / 1000); /* decisions go by the models */
+    ck_assert_int_eq(go_the_long_way(), ESPI_WAY_DENSE);
+    end();
+}
+END_TEST
+
+/* Of other nodes' ranks the groups are others. */
+START_TEST(several_nodes)
+{
+    begin(true);
+    espi_type_service.one_node = false;
+    ck_assert(goes_the_short_way());
+    end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, several_nodes);
+}
