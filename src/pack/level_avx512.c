@@ -10,10 +10,11 @@
 #define ESPI_MASKS 1
 #define ESPI_WIDEST 64
 #define ESPI_INSTRUCTIONS __attribute__((target("avx512f,avx512bw,avx512vl")))
+#include "base/often.h"
 #include "pack/kernels.h"
 
-ESPI_KERNELS(pack, false, ESPI_VECTORS_AVX512, ESPI_INSTRUCTIONS)
-ESPI_KERNELS(unpack, true, ESPI_VECTORS_AVX512, ESPI_INSTRUCTIONS)
+ESPI_KERNELS(pack, false, ESPI_VECTORS_AVX512, ESPI_OFTEN ESPI_INSTRUCTIONS)
+ESPI_KERNELS(unpack, true, ESPI_VECTORS_AVX512, ESPI_OFTEN ESPI_INSTRUCTIONS)
 
 const struct espi_kernels espi_kernels_avx512[2] = {ESPI_KERNELS_ROW(pack), ESPI_KERNELS_ROW(unpack)};
 

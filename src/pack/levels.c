@@ -1,8 +1,9 @@
 /* The kernels of kernels.h by plain instructions, and where those of a level are. AVX2 was no faster than these. */
+#include "base/often.h"
 #include "pack/kernels.h"
 
-ESPI_KERNELS(pack, false, ESPI_VECTORS_PLAIN, )
-ESPI_KERNELS(unpack, true, ESPI_VECTORS_PLAIN, )
+ESPI_KERNELS(pack, false, ESPI_VECTORS_PLAIN, ESPI_OFTEN)
+ESPI_KERNELS(unpack, true, ESPI_VECTORS_PLAIN, ESPI_OFTEN)
 
 const struct espi_kernels *espi_kernels_of(enum espi_vectors level, bool unpack)
 {

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "base/often.h"
 #include "pack/program.h"
 
 espi_status espi_pack_compile(struct espi_arena *arena, const struct espi_node *tree, int64_t extent,
@@ -132,12 +133,12 @@ static inline __attribute__((always_inline)) void run_own(bool unpack, const str
         run(k, pack, data, count, stream);
 }
 
-void espi_pack_run(const struct espi_pack *pack, const void *data, int64_t count, void *stream)
+ESPI_OFTEN void espi_pack_run(const struct espi_pack *pack, const void *data, int64_t count, void *stream)
 {
     run_own(false, pack, (char *)data, count, stream);
 }
 
-void espi_unpack_run(const struct espi_pack *pack, const void *stream, void *data, int64_t count)
+ESPI_OFTEN void espi_unpack_run(const struct espi_pack *pack, const void *stream, void *data, int64_t count)
 {
     run_own(true, pack, data, count, (char *)stream);
 }

@@ -2,6 +2,7 @@
  * Running a program. A loop over something that is not a block can be run turn by turn, or many turns of each of its
  * parts together: then the loop stands innermost, where it costs next to nothing (`run_turns`).
  */
+#include "base/often.h"
 #include "pack/program.h"
 
 static int64_t place_of(const struct espi_copy *c, int64_t j)
@@ -146,7 +147,8 @@ void espi_copy_some_with(const struct espi_kernels *k, const struct espi_copy *c
     }
 }
 
-void espi_copy_run_with(const struct espi_kernels *k, const struct espi_copy *c, char *layout, char *stream)
+ESPI_OFTEN void espi_copy_run_with(const struct espi_kernels *k, const struct espi_copy *c, char *layout,
+                                   char *stream)
 {
     if (c->kind == ESPI_COPY_BLOCK)
         k->block(c->bytes, layout, stream);
