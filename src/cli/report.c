@@ -281,7 +281,8 @@ static void print_balance(json_t *root)
     if (types == 0 && blocks == 0 && exchanged == 0 && kept == 0)
         printf("  nothing\n");
     if (types != 0)
-        printf("  about %s over all ranks, by the model of the library's engine, in the uses of the types above\n",
+        printf("  about %s over all ranks, by turns in the run or by the engine's model, in the uses of these"
+               " types\n",
                cli_time(text, sizeof text, types));
     if (blocks != 0)
         printf("  about %s over all ranks, by times of both ways, in blocks that ranks gave themselves\n",

@@ -39,12 +39,12 @@ ESPI_BODY copy_past(char *to, const char *from, size_t n, int64_t next)
     ESPI_INSTRUCTIONS static void strip_past_##name(int64_t bytes, const struct espi_copy_loop *loop, char *layout,  \
                                                     char *stream)                                                    \
     {                                                                                                                \
-        const int64_t step = (unpack) ? loop->onto : loop->from,                                                     \
-                      next = bytes <= AHEAD ? AHEAD / bytes * step : AHEAD;                                          \
         if (bytes < ((unpack) ? UNPACKED_LEAST : PACKED_LEAST)) {                                                    \
             strip_##name(bytes, loop, layout, stream);                                                               \
             return;                                                                                                  \
         }                                                                                                            \
+        const int64_t step = (unpack) ? loop->onto : loop->from,                                                     \
+                      next = bytes <= AHEAD ? AHEAD / bytes * step : AHEAD;                                          \
         for (int64_t i = 0; i < loop->count; i++, layout += loop->from, stream += loop->onto)                        \
             copy_past((unpack) ? layout : stream, (unpack) ? stream : layout, (size_t)bytes, next);                  \
     }                                                                                                                \

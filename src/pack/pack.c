@@ -124,7 +124,7 @@ static __attribute__((noinline)) void run_asking(bool unpack, const struct espi_
 static inline __attribute__((always_inline)) void run_own(bool unpack, const struct espi_pack *pack, char *data,
                                                           int64_t count, char *stream)
 {
-    enum { LONG = 1 << 20 }; /* no last cache is shorter */
+    enum { LONG = 1 << 20 }; /* hardly a last cache is shorter */
     const struct espi_kernels *const k = atomic_load_explicit(&own[unpack], memory_order_relaxed);
 
     if (__builtin_expect(k == NULL || pack->item->bytes * count > LONG, 0))

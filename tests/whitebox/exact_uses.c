@@ -194,6 +194,34 @@ START_TEST(timed_ways)
 }
 END_TEST
 
+/* No more is said to be saved than a message can save, whatever calls had to wait for; and one that goes as the
+   program's type in its turn says nothing of others. */
+START_TEST(bounds)
+{
+    for (int packed = 0; packed < 2; packed++) {
+        begin(1000);
+        const struct espi_message_plan found = {plan, espi_slot_of(type), 20000, true};
+        const struct espi_message_saving huge = {packed ? 1e12 : 0, 1e12}, by_way = {1e12, -1};
+        const double most = espi_plan_saves_at_most(plan, 2);
+        uint64_t before = plan->record->saved_ps[ESPI_SAVED_ALONE];
+        if (packed)
+            espi_message_plan_packed(thread_state->stats, &found, 2, ESPI_PACK_MESSAGE, &huge);
+        else
+            espi_message_plan_typed(thread_state->stats, &found, 2, MPI_DATATYPE_NULL, ESPI_PACK_MESSAGE, &huge);
+        ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - before, (uint64_t)(1000 * most));
+        before = plan->record->saved_ps[ESPI_SAVED_ALONE];
+        espi_message_plan_packed(thread_state->stats, &found, 2, ESPI_PACK_MESSAGE, &by_way);
+        ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - before, (uint64_t)(1000 * most));
+        plan->saved_ns = 77;
+        before = plan->record->saved_ps[ESPI_SAVED_ALONE];
+        espi_message_plan_own(thread_state->stats, &found, 2);
+        ck_assert_uint_eq(plan->saved_ns, 77);
+        ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE], before);
+        end();
+    }
+}
+END_TEST
+
 /* What the library does with the types of one-sided calls is not modelled, so nothing is said to be saved. */
 START_TEST(one_sided)
 {
@@ -270,5 +298,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, timed_ways, one_sided, nobody, one_buffer);
+    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, timed_ways, bounds, one_sided, nobody,
+                     one_buffer);
 }

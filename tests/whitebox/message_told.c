@@ -2,6 +2,7 @@
  * Messages that are far better packed, beside others, in trials (src/mpi/packed/message_ways.h): what they take in
  * turns of the library's way, and turns of the program's type where what is saved is to be told. Programs are played.
  */
+#include "random_types.h"
 #include "suite.h"
 #include "type_service.h"
 #include "ways_setup.h"
@@ -114,8 +115,53 @@ START_TEST(told_short)
 }
 END_TEST
 
+/* And long ones that are nearly as short know nothing of it. */
+START_TEST(told_beside_long)
+{
+    const script takes = {[ESPI_WAY_SEND] = {30000, 10000, 12000}},
+                 taken = {[ESPI_WAY_SEND] = {0, 0, 4000, 4100}};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), other = q;
+
+    q.bytes = 10000;
+    other = q;
+    other.bytes = 8200;
+    other.open = ESPI_WAYS_SURE;
+    other.no_cells = other.told = true;
+    for (int with = 0; with < 2; with++) {
+        begin(true);
+        for (int i = 0; i < 4 * TRIAL; i++)
+            call_once(with && i % 4 != 0 ? &other : &q, with && i % 4 != 0 ? taken : takes);
+        ck_assert_int_eq(espi_way_of(&q), CELLS);
+        ck_assert(espi_way_saves(&q) > 19900 && espi_way_saves(&q) < 20100);
+    }
+}
+END_TEST
+
+/* Where calls wait for other things it is not known what the way makes. */
+START_TEST(told_in_noise)
+{
+    enum { ROUNDS = 400 };
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    int said = 0;
+
+    q.told = true;
+    for (int round = 0; round < ROUNDS; round++) {
+        begin(true);
+        for (const uint64_t before = counted(ESPI_COUNT_ways_decided);
+             counted(ESPI_COUNT_ways_decided) == before;) {
+            script takes = {{0}};
+            for (int way = 0; way < ESPI_WAYS; way++)
+                takes[ESPI_WAY_SEND][way] = 1000000 + random_below(300000) + 100 * (way == OWN);
+            call_once(&q, takes);
+        }
+        said += espi_way_saves_in_all(&q) > 0;
+    }
+    ck_assert_int_lt(said, ROUNDS / 20); /* by the difference of middle ones it would be two in five */
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up,
-                     told_short);
+                     told_short, told_beside_long, told_in_noise);
 }

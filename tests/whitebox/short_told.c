@@ -48,6 +48,11 @@ static bool goes_the_short_way(void)
     return espi_short_send(state, ESPI_FN_Send, args(), (espi_next)(void (*)(void))sent, &result);
 }
 
+static struct espi_plan *plan_of_type(void)
+{
+    return atomic_load(&espi_slot_of(type)->plan);
+}
+
 /* A use that is looked at. */
 static void look(void)
 {
@@ -59,6 +64,7 @@ static void look(void)
 
 static enum espi_message_way go_the_long_way(void)
 {
+    const int64_t users = atomic_load(&plan_of_type()->users);
     espi_word changed[6];
     struct espi_message m;
 
@@ -72,12 +78,8 @@ static enum espi_message_way go_the_long_way(void)
     for (const uint64_t begun = espi_stats_now(); way == ESPI_WAY_OWN && espi_stats_now() < begun + OWN_NS;)
         ;
     ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
+    ck_assert_int_eq(atomic_load(&plan_of_type()->users), users);
     return way;
-}
-
-static struct espi_plan *plan_of_type(void)
-{
-    return atomic_load(&espi_slot_of(type)->plan);
 }
 
 static uint64_t said_ps(void)
@@ -146,6 +148,27 @@ START_TEST(told)
 }
 END_TEST
 
+/* Where nothing is told, and where everything is to be packed, there are no such turns. */
+START_TEST(wanted)
+{
+    static const enum espi_mode modes[] = {ESPI_MODE_OFF, ESPI_MODE_AUTO, ESPI_MODE_ALWAYS};
+
+    for (int how = 0; how < 3; how++)
+        for (int i = 0; i < 3; i++) {
+            struct espi_settings settings;
+            espi_settings_defaults(&settings);
+            settings.pack = modes[i];
+            settings.summary = how == 1;
+            strcpy(settings.stats, how == 2 ? "file" : "");
+            start(ESPI_MODE_AUTO);
+            espi_types_stop();
+            ck_assert_int_eq(espi_types_start(&settings), ESPI_OK);
+            ck_assert_int_eq(espi_type_service.told, how > 0 && modes[i] == ESPI_MODE_AUTO);
+            espi_types_stop();
+        }
+}
+END_TEST
+
 /* Of other nodes' ranks the groups are others. */
 START_TEST(several_nodes)
 {
@@ -158,5 +181,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, several_nodes);
+    return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, wanted, several_nodes);
 }

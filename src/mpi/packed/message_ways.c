@@ -50,16 +50,19 @@ void espi_ways_start(bool tried)
     espi_way_batch = 0;
 }
 
-static int size_of(int64_t bytes)
+/* Short ones whose savings are told have no group in common with long ones: nothing is to follow for these. */
+static int size_of(const struct espi_way_question *q)
 {
-    const int size = 63 - __builtin_clzll((uint64_t)bytes | 1);
+    enum { SHORT_MOST = 12 };
+    const int size = 63 - __builtin_clzll((uint64_t)q->bytes | 1),
+              most = q->told && q->no_cells ? SHORT_MOST : SIZES - 1;
 
-    return size < SIZES ? size : SIZES - 1;
+    return size < most ? size : most;
 }
 
 static struct espi_way_group *group_of(const struct espi_way_question *q)
 {
-    return &groups[q->near][size_of(q->bytes)];
+    return &groups[q->near][size_of(q)];
 }
 
 /* Between nodes there are none: such an item would go as the library sends data with gaps, but for its layout. */
@@ -123,7 +126,7 @@ enum espi_message_way espi_way_packed(const struct espi_way_question *q)
 /* What the others say of their trials, as far as that is known; 0: nothing. */
 static unsigned char said_by_others(const struct espi_way_question *q)
 {
-    return q->near && q->n_others > 0 ? espi_trial_latest(size_of(q->bytes), q->others, q->n_others) : 0;
+    return q->near && q->n_others > 0 ? espi_trial_latest(size_of(q), q->others, q->n_others) : 0;
 }
 
 /* The number of the trial that begins. */
@@ -147,7 +150,7 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
         g->together = g->together || q->n_others > 0;
         if (q->n_others > 0)
             g->seen = 0;
-        espi_trial_say(size_of(q->bytes), q->n_others > 0 ? g->number | ESPI_TRIAL_YOUNG : g->number);
+        espi_trial_say(size_of(q), q->n_others > 0 ? g->number | ESPI_TRIAL_YOUNG : g->number);
     }
     espi_way_trial_begin(g, q->bytes, q->near, ways);
 }
@@ -186,7 +189,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
         g->open |= ways & ~g->met; /* the first message that may go so */
     if (g->together && g->seen == YOUNG)
-        espi_trial_say(size_of(q->bytes), g->number);
+        espi_trial_say(size_of(q), g->number);
     g->met |= ways;
     return g->state == ESPI_WAYS_TRYING;
 }
@@ -328,22 +331,26 @@ void espi_way_batch_took(uint64_t ns)
 
 /* ---- what was found ---- */
 
-static double saves_against(const struct espi_way_question *q, enum espi_message_way other)
+double espi_way_saves(const struct espi_way_question *q)
 {
     const float *found = group_of(q)->found[q->call];
     const enum espi_message_way way = espi_way_of(q);
 
-    if (found[way] == 0 || found[other] == 0) /* of other layouts, perhaps */
+    if (q->open != ESPI_WAYS_EVEN || found[way] == 0 || found[ESPI_WAY_TYPED] == 0) /* of other layouts, perhaps */
         return -1;
-    return found[way] < found[other] ? (double)(found[other] - found[way]) * (double)q->bytes * 0x1p-20 : 0;
-}
-
-double espi_way_saves(const struct espi_way_question *q)
-{
-    return q->open == ESPI_WAYS_EVEN ? saves_against(q, ESPI_WAY_TYPED) : -1;
+    return found[way] < found[ESPI_WAY_TYPED]
+               ? (double)(found[ESPI_WAY_TYPED] - found[way]) * (double)q->bytes * 0x1p-20
+               : 0;
 }
 
 double espi_way_saves_in_all(const struct espi_way_question *q)
 {
-    return saves_against(q, ESPI_WAY_OWN);
+    const struct espi_way_group *g = group_of(q);
+    const float *found = g->found[q->call], own = found[ESPI_WAY_OWN], now = found[espi_way_of(q)];
+
+    if (now == 0 || own == 0)
+        return -1;
+    if (g->least_own[q->call] > now)
+        return (double)(own - now) * (double)q->bytes * 0x1p-20;
+    return own < now ? 0 : -1; /* what came between says more than the way */
 }

@@ -25,10 +25,10 @@
  * means (way_trial.c). After that they are tried once more now and then,
  * as processors come nearer and go farther, and other messages with the network.
  *
- * Where statistics are wanted (`told`) messages have some turns as the program's type (OWN) where nothing else in a
- * trial says what that takes: those that are far better packed, those with a better type, and short ones, which are
- * packed whatever comes. Models know what packing takes, but not what it means for ranks that wait for each other.
- * Nothing is chosen by these turns.
+ * Where statistics are wanted (`told`) messages have some turns as the program's type (OWN), also those that are far
+ * better packed, those with a better type, and short ones, which are packed whatever comes and have groups of their
+ * own. Models know what packing takes, but not what it means for ranks that wait for each other. Nothing is chosen by
+ * these turns.
  *
  * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
  */
@@ -58,7 +58,7 @@ struct espi_way_question {
     bool no_cells; /* packed it is dense bytes: it is no message of its own */
     int n_others;  /* ranks of MPI_COMM_WORLD that it is known to be from or for, or may be; 0: they are not known */
     const unsigned char *others;
-    bool told; /* what it saves is to be told, and TYPED is not how it would go without Espalier: OWN is tried, too */
+    bool told; /* what it saves is to be told: OWN is tried, too */
 };
 
 /* At the start: nothing is known. `tried`: calls do not overlap. */
@@ -110,7 +110,8 @@ void espi_way_batch_took(uint64_t ns);
 /* Nanoseconds that a message like this saves in such a call against being left to the library; negative: that was not
    found out. Where the other rank waits meanwhile that is what both sides of it take less. */
 double espi_way_saves(const struct espi_way_question *question);
-/* The same against going as the program's type, where that is told. */
+/* The same against going as the program's type, where that is told; negative also where other things that a call
+   waits for make more difference. */
 double espi_way_saves_in_all(const struct espi_way_question *question);
 
 #endif

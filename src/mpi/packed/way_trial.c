@@ -197,6 +197,8 @@ void espi_way_trial_decide(struct espi_way_group *g)
 
     memset(g->found, 0, sizeof g->found);
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+        const struct espi_way_times *own = &g->times[call][ESPI_WAY_OWN];
+        g->least_own[call] = own->n > 0 ? espi_way_least(own, false) : 0;
         const bool counts = g->turns[call] > 0 && has_times(g, call, g->pace->enough);
         for (int way = 0; way < ESPI_WAYS; way++) {
             const struct espi_way_times *t = &g->times[call][way];

@@ -36,6 +36,7 @@ struct espi_way_group {
     uint64_t seen;                  /* messages so far; together: since a trial began */
     uint64_t next;                  /* with which of these to try again; 0: it was never decided */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* of the last trial, what a message takes; 0: not known */
+    float least_own[ESPI_WAY_CALLS];        /* the same: the least of OWN */
 };
 
 /* A trial of messages of so many bytes begins; `near`: within the node; `ways`: bits 1 << way that are open to the

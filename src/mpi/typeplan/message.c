@@ -124,8 +124,7 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
         return false;
     const struct espi_buffer_args *typed = &row->typed[longer - m->side];
     const struct espi_plan *plan = longer->found.plan;
-    const bool parts = longer->found.parts,
-               better = atomic_load_explicit(&plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL;
+    const bool parts = longer->found.parts;
     enum espi_ways_open open = parts ? longer->open : ESPI_WAYS_SURE;
     for (int i = 0; i < 2; i++)
         if (m->side[i].found.plan != NULL && m->side[i].found.parts && m->side[i].open == ESPI_WAYS_EVEN)
@@ -137,7 +136,7 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
         .bytes = longer->found.bytes,
         .no_cells = !parts,
-        .told = espi_type_service.told && (open == ESPI_WAYS_SURE || better)};
+        .told = espi_type_service.told};
     espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
     return true;
 }
@@ -173,7 +172,8 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
         !espi_comm_is_last(facts, (MPI_Comm)args[(int)row->comm]))
         return false;
     struct espi_way_question question = {
-        .open = ESPI_WAYS_EVEN, .call = kind_of(row), .near = true, .bytes = plan->size * count};
+        .open = ESPI_WAYS_EVEN, .call = kind_of(row), .near = true, .bytes = plan->size * count,
+        .told = espi_type_service.told};
     espi_message_others(&question, facts, peer_of(typed, args));
     if (espi_way_saves_in_all(&question) > 0 || !espi_way_is_left(&question))
         return false;
@@ -250,7 +250,9 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
         const struct espi_message_saving here = {side->found.parts && saved >= 0 ? saved * part : -1,
                                                  part > 0 && in_all >= 0 ? in_all * part : -1};
         espi_plan_hold(side->found.plan);
-        if (side->packed)
+        if (part > 0 && m->turn.way == ESPI_WAY_OWN)
+            espi_message_plan_own(m->thread_state->stats, &side->found, side->count);
+        else if (side->packed)
             espi_message_plan_packed(m->thread_state->stats, &side->found, side->count, use, &here);
         else
             espi_message_plan_typed(m->thread_state->stats, &side->found, side->count, side->type, use, &here);

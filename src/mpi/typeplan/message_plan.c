@@ -55,7 +55,7 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     if (type != MPI_DATATYPE_NULL)
         espi_plan_credit_told(plan, count, ESPI_PARTS, false, use, saved->in_all);
     else if (saved->in_all > 0) /* by what the other side does */
-        espi_plan_credit_waiting(plan, saved->in_all);
+        espi_plan_credit_waiting(plan, count, saved->in_all);
     if (saved->by_way > 0) /* what the others save: this one goes as a type in its turn */
         espi_plan_credit_measured(plan, count, use, saved, false);
     else if (saved->by_way == 0) /* of a packed one that is not said: sending may save what receiving costs */
@@ -68,6 +68,14 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     }
     espi_count(stats, ESPI_COUNT_calls_substituted, 1);
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)found->bytes);
+}
+
+void espi_message_plan_own(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count)
+{
+    espi_plan_count_use(stats, found->slot, count);
+    if (found->parts)
+        espi_class_note(found->slot, found->plan, ESPI_PACK_MESSAGE, true);
+    espi_count(stats, ESPI_COUNT_left_not_better, 1);
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,

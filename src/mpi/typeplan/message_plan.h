@@ -34,6 +34,9 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
                              MPI_Datatype type, enum espi_packable use,
                              const struct espi_message_saving *saved);
 
+/* One that goes as the program's type so that it can be told what the others save: nothing is known by it. */
+void espi_message_plan_own(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count);
+
 /* Fills in from or for whom a message of the communicator is, where that may be known: the rank, MPI_ANY_SOURCE for
    any of them. */
 void espi_message_others(struct espi_way_question *question, struct espi_comm_facts *facts, int rank);

@@ -57,9 +57,12 @@ static uint64_t as_noted(uint64_t ps)
     return ps > 0 ? 1 + ps / 1000 : 0;
 }
 
-static uint64_t ps_of(double ns)
+/* Picoseconds of what was measured, as far as that can be. */
+static uint64_t ps_of(const struct espi_plan *plan, int64_t count, double ns)
 {
-    return ns > 0 && ns < 1e15 ? (uint64_t)(1000 * ns) : 0;
+    const double most = espi_plan_saves_at_most(plan, count);
+
+    return ns > 0 ? (uint64_t)(1000 * (ns < most ? ns : most)) : 0;
 }
 
 void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
@@ -69,7 +72,7 @@ void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purp
         return;
     const struct espi_plan_saving saving = espi_plan_saving(plan, count, purpose, packs, use);
     if (ns >= 0)
-        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(ns));
+        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(plan, count, ns));
     else
         espi_bump(&plan->record->saved_ps[saving.where], saving.ps);
     if (packs || purpose != ESPI_PARTS || plan->pack == NULL) /* else it may yet be found that it is better packed */
@@ -83,9 +86,9 @@ void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose p
     espi_plan_credit_told(plan, count, purpose, packs, use, -1);
 }
 
-void espi_plan_credit_waiting(struct espi_plan *plan, double ns)
+void espi_plan_credit_waiting(struct espi_plan *plan, int64_t count, double ns)
 {
-    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(ns));
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(plan, count, ns));
 }
 
 /* Sides of messages whose times pass together are not told apart: what was timed is the whole of the calls. Blocks of
@@ -94,10 +97,10 @@ void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_
                                const struct espi_message_saving *measured, bool made)
 {
     const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * espi_plan_parts_ns(plan, count),
-                   way = ps_of(measured->by_way), saved = way + type;
+                   way = ps_of(plan, count, measured->by_way), saved = way + type;
 
     if (made && measured->in_all >= 0) {
-        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(measured->in_all));
+        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(plan, count, measured->in_all));
     } else if (made) {
         espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], way);
         espi_bump(&plan->record->saved_ps[where_saved(use)], type);

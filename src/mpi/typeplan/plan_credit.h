@@ -11,6 +11,19 @@
 #include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
 
+/* The most that a message of `count` items can save, ns: where calls wait for other things, a difference of two times
+   may be anything. All that the library's engine does on both sides, four times so, as models are not sure; and what
+   bytes and calls may take more between cores that are far from each other. */
+static inline double espi_plan_saves_at_most(const struct espi_plan *plan, int64_t count)
+{
+    enum { SURELY = 4, BYTE_NS = 1, CALL_NS = 2000 };
+    const double whole = plan->engine_ns[ESPI_WHOLE] + (double)plan->gain_ns[ESPI_WHOLE],
+                 parts = plan->engine_ns[ESPI_PARTS] + (double)plan->gain_ns[ESPI_PARTS];
+
+    return SURELY * (whole > parts ? whole : parts) * (double)count / (double)plan->count +
+           BYTE_NS * (double)(plan->size * count) + CALL_NS;
+}
+
 /* What was measured that a message saves, ns; negative: it was not. `by_way`: by the way that such ones go now,
    against the library's; `in_all`: against the program's type, for the report alone. */
 struct espi_message_saving {
@@ -77,7 +90,7 @@ void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purp
                            enum espi_packable use, double ns);
 
 /* Counts what a message saved that goes as it would without Espalier, but has to wait less. */
-void espi_plan_credit_waiting(struct espi_plan *plan, double ns);
+void espi_plan_credit_waiting(struct espi_plan *plan, int64_t count, double ns);
 
 /* The same of a message of several parts where it was measured what it saves, by being packed, against the library's
    way: for which there may be a better type, whose gain comes to it. Not `made`: nothing is counted, but it is known

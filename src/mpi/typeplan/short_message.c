@@ -27,7 +27,7 @@ static bool in_use;
    0: it is not known yet. Calls that send, and that receive, are taken together. */
 static float told_over_modelled(int64_t bytes, uint64_t modelled_ps)
 {
-    enum { MOST = 16 };
+    enum { MOST = 8 };
     struct espi_way_question q = {
         .open = ESPI_WAYS_SURE, .near = true, .bytes = bytes, .no_cells = true, .told = true};
     double ns = 0;
@@ -41,7 +41,7 @@ static float told_over_modelled(int64_t bytes, uint64_t modelled_ps)
         ns += saves > 0 ? saves : 0;
         known += saves >= 0;
     }
-    if (known == 0) /* there were other calls: the models are believed */
+    if (known == 0) /* there were other calls, or other things to wait for: the models are believed */
         return 1;
     const double over = 1000 * ns / known / (double)(modelled_ps + 1);
     return (float)(over < 1. / MOST ? 1. / MOST : over > MOST ? MOST : over);
