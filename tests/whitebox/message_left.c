@@ -164,7 +164,25 @@ START_TEST(not_left)
 }
 END_TEST
 
+/* Where it is to be told that such messages wait less than the program's type would make them, they are not: each is
+   counted with what it saves. */
+START_TEST(told)
+{
+    begin();
+    espi_type_service.told = true;
+    for (int i = 0; i < 300; i++) {
+        ck_assert(!is_left(1, type, MPI_COMM_SELF));
+        goes_typed(); /* what goes as the program's type in its turn takes as long as what is packed */
+    }
+    const uint64_t before = plan_of_type()->record->saved_ps[ESPI_SAVED_ALONE];
+    ck_assert(goes_typed());
+    ck_assert_uint_gt(plan_of_type()->record->saved_ps[ESPI_SAVED_ALONE], before);
+    espi_type_service.told = false;
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/message_left", left, not_left);
+    return TYPES_RUN(argc, argv, "whitebox/message_left", left, not_left, told);
 }

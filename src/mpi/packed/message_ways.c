@@ -346,9 +346,12 @@ double espi_way_saves(const struct espi_way_question *q)
 double espi_way_saves_in_all(const struct espi_way_question *q)
 {
     const struct espi_way_group *g = group_of(q);
-    const float *found = g->found[q->call], own = found[ESPI_WAY_OWN], now = found[espi_way_of(q)];
+    const float *found = g->found[q->call], own = found[ESPI_WAY_OWN];
 
-    if (now == 0 || own == 0)
+    if (own == 0) /* it is not told */
+        return -1;
+    const float now = found[espi_way_of(q)];
+    if (now == 0)
         return -1;
     if (g->least_own[q->call] > now)
         return (double)(own - now) * (double)q->bytes * 0x1p-20;
