@@ -54,7 +54,7 @@ ESPI_INLINE int espi_blocks_of(const struct espi_credit_row *row, const struct e
 }
 
 /* Items in all blocks of a side; 0: none, a count that MPI refuses, or more than may go unseen. */
-static __attribute__((noinline, unused)) int64_t espi_few_items(const void *counts, bool large, int peers)
+ESPI_INLINE int64_t espi_few_items(const void *counts, bool large, int peers)
 {
     int64_t sum = 0;
     for (int i = 0; counts && i < peers; i++) {
@@ -71,14 +71,15 @@ struct espi_here_now {
     bool known, at_root, apart;
 };
 
-/* Whether a side's type has credit for its use; its place then goes to `at`, if this rank uses it, and the number of
-   its items to `items`. */
+/* Whether side i's type has credit for its use; its place then goes to `at[i]`, if this rank uses it, and the number
+   of its items to `items[i]`. Of a type that side 0 uses, too, all is asked there. */
 ESPI_INLINE bool espi_side_on_credit(const struct espi_credit_row *row, unsigned i, const espi_word *args,
                                      const struct espi_here_now *now, uint32_t *at, int64_t *items)
 {
     const struct espi_side *side = &row->side[i];
     const uint32_t type = (uint32_t)args[side->type];
     const espi_word count = args[side->count];
+    const bool asked = i > 0 && at[0] != ESPI_CREDITS && type == (uint32_t)args[row->side[0].type];
 
     if (espi_is_no_object(type))
         return true;
@@ -86,13 +87,14 @@ ESPI_INLINE bool espi_side_on_credit(const struct espi_credit_row *row, unsigned
         return false;
     if (side->at_root && !now->at_root)
         return true;
-    *at = espi_credit_at(type);
-    if (*at == ESPI_CREDITS || (now->apart && !espi_own_stays(*at, *(const int *)&now->comm->peers)))
+    at[i] = asked ? at[0] : espi_credit_at(type);
+    if (!asked && (at[i] == ESPI_CREDITS || !espi_credit_is_at(at[i], row->n) ||
+                   (now->apart && !espi_own_stays(at[i], *(const int *)&now->comm->peers))))
         return false;
-    *items = side->counts ? espi_few_items((const void *)count, row->large, espi_blocks_of(row, now->comm, i))
-             : row->large ? (int64_t)count
-                          : (int64_t)(int)count;
-    return *items >= 1 && *items <= ESPI_CREDIT_MOST && espi_credit_is_at(*at, row->n);
+    items[i] = side->counts ? espi_few_items((const void *)count, row->large, espi_blocks_of(row, now->comm, i))
+               : row->large ? (int64_t)count
+                            : (int64_t)(int)count;
+    return items[i] >= 1 && items[i] <= ESPI_CREDIT_MOST;
 }
 
 /* Whether the call goes on as it is; makes the uses of its types if so. With `row` known to the compiler only the
@@ -109,8 +111,8 @@ ESPI_INLINE bool espi_on_credit(const struct espi_credit_row *row, const espi_wo
     uint32_t at[2] = {ESPI_CREDITS, ESPI_CREDITS};
     int64_t items[2] = {1, 1};
 
-    if ((row->n > 0 && !espi_side_on_credit(row, 0, args, &now, &at[0], &items[0])) ||
-        (row->n > 1 && !espi_side_on_credit(row, 1, args, &now, &at[1], &items[1])))
+    if ((row->n > 0 && !espi_side_on_credit(row, 0, args, &now, at, items)) ||
+        (row->n > 1 && !espi_side_on_credit(row, 1, args, &now, at, items)))
         return false;
     if (at[0] == at[1] && at[0] < ESPI_CREDITS) { /* two uses at once: there is credit for both */
         espi_use_credit_at(at[0]);
