@@ -288,7 +288,7 @@ static void print_balance(json_t *root)
         printf("  about %s over all ranks, by times of both ways, in blocks that ranks gave themselves\n",
                cli_time(text, sizeof text, blocks));
     if (exchanged != 0)
-        printf("  about %s over all ranks, by times of both ways at the start, in calls through shared memory\n",
+        printf("  about %s over all ranks, by turns of both ways, in calls through shared memory\n",
                cli_time(text, sizeof text, exchanged));
     if (kept != 0)
         printf("  about %s over all ranks, by their number and length, in types that were made again\n",

@@ -86,10 +86,15 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
 }
 
 struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
-                                      int64_t each, bool soon)
+                                      int64_t each, bool soon, uint64_t *saved_ps)
 {
-    (void)stats, (void)type, (void)count, (void)each, (void)soon;
+    (void)stats, (void)type, (void)count, (void)each, (void)soon, (void)saved_ps;
     return NULL;
+}
+
+void espi_exchanged_left(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
+{
+    (void)stats, (void)type, (void)count;
 }
 
 void espi_message_others(struct espi_way_question *question, struct espi_comm_facts *facts, int rank)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/comm/self_comm.h"
@@ -12,10 +13,12 @@
 #include "mpi/exchange/exchange.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/flow.h"
+#include "mpi/exchange/own_block.h"
 #include "mpi/exchange/saving.h"
 #include "mpi/exchange/side.h"
-#include "mpi/selfcopy/self_copy.h"
+#include "mpi/exchange/turns.h"
 #include "stats/stats.h"
+#include "words.h"
 
 /* A neighbour that is met twice, in a periodic direction of one or two ranks, gets what is for it in the order of the
    blocks. MPICH 4.0 receives in the reverse order in MPI_Neighbor_alltoall, and in this one in the v- and w-forms. Of
@@ -33,6 +36,7 @@ struct call {
     struct espi_thread *thread;
     const struct espi_api_row *row;
     const espi_word *args;
+    uint64_t begun;               /* where that is asked */
     int own;                      /* this rank, in MPI_COMM_WORLD, */
     int rank;                     /* and in the communicator */
     const unsigned char *peer[2]; /* the rank in MPI_COMM_WORLD that a block is for, or from, or ESPI_COMM_NOBODY */
@@ -96,80 +100,6 @@ static void carry_out(struct call *c, int outs, int ins)
     }
 }
 
-/* ---- the own block ---- */
-
-enum { PIECE = 8192 };
-
-/* Through a piece that stays in the nearest cache. */
-static void copy_in_pieces(const struct espi_exchange_block *from, const struct espi_exchange_block *to,
-                           int64_t bytes)
-{
-    _Alignas(64) char piece[PIECE];
-
-    for (int64_t done = 0; done < bytes; done += PIECE) {
-        const int64_t n = bytes - done < PIECE ? bytes - done : PIECE;
-        const char *stream = piece;
-        if (from->dense)
-            stream = from->data + done;
-        else if (to->dense)
-            espi_pack_range(from->pack, from->data, from->count, done, n, to->data + done);
-        else
-            espi_pack_range(from->pack, from->data, from->count, done, n, piece);
-        if (!to->dense)
-            espi_unpack_range(to->pack, stream, to->data, to->count, done, n);
-        else if (from->dense)
-            memcpy(to->data + done, stream, (size_t)n);
-    }
-}
-
-/* Types of which there is no program, where it fits a piece. A message to itself takes a rank twice as long. */
-static int copy_packed(const struct espi_exchange_block *from, const struct espi_exchange_block *to)
-{
-    char piece[PIECE];
-    const int result = espi_exchange_pack(from, piece);
-
-    return result != MPI_SUCCESS ? result : espi_exchange_unpack(to, piece, from->bytes);
-}
-
-/* Directly, where that was found to be faster. */
-static bool copies_directly(struct espi_thread *thread, const struct espi_exchange_block *from,
-                            const struct espi_exchange_block *to)
-{
-    enum { SHORT = 4096 };
-    struct espi_selfcopy_block block = {.from = from->data,
-                                        .onto = to->data,
-                                        .send = {from->type, from->count},
-                                        .receive = {to->type, to->count},
-                                        .place = ESPI_SELF_APART};
-
-    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block) ||
-        block.turn.way == ESPI_BY_CALL)
-        return false;
-    espi_selfcopy_carry_out(thread, &block);
-    return true;
-}
-
-static int copy_own(struct espi_thread *thread, const struct espi_exchange_block *from,
-                    const struct espi_exchange_block *to)
-{
-    const int64_t bytes = from->bytes < to->bytes ? from->bytes : to->bytes;
-    const bool known = (from->dense || from->pack != NULL) && (to->dense || to->pack != NULL);
-
-    if (from->bytes == 0)
-        return MPI_SUCCESS;
-    if (from->bytes > to->bytes || (!known && from->bytes < to->bytes))
-        return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
-    if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to))
-        return MPI_SUCCESS;
-    if (!known && bytes <= PIECE)
-        return copy_packed(from, to);
-    if (!known)
-        return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
-    if (from->data != to->data || !from->dense || !to->dense)
-        copy_in_pieces(from, to, bytes);
-    return MPI_SUCCESS;
-}
-
 /* ---- a call ---- */
 
 /* The block that is begun with at this step. Blocks of ranks that come behind this one are sent first, and those of
@@ -206,7 +136,7 @@ static int copy_own_blocks(struct call *c)
     int step[2] = {0, 0}, result = MPI_SUCCESS;
 
     while ((from = next_own(c, 0, &step[0])) != NULL && (to = next_own(c, 1, &step[1])) != NULL) {
-        const int copied = copy_own(c->thread, from, to);
+        const int copied = espi_exchange_copy_own(c->thread, from, to);
         if (is_told(c, copied, from->bytes > to->bytes))
             result = copied;
     }
@@ -323,38 +253,114 @@ static bool goes_together(const struct call *c)
            c->side[1].blocks >= TOGETHER_RANKS && c->side[1].longest <= TOGETHER_BYTES;
 }
 
-/* Of the blocks for others. */
-static void count_saved(const struct call *c, struct espi_stats_thread *stats)
+/* ---- what it saves ---- */
+
+/* Calls of one function with blocks of the same lengths and layouts; NULL: it is not asked. */
+static struct espi_exchange_kind *kind_of(const struct call *c, enum espi_fn fn)
 {
-    int64_t bytes = 0;
+    uint64_t key = espi_mix((uint64_t)fn, (uint64_t)c->side[0].blocks);
+
+    if (!espi_exchange_has_turns || espi_calls_overlap)
+        return NULL;
+    for (int which = 0; which < 2; which++)
+        for (int i = 0; i < c->side[which].blocks; i++) {
+            const struct espi_exchange_block *block = &c->side[which].block[i];
+            key = espi_mix(espi_mix(key, (uint64_t)block->bytes), (uintptr_t)block->layout);
+        }
+    return espi_exchange_kind(key);
+}
+
+/* The blocks for others: how many, and their bytes. */
+static int sent_to_others(const struct call *c, int64_t *bytes)
+{
     int peers = 0;
 
+    *bytes = 0;
     for (int i = 0; i < c->side[0].blocks; i++) {
         const int peer = c->peer[0][i];
         if (peer == c->own || peer == ESPI_COMM_NOBODY || c->side[0].block[i].bytes == 0)
             continue;
-        bytes += c->side[0].block[i].bytes;
+        *bytes += c->side[0].block[i].bytes;
         peers++;
     }
-    espi_count(stats, ESPI_COUNT_exchange_saved, espi_exchange_saves(bytes, peers));
+    return peers;
+}
+
+/* Beside what its types and its own block are credited with: by turns of this kind of calls, or else by the times at
+   the start. */
+static uint64_t saves(const struct call *c, double in_all, double credited)
+{
+    /* The most: as ranks wait for other things, too, a difference of two times may be anything. */
+    enum { SURELY = 4, BYTE_NS = 1, BLOCK_NS = 2000 };
+    int64_t bytes;
+    const int peers = sent_to_others(c, &bytes);
+    const double moved = (double)(c->side[0].bytes + c->side[1].bytes),
+                 most = SURELY * credited + BYTE_NS * moved + BLOCK_NS * peers,
+                 rest = (in_all < most ? in_all : most) - credited;
+
+    if (in_all < 0)
+        return espi_exchange_saves(bytes, peers);
+    return rest > 0 ? (uint64_t)rest : 0;
+}
+
+static uint64_t counted(struct espi_stats_thread *stats, enum espi_counter which)
+{
+    return atomic_load_explicit(&stats->counter[which], memory_order_relaxed);
+}
+
+/* At the end of a call; `own_saved`: what was counted of own blocks before. */
+static void count_saved(const struct call *c, struct espi_exchange_kind *kind, struct espi_stats_thread *stats,
+                        uint64_t own_saved)
+{
+    const double types = (double)(c->side[0].saved_ps + c->side[1].saved_ps) / 1000,
+                 own = (double)(counted(stats, ESPI_COUNT_blocks_saved) - own_saved);
+
+    if (kind != NULL)
+        espi_exchange_took(kind, false, espi_stats_now() - c->begun);
+    espi_count(stats, ESPI_COUNT_exchange_saved,
+               saves(c, kind != NULL ? espi_exchange_kind_saves(kind) : -1, types + own));
+}
+
+/* A call in the library's turn goes as it would without Espalier. */
+static espi_word take_librarys_turn(const struct call *c, enum espi_fn fn, espi_word *args, espi_next next,
+                                    struct espi_stats_thread *stats)
+{
+    struct espi_exchange_kind *kind = kind_of(c, fn);
+    const uint64_t begun = espi_stats_now();
+    const bool arrays = c->row->typed[0].shape != ESPI_SHAPE_ONE; /* as many arguments more as that takes */
+    const espi_word result = arrays ? ESPI_CALL(next, 9, args) : ESPI_CALL(next, 7, args);
+    const uint64_t took = espi_stats_now() - begun;
+
+    if (kind != NULL && (int)result == MPI_SUCCESS)
+        espi_exchange_took(kind, true, took);
+    if (stats == NULL)
+        return result;
+    espi_count_call(stats, fn);
+    espi_count(stats, ESPI_COUNT_exchange_turns, 1);
+    for (int which = is_in_place(c) ? 1 : 0; which < 2; which++)
+        espi_exchange_side_left(&c->side[which], c->row, which, stats);
+    return result;
 }
 
 static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
 {
     const int first = is_in_place(c) ? 1 : 0;
+    struct espi_exchange_kind *kind = kind_of(c, fn);
+    const uint64_t own_saved = stats != NULL ? counted(stats, ESPI_COUNT_blocks_saved) : 0;
     int result;
 
     if (stats != NULL) {
         espi_count_call(stats, fn);
         espi_count(stats, ESPI_COUNT_calls_exchanged, 1);
         espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
-        count_saved(c, stats);
     }
     for (int which = first; which < 2; which++)
         espi_exchange_side_plan(&c->side[which], c->row, which, stats);
     c->in_place = NULL;
     result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
     result = move_blocks(c, result);
+    if (stats != NULL)
+        count_saved(c, kind, stats, own_saved);
     for (int which = first; which < 2; which++)
         espi_exchange_side_let_go(&c->side[which]);
     free(c->in_place);
@@ -393,12 +399,15 @@ espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_w
                            *facts = thread_state != NULL ? &thread_state->comm : &without;
     struct call c; /* large: what is not used is not touched */
 
+    c.begun = espi_exchange_has_turns ? espi_stats_now() : 0;
     c.thread = thread;
     c.row = &espi_api_rows[fn];
     c.args = args;
     if (!espi_is_running() || !espi_comm_look(facts, (MPI_Comm)args[c.row->comm]) || !find_peers(&c, facts) ||
         !read_call(&c) || goes_together(&c))
         return otherwise(thread, fn, args, next);
+    if (espi_exchange_is_librarys_turn((MPI_Comm)args[c.row->comm]))
+        return take_librarys_turn(&c, fn, args, next, stats);
     const bool overlap = espi_calls_overlap;
     if (overlap)
         pthread_mutex_lock(&calling);

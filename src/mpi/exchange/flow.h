@@ -16,6 +16,7 @@ struct espi_exchange_block {
     const struct espi_pack *pack; /* NULL: */
     bool dense;                   /* they stand one behind the other; or else MPI packs them */
     MPI_Datatype type;
+    const void *layout; /* the same for equal types, mostly; for telling kinds of calls apart alone */
 };
 
 struct espi_flow {

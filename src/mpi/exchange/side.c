@@ -25,6 +25,7 @@ struct type_facts {
     MPI_Datatype type;
     int64_t size, extent;
     bool dense;
+    const struct espi_plan *plan;
 };
 
 /* Whether MPI takes it: of a type that was seen committed that is known; pair types are. Of others it is asked, in a
@@ -53,19 +54,19 @@ static bool look_at(struct type_facts *facts, MPI_Datatype type, bool stands)
     if (facts->known && type == facts->type)
         return true;
     if (is_base(type)) {
-        *facts = (struct type_facts){true, type, size_of_base(type), size_of_base(type), true};
+        *facts = (struct type_facts){true, type, size_of_base(type), size_of_base(type), true, NULL};
         return true;
     }
     slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     plan = slot != NULL ? atomic_load_explicit(&slot->plan, memory_order_acquire) : NULL;
     if (plan != NULL) {
-        *facts = (struct type_facts){true, type, plan->size, plan->extent, false};
+        *facts = (struct type_facts){true, type, plan->size, plan->extent, false, plan};
         return true;
     }
     if (!is_taken(type) || (stands && espi_pmpi.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS) ||
         espi_pmpi.Type_size_c(type, &size) != MPI_SUCCESS)
         return false;
-    *facts = (struct type_facts){true, type, size, extent, false};
+    *facts = (struct type_facts){true, type, size, extent, false, NULL};
     return true;
 }
 
@@ -109,6 +110,7 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     block->data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)place);
     block->dense = facts->dense;
     block->type = type;
+    block->layout = facts->plan;
     return args[typed->buffer] != 0 || block->bytes == 0 || is_somewhere(block);
 }
 
@@ -131,6 +133,16 @@ bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_
     return true;
 }
 
+/* In all blocks, of a side with one type for all of them. */
+static int64_t items_of(const struct espi_exchange_side *side, enum espi_shape shape)
+{
+    int64_t items = 0;
+
+    for (int i = 0; i < (shape == ESPI_SHAPE_ONE && side->blocks > 0 ? 1 : side->blocks); i++)
+        items += side->block[i].count;
+    return items;
+}
+
 /* Of blocks that are longer a look at their type takes less than MPI would need more for them than a program. */
 enum { LONG = 16384 };
 
@@ -139,24 +151,39 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
 {
     const enum espi_shape shape = row->typed[which].shape;
     const bool each = shape == ESPI_SHAPE_W;
+    const int64_t items = items_of(side, shape);
     struct espi_plan *plan = NULL;
-    int64_t items = 0;
 
     side->n_held = 0;
-    for (int i = 0; i < (shape == ESPI_SHAPE_ONE && side->blocks > 0 ? 1 : side->blocks); i++)
-        items += side->block[i].count;
+    side->saved_ps = 0;
     for (int i = 0, first = 1; i < side->blocks; i++) {
         struct espi_exchange_block *block = &side->block[i];
         if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
             continue;
         if (each || first) {
             plan = espi_exchanged_plan(stats, block->type, each ? block->count : items, block->count,
-                                       side->longest > LONG);
+                                       side->longest > LONG, &side->saved_ps);
             if (plan != NULL)
                 side->held[side->n_held++] = plan;
         }
         first = 0;
         block->pack = plan != NULL ? plan->pack : NULL;
+    }
+}
+
+void espi_exchange_side_left(const struct espi_exchange_side *side, const struct espi_api_row *row, int which,
+                             struct espi_stats_thread *stats)
+{
+    const enum espi_shape shape = row->typed[which].shape;
+    const bool each = shape == ESPI_SHAPE_W;
+
+    for (int i = 0, first = 1; i < side->blocks; i++) {
+        const struct espi_exchange_block *block = &side->block[i];
+        if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
+            continue;
+        if (each || first)
+            espi_exchanged_left(stats, block->type, each ? block->count : items_of(side, shape));
+        first = 0;
     }
 }
 

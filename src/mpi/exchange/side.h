@@ -20,6 +20,7 @@ struct espi_exchange_side {
     int64_t longest; /* of one */
     struct espi_plan *held[ESPI_SEGMENT_PROCESSES]; /* whose programs the blocks have */
     int n_held;
+    uint64_t saved_ps; /* what its types are credited with */
 };
 
 /* Reads side number `which` of a call, whose `blocks` are set; it is not in place. False: MPI refuses the call. */
@@ -29,6 +30,10 @@ bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_
    may be NULL. */
 void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
                               struct espi_stats_thread *stats);
+
+/* Counts the uses of its types in a call that is left to the library. */
+void espi_exchange_side_left(const struct espi_exchange_side *side, const struct espi_api_row *row, int which,
+                             struct espi_stats_thread *stats);
 
 void espi_exchange_side_let_go(struct espi_exchange_side *side);
 

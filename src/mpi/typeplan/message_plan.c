@@ -184,7 +184,7 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
 }
 
 struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
-                                      int64_t each, bool soon)
+                                      int64_t each, bool soon, uint64_t *saved_ps)
 {
     struct espi_blocks_plan found = {.use = ESPI_PACK_EACH};
     struct espi_type_slot *s;
@@ -215,6 +215,7 @@ struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datat
         found.use = found.purpose == ESPI_PARTS ? ESPI_PACK_LOCAL : ESPI_PACK_EACH;
         espi_plan_packs(found.plan, found.use, each);
         espi_blocks_plan_packed(stats, &found, count, bytes, -1);
+        *saved_ps += espi_plan_saving(found.plan, count, found.purpose, true, found.use).ps;
     }
     if (stats != NULL && !packed)
         espi_types_used(stats, type, s, count);
@@ -222,6 +223,16 @@ struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datat
         return NULL;
     espi_plan_hold(found.plan);
     return found.plan;
+}
+
+void espi_exchanged_left(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count)
+{
+    struct espi_type_slot *s = espi_types_awake(type);
+
+    if (s != NULL)
+        espi_types_used(stats, type, s, count);
+    else
+        espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
 }
 
 void espi_message_others(struct espi_way_question *question, struct espi_comm_facts *facts, int rank)

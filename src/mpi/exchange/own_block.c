@@ -1,0 +1,79 @@
+#include "mpi/exchange/own_block.h"
+
+#include <string.h>
+
+#include "mpi/comm/self_comm.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/selfcopy/self_copy.h"
+
+enum { PIECE = 8192 };
+
+/* Through a piece that stays in the nearest cache. */
+static void copy_in_pieces(const struct espi_exchange_block *from, const struct espi_exchange_block *to,
+                           int64_t bytes)
+{
+    _Alignas(64) char piece[PIECE];
+
+    for (int64_t done = 0; done < bytes; done += PIECE) {
+        const int64_t n = bytes - done < PIECE ? bytes - done : PIECE;
+        const char *stream = piece;
+        if (from->dense)
+            stream = from->data + done;
+        else if (to->dense)
+            espi_pack_range(from->pack, from->data, from->count, done, n, to->data + done);
+        else
+            espi_pack_range(from->pack, from->data, from->count, done, n, piece);
+        if (!to->dense)
+            espi_unpack_range(to->pack, stream, to->data, to->count, done, n);
+        else if (from->dense)
+            memcpy(to->data + done, stream, (size_t)n);
+    }
+}
+
+/* Types of which there is no program, where it fits a piece. A message to itself takes a rank twice as long. */
+static int copy_packed(const struct espi_exchange_block *from, const struct espi_exchange_block *to)
+{
+    char piece[PIECE];
+    const int result = espi_exchange_pack(from, piece);
+
+    return result != MPI_SUCCESS ? result : espi_exchange_unpack(to, piece, from->bytes);
+}
+
+/* Directly, where that was found to be faster. */
+static bool copies_directly(struct espi_thread *thread, const struct espi_exchange_block *from,
+                            const struct espi_exchange_block *to)
+{
+    enum { SHORT = 4096 };
+    struct espi_selfcopy_block block = {.from = from->data,
+                                        .onto = to->data,
+                                        .send = {from->type, from->count},
+                                        .receive = {to->type, to->count},
+                                        .place = ESPI_SELF_APART};
+
+    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block) ||
+        block.turn.way == ESPI_BY_CALL)
+        return false;
+    espi_selfcopy_carry_out(thread, &block);
+    return true;
+}
+
+int espi_exchange_copy_own(struct espi_thread *thread, const struct espi_exchange_block *from,
+                           const struct espi_exchange_block *to)
+{
+    const int64_t bytes = from->bytes < to->bytes ? from->bytes : to->bytes;
+    const bool known = (from->dense || from->pack != NULL) && (to->dense || to->pack != NULL);
+
+    if (from->bytes == 0)
+        return MPI_SUCCESS;
+    if (from->bytes > to->bytes || (!known && from->bytes < to->bytes))
+        return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
+    if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to))
+        return MPI_SUCCESS;
+    if (!known && bytes <= PIECE)
+        return copy_packed(from, to);
+    if (!known)
+        return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
+    if (from->data != to->data || !from->dense || !to->dense)
+        copy_in_pieces(from, to, bytes);
+    return MPI_SUCCESS;
+}
