@@ -144,6 +144,25 @@ START_TEST(saves_in_noise)
 }
 END_TEST
 
+/* What comes before it is known is told then; nothing twice, and no more than may be. */
+START_TEST(rest)
+{
+    struct espi_exchange_kind *kind = espi_exchange_kind(1003);
+
+    for (int i = 0; i < 20; i++) {
+        espi_exchange_took(kind, false, 10000);
+        ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 50000), 0);
+    }
+    for (int i = 0; i < RUN; i++)
+        espi_exchange_took(kind, true, 20100); /* 10 us more, and what is in no cache */
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 50000), 21 * 9000);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 50000), 9000);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 4000), 3000);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 12000, 50000), 0);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 0, 50000), 10000);
+}
+END_TEST
+
 /* There is room for some, which stay what they are. */
 START_TEST(many_kinds)
 {
@@ -167,7 +186,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, saves, saves_in_noise, many_kinds}, 5);
+    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, saves, saves_in_noise, rest,
+                                                      many_kinds}, 6);
 
     tcase_add_loop_test(tests, cycles, 1, 13);
     return types_run(argc, argv, "exchange_turns", tests);

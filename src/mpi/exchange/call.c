@@ -14,7 +14,6 @@
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/flow.h"
 #include "mpi/exchange/own_block.h"
-#include "mpi/exchange/saving.h"
 #include "mpi/exchange/side.h"
 #include "mpi/exchange/turns.h"
 #include "stats/stats.h"
@@ -270,55 +269,25 @@ static struct espi_exchange_kind *kind_of(const struct call *c, enum espi_fn fn)
     return espi_exchange_kind(key);
 }
 
-/* The blocks for others: how many, and their bytes. */
-static int sent_to_others(const struct call *c, int64_t *bytes)
-{
-    int peers = 0;
-
-    *bytes = 0;
-    for (int i = 0; i < c->side[0].blocks; i++) {
-        const int peer = c->peer[0][i];
-        if (peer == c->own || peer == ESPI_COMM_NOBODY || c->side[0].block[i].bytes == 0)
-            continue;
-        *bytes += c->side[0].block[i].bytes;
-        peers++;
-    }
-    return peers;
-}
-
-/* Beside what its types and its own block are credited with: by turns of this kind of calls, or else by the times at
-   the start. */
-static uint64_t saves(const struct call *c, double in_all, double credited)
-{
-    /* The most: as ranks wait for other things, too, a difference of two times may be anything. */
-    enum { SURELY = 4, BYTE_NS = 1, BLOCK_NS = 2000 };
-    int64_t bytes;
-    const int peers = sent_to_others(c, &bytes);
-    const double moved = (double)(c->side[0].bytes + c->side[1].bytes),
-                 most = SURELY * credited + BYTE_NS * moved + BLOCK_NS * peers,
-                 rest = (in_all < most ? in_all : most) - credited;
-
-    if (in_all < 0)
-        return espi_exchange_saves(bytes, peers);
-    return rest > 0 ? (uint64_t)rest : 0;
-}
-
 static uint64_t counted(struct espi_stats_thread *stats, enum espi_counter which)
 {
     return atomic_load_explicit(&stats->counter[which], memory_order_relaxed);
 }
 
-/* At the end of a call; `own_saved`: what was counted of own blocks before. */
+/* At the end of a call that is asked what it saves, beside what its types and its own block are credited with;
+   `own_saved`: what was counted of own blocks before. */
 static void count_saved(const struct call *c, struct espi_exchange_kind *kind, struct espi_stats_thread *stats,
                         uint64_t own_saved)
 {
+    /* The most: as ranks wait for other things, too, a difference of two times may be anything. */
+    enum { SURELY = 4, BYTE_NS = 1, BLOCK_NS = 2000 };
     const double types = (double)(c->side[0].saved_ps + c->side[1].saved_ps) / 1000,
-                 own = (double)(counted(stats, ESPI_COUNT_blocks_saved) - own_saved);
+                 credited = types + (double)(counted(stats, ESPI_COUNT_blocks_saved) - own_saved),
+                 moved = (double)(c->side[0].bytes + c->side[1].bytes),
+                 most = SURELY * credited + BYTE_NS * moved + BLOCK_NS * c->side[0].blocks;
 
-    if (kind != NULL)
-        espi_exchange_took(kind, false, espi_stats_now() - c->begun);
-    espi_count(stats, ESPI_COUNT_exchange_saved,
-               saves(c, kind != NULL ? espi_exchange_kind_saves(kind) : -1, types + own));
+    espi_exchange_took(kind, false, espi_stats_now() - c->begun);
+    espi_count(stats, ESPI_COUNT_exchange_saved, espi_exchange_kind_rest(kind, credited, most));
 }
 
 /* A call in the library's turn goes as it would without Espalier. */
@@ -359,7 +328,7 @@ static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *s
     c->in_place = NULL;
     result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
     result = move_blocks(c, result);
-    if (stats != NULL)
+    if (stats != NULL && kind != NULL)
         count_saved(c, kind, stats, own_saved);
     for (int which = first; which < 2; which++)
         espi_exchange_side_let_go(&c->side[which]);
@@ -419,27 +388,4 @@ espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_w
     result = as_mpi_says(result);
     espi_pmpi.Comm_call_errhandler((MPI_Comm)args[c.row->comm], result);
     return result;
-}
-
-void espi_exchange_bytes(int rank, int size, char *from, char *to, int64_t bytes)
-{
-    static unsigned char world[ESPI_SEGMENT_PROCESSES];
-    const espi_word args[ESPI_MAX_ARGS] = {(espi_word)from, 0, 0, (espi_word)to};
-    struct call c;
-
-    c.row = &espi_api_rows[ESPI_FN_Alltoall];
-    c.args = args;
-    c.own = c.rank = rank;
-    c.peer[0] = c.peer[1] = world;
-    for (int which = 0; which < 2; which++) {
-        c.side[which].blocks = size;
-        for (int i = 0; i < size; i++) {
-            world[i] = (unsigned char)i;
-            c.side[which].block[i] = (struct espi_exchange_block){
-                .data = (which == 0 ? from : to) + i * bytes, .count = bytes, .bytes = bytes, .dense = true,
-                .type = MPI_BYTE};
-        }
-    }
-    memcpy(to + rank * bytes, from + rank * bytes, (size_t)bytes);
-    move_blocks(&c, MPI_SUCCESS);
 }

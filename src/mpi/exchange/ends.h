@@ -9,8 +9,6 @@
 extern struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES]; /* to, and from, each other rank */
 extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them; all know the same */
 
-/* MPI_Alltoall of dense blocks on MPI_COMM_WORLD, once memory is shared (call.c). */
-void espi_exchange_bytes(int rank, int size, char *from, char *to, int64_t bytes);
 /* Lets the library go on with what is under way. */
 void espi_exchange_poll(void);
 

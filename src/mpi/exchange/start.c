@@ -6,7 +6,6 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
-#include "mpi/exchange/saving.h"
 #include "mpi/exchange/turns.h"
 #include "mpi/packed/trial_numbers.h"
 
@@ -120,8 +119,6 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
     espi_exchange_is_on = true;
     _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
     espi_trial_numbers_share(espi_segment_marks(&segment, 0), rank);
-    if (told && !espi_exchange_is_crowded)
-        espi_exchange_measure(rank, size);
 }
 
 void espi_exchange_stop(void)

@@ -17,6 +17,7 @@ struct espi_exchange_kind {
     uint64_t key; /* 0: none */
     struct espi_way_times times[2]; /* ns; of calls through shared memory, and of the library's */
     int next[2];
+    double untold, credited, most; /* calls of which it is not known yet what they save, and what is known of them */
 };
 
 bool espi_exchange_has_turns;
@@ -100,4 +101,18 @@ double espi_exchange_kind_saves(const struct espi_exchange_kind *kind)
         return -1;
     const double own = espi_way_middle(shared), saved = espi_way_middle(librarys) - own - COLD_NS;
     return espi_way_least(librarys, false) > own && saved > 0 ? saved : 0;
+}
+
+uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited, double most)
+{
+    const double saves = espi_exchange_kind_saves(kind);
+
+    kind->untold++;
+    kind->credited += credited;
+    kind->most += most;
+    if (saves < 0)
+        return 0;
+    const double all = saves * kind->untold, rest = (all < kind->most ? all : kind->most) - kind->credited;
+    kind->untold = kind->credited = kind->most = 0;
+    return rest > 0 ? (uint64_t)rest : 0;
 }

@@ -32,5 +32,8 @@ struct espi_exchange_kind *espi_exchange_kind(uint64_t key);
 void espi_exchange_took(struct espi_exchange_kind *kind, bool librarys, uint64_t ns);
 /* Nanoseconds that such a call saves, 0 if that is less than times stray; negative: it was not found out. */
 double espi_exchange_kind_saves(const struct espi_exchange_kind *kind);
+/* What a call saves beside what is credited for it elsewhere, being no more than `most` in all, ns; and what earlier
+   ones of its kind did of which that was not known. */
+uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited, double most);
 
 #endif
