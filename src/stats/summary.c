@@ -101,7 +101,8 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     if (c[ESPI_COUNT_blocks_copied].sum > 0)
         espi_buffer_format(out, "espalier:   own blocks: %" PRIu64 " copied from layout to layout (%" PRIu64
                            " bytes)\n", c[ESPI_COUNT_blocks_copied].sum, c[ESPI_COUNT_bytes_copied].sum);
-    gain += (int64_t)(c[ESPI_COUNT_blocks_saved].sum / 2) + (int64_t)(c[ESPI_COUNT_exchange_saved].sum / 2);
+    gain += (int64_t)(c[ESPI_COUNT_blocks_saved].sum / 2) + (int64_t)(c[ESPI_COUNT_exchange_saved].sum / 2) +
+            (int64_t)(c[ESPI_COUNT_again_saved].sum / 2);
     time_text(text, sizeof text, gain > 0 ? 2 * (uint64_t)gain : 0);
     espi_buffer_format(out, "espalier:   saved by estimate %s in all ranks;", text);
     time_text(text, sizeof text, own);
