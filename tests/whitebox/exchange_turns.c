@@ -1,108 +1,165 @@
 /*
- * Turns of the library's way among calls through shared memory (src/mpi/exchange/turns.h): which calls of a
- * communicator they are, and what is told by them.
+ * Turns of both ways among calls through shared memory (src/mpi/exchange/turns.h): which calls of a communicator they
+ * are, on what ranks agree, and what is told by them.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "mpi/exchange/flow.h"
 #include "mpi/exchange/turns.h"
 #include "random_types.h"
 #include "suite.h"
 
 enum { CALLS = 10000, RUN = 4 };
+#define LIBRARYS ESPI_TURN_LIBRARYS
+#define SHARED ESPI_TURN_SHARED
 
-static bool due[CALLS];
+static enum espi_exchange_turn wanted[CALLS];
 
-static int count_calls(MPI_Comm comm, int from, int to)
+/* How many of these calls are wanted to be the library's. */
+static int count_turns(MPI_Comm comm, int from, int to)
 {
     int librarys = 0;
 
-    for (int i = from; i < to; i++)
-        librarys += due[i] = espi_exchange_is_librarys_turn(comm);
+    for (int i = from; i < to; i++) {
+        wanted[i] = espi_exchange_turn_wanted(comm);
+        librarys += wanted[i] == LIBRARYS;
+    }
     return librarys;
 }
 
-static void begin(bool all)
-{
-    ck_assert(espi_exchange_turns_make());
-    espi_exchange_turns_start(all);
-}
-
-/* Runs of four, the first of them early, all of them few. */
+/* Four of either way, the first of them early, all of them few. */
 START_TEST(rare)
 {
-    MPI_Comm comm;
     int runs = 0;
 
-    MPI_Comm_dup(MPI_COMM_SELF, &comm);
-    begin(true);
-    ck_assert_int_eq(count_calls(comm, 0, 7), 0);
-    ck_assert_int_eq(count_calls(comm, 7, 7 + RUN), RUN);
-    ck_assert_int_le(count_calls(comm, 7 + RUN, 100), RUN);
-    ck_assert_int_le(count_calls(comm, 100, 1000), 2 * RUN);
-    count_calls(comm, 1000, CALLS);
+    espi_exchange_turns_start(true);
+    ck_assert_int_eq(count_turns(MPI_COMM_WORLD, 0, 7), 0);
+    ck_assert_int_eq(count_turns(MPI_COMM_WORLD, 7, 7 + RUN), RUN);
+    ck_assert_int_le(count_turns(MPI_COMM_WORLD, 7 + RUN, 100), RUN);
+    ck_assert_int_le(count_turns(MPI_COMM_WORLD, 100, 1000), 2 * RUN);
+    count_turns(MPI_COMM_WORLD, 1000, CALLS);
     for (int i = 1; i < CALLS; i++)
-        if (due[i] && !due[i - 1]) {
-            int end = i;
-            while (end < CALLS && due[end])
-                end++;
-            ck_assert_int_eq(end - i, RUN);
+        if (wanted[i] == LIBRARYS && wanted[i - 1] != LIBRARYS) {
+            ck_assert_int_eq(wanted[i - 1], ESPI_TURN_NONE);
+            for (int k = 0; k < 2 * RUN; k++)
+                ck_assert_int_eq(wanted[i + k], k < RUN ? LIBRARYS : SHARED);
+            ck_assert_int_eq(wanted[i + 2 * RUN], ESPI_TURN_NONE);
             runs++;
         }
     ck_assert_int_ge(runs, 7);
     ck_assert_int_le(runs, 9);
-    espi_exchange_turns_stop();
-    MPI_Comm_free(&comm);
 }
 END_TEST
 
-/* In a cycle of so many calls each is the library's now and then. */
+/* In a cycle of so many calls each has turns of both ways now and then. */
 START_TEST(cycles)
 {
-    MPI_Comm comm;
-
-    MPI_Comm_dup(MPI_COMM_SELF, &comm);
-    begin(true);
-    count_calls(comm, 0, CALLS);
+    espi_exchange_turns_start(true);
+    count_turns(MPI_COMM_WORLD, 0, CALLS);
     for (int place = 0; place < _i; place++) {
-        int turns = 0;
+        int turns[ESPI_TURN_NONE + 1] = {0};
         for (int i = place; i < CALLS; i += _i)
-            turns += due[i];
-        ck_assert_int_gt(turns, 0);
+            turns[wanted[i]]++;
+        ck_assert_int_gt(turns[LIBRARYS], 0);
+        ck_assert_int_gt(turns[SHARED], 0);
     }
-    espi_exchange_turns_stop();
-    MPI_Comm_free(&comm);
 }
 END_TEST
 
-/* Each communicator has a number of its own, which neither a copy of it has nor the next one of its handle; what
-   others are called meanwhile is nothing to it. */
+/* What other communicators are called is nothing to one, or it counts anew. */
 START_TEST(each_by_itself)
 {
-    MPI_Comm comm[2], copy;
-
-    MPI_Comm_dup(MPI_COMM_SELF, &comm[0]);
-    MPI_Comm_dup(MPI_COMM_SELF, &comm[1]);
-    begin(true);
-    ck_assert_int_eq(count_calls(comm[0], 0, 7), 0);
-    MPI_Comm_dup(comm[0], &copy);
-    ck_assert_int_eq(count_calls(copy, 0, 7), 0);
-    MPI_Comm_free(&copy);
-    ck_assert_int_eq(count_calls(comm[1], 0, 7), 0);
-    ck_assert(espi_exchange_is_librarys_turn(comm[0]));
-    ck_assert(espi_exchange_is_librarys_turn(comm[1]));
-    MPI_Comm_free(&comm[0]);
-    MPI_Comm_dup(MPI_COMM_SELF, &comm[0]);
-    ck_assert_int_eq(count_calls(comm[0], 0, 7), 0);
-    ck_assert(espi_exchange_is_librarys_turn(comm[0]));
-    espi_exchange_turns_stop();
-    ck_assert(!espi_exchange_is_librarys_turn(comm[1]));
-    begin(false);
-    ck_assert_int_eq(count_calls(comm[1], 0, CALLS), 0);
-    espi_exchange_turns_stop();
-    MPI_Comm_free(&comm[0]);
-    MPI_Comm_free(&comm[1]);
+    espi_exchange_turns_start(true);
+    ck_assert_int_eq(count_turns(MPI_COMM_WORLD, 0, 7), 0);
+    ck_assert_int_eq(count_turns(MPI_COMM_SELF, 0, 7), 0);
+    ck_assert_int_eq(count_turns(MPI_COMM_WORLD, 0, 1), 1);
+    for (int i = 0; i < 200; i++) /* handles as MPICH gives them */
+        ck_assert_int_eq(count_turns((MPI_Comm)(0x84000002 + i), 0, 7), 0);
+    espi_exchange_turns_start(true);
+    ck_assert_int_eq(count_turns(MPI_COMM_WORLD, 0, 7), 0);
 }
 END_TEST
+
+/* ---- agreeing ---- */
+
+enum { OTHERS = 3, ROOM = 4096 };
+static struct espi_channel *channel[2][OTHERS]; /* to them, and from them */
+static struct espi_channel_end here[2][OTHERS], there[2][OTHERS], *ends[2][OTHERS];
+
+static void open_channels(void)
+{
+    for (int way = 0; way < 2; way++)
+        for (int i = 0; i < OTHERS; i++) {
+            free(channel[way][i]);
+            channel[way][i] = aligned_alloc(64, espi_channel_size(ROOM));
+            memset(channel[way][i], 0, espi_channel_size(ROOM));
+            here[way][i] = there[way][i] = (struct espi_channel_end){channel[way][i], ROOM, 0, 0};
+            ends[way][i] = &here[way][i];
+        }
+}
+
+static void other_says(int i, int64_t total)
+{
+    ck_assert_ptr_nonnull(espi_channel_write(&there[1][i], 0));
+    espi_channel_written(&there[1][i], total);
+}
+
+static int64_t word(enum espi_exchange_turn turn)
+{
+    return ESPI_FLOW_ASKS - (int64_t)turn;
+}
+
+/* All others ask for the same, or all but one, which asks for the other way, or sends its block. */
+START_TEST(agreed)
+{
+    for (int turn = LIBRARYS; turn <= SHARED; turn++)
+        for (int odd = 0; odd <= OTHERS; odd++)
+            for (int asks = 0; asks < 2; asks++) {
+                int64_t total;
+                open_channels();
+                for (int i = 0; i < OTHERS; i++)
+                    other_says(i, i != odd ? word((enum espi_exchange_turn)turn)
+                                  : asks   ? word((enum espi_exchange_turn)(1 - turn))
+                                           : 800);
+                ck_assert(espi_exchange_turn_agreed((enum espi_exchange_turn)turn, ends[0], ends[1], OTHERS) ==
+                          (odd == OTHERS));
+                for (int i = 0; i < OTHERS; i++) { /* each has been asked, once */
+                    ck_assert(espi_channel_has_piece(&there[0][i], &total) &&
+                              total == word((enum espi_exchange_turn)turn));
+                    espi_channel_read(&there[0][i]);
+                    ck_assert(!espi_channel_has_piece(&there[0][i], &total));
+                    ck_assert(odd != OTHERS || !espi_channel_has_piece(&here[1][i], &total)); /* taken out */
+                }
+                if (odd < OTHERS)
+                    ck_assert(espi_channel_has_piece(&here[1][odd], &total));
+            }
+}
+END_TEST
+
+/* Who does not ask receives its block all the same. */
+START_TEST(passed_over)
+{
+    char data[100];
+    struct espi_exchange_block block = {.data = data, .count = sizeof data, .bytes = sizeof data, .dense = true};
+    struct espi_flow flow;
+
+    open_channels();
+    other_says(0, word(LIBRARYS));
+    espi_flow_receive(&flow, &here[1][0], &block);
+    ck_assert(espi_flow_reads(&flow));
+    ck_assert(!flow.through);
+    ck_assert(!espi_flow_reads(&flow));
+    memset(espi_channel_write(&there[1][0], sizeof data), 'x', sizeof data);
+    espi_channel_written(&there[1][0], sizeof data);
+    ck_assert(espi_flow_reads(&flow));
+    ck_assert(flow.through);
+    ck_assert_int_eq(espi_flow_end(&flow), MPI_SUCCESS);
+    ck_assert(data[0] == 'x' && data[99] == 'x');
+}
+END_TEST
+
+/* ---- what is told ---- */
 
 /* By the middle times, of which a call in turn is somewhat too long. */
 START_TEST(saves)
@@ -113,15 +170,15 @@ START_TEST(saves)
     ck_assert_ptr_eq(espi_exchange_kind(1001), kind);
     ck_assert(espi_exchange_kind_saves(kind) < 0);
     for (int i = 0; i < 100; i++)
-        espi_exchange_took(kind, false, i % 10 == 0 ? 900000 : 9000 + 10 * (uint64_t)(i % 10));
+        espi_exchange_took(kind, SHARED, i % 10 == 0 ? 900000 : 9000 + 10 * (uint64_t)(i % 10));
     ck_assert(espi_exchange_kind_saves(kind) < 0);
     for (int i = 0; i < RUN; i++)
-        espi_exchange_took(kind, true, i == 0 ? 5000000 : 30000);
+        espi_exchange_took(kind, LIBRARYS, i == 0 ? 5000000 : 30000);
     ck_assert(espi_exchange_kind_saves(kind) > 20500 && espi_exchange_kind_saves(kind) < 21000);
     for (int i = 0; i < 100; i++) /* the cores have come nearer to each other */
-        espi_exchange_took(kind, true, 10000);
+        espi_exchange_took(kind, LIBRARYS, 10000);
     ck_assert(espi_exchange_kind_saves(kind) > 500 && espi_exchange_kind_saves(kind) < 1000);
-    espi_exchange_took(kind, true, 5000);
+    espi_exchange_took(kind, LIBRARYS, 5000);
     ck_assert(espi_exchange_kind_saves(kind) == 0);
 }
 END_TEST
@@ -135,31 +192,30 @@ START_TEST(saves_in_noise)
 
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < CALLS_BEFORE; i++)
-            espi_exchange_took(kind, false, 1000000 + random_below(300000));
+            espi_exchange_took(kind, SHARED, 1000000 + random_below(300000));
         for (int i = 0; i < CALLS_BEFORE; i++)
-            espi_exchange_took(kind, true, 1000000 + random_below(300000));
+            espi_exchange_took(kind, LIBRARYS, 1000000 + random_below(300000));
         said += espi_exchange_kind_saves(kind) > 0;
     }
     ck_assert_int_lt(said, ROUNDS / 50);
 }
 END_TEST
 
-/* What comes before it is known is told then; nothing twice, and no more than may be. */
+/* What comes before it is known is told then; nothing twice. */
 START_TEST(rest)
 {
     struct espi_exchange_kind *kind = espi_exchange_kind(1003);
 
-    for (int i = 0; i < 20; i++) {
-        espi_exchange_took(kind, false, 10000);
-        ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 50000), 0);
-    }
+    for (int i = 0; i < 20; i++)
+        ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 0);
     for (int i = 0; i < RUN; i++)
-        espi_exchange_took(kind, true, 20100); /* 10 us more, and what is in no cache */
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 50000), 21 * 9000);
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 50000), 9000);
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000, 4000), 3000);
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 12000, 50000), 0);
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 0, 50000), 10000);
+        espi_exchange_took(kind, LIBRARYS, 20100); /* 10 us more, and what is in no cache */
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 0);
+    espi_exchange_took(kind, SHARED, 10000);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 22 * 9000);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 9000);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 12000), 0);
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 0), 10000);
 }
 END_TEST
 
@@ -170,6 +226,7 @@ START_TEST(many_kinds)
     struct espi_exchange_kind *kind[TRIED];
     int n = 0;
 
+    espi_exchange_turns_start(true);
     for (int i = 0; i < TRIED; i++)
         kind[i] = espi_exchange_kind(UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)i);
     while (n < TRIED && kind[n] != NULL)
@@ -186,8 +243,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, saves, saves_in_noise, rest,
-                                                      many_kinds}, 6);
+    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, agreed, passed_over, saves,
+                                                      saves_in_noise, rest, many_kinds}, 8);
 
     tcase_add_loop_test(tests, cycles, 1, 13);
     return types_run(argc, argv, "exchange_turns", tests);

@@ -35,9 +35,10 @@ struct call {
     struct espi_thread *thread;
     const struct espi_api_row *row;
     const espi_word *args;
-    uint64_t begun;               /* where that is asked */
+    uint64_t begun;               /* where there are turns */
     int own;                      /* this rank, in MPI_COMM_WORLD, */
-    int rank;                     /* and in the communicator */
+    int rank;                     /* and in the communicator, */
+    int members;                  /* which has so many */
     const unsigned char *peer[2]; /* the rank in MPI_COMM_WORLD that a block is for, or from, or ESPI_COMM_NOBODY */
     char *in_place;               /* what was there, packed, where the call is in place */
     struct espi_exchange_side side[2];
@@ -57,9 +58,8 @@ static bool is_in_place(const struct call *c)
 
 /* ---- waiting ---- */
 
-/* Nothing has moved since so many looks. The library goes on meanwhile: the other rank may wait in it for something
-   that only this process can do. */
-static void wait_a_little(unsigned looks)
+/* The library goes on meanwhile: the other rank may wait in it for something that only this process can do. */
+void espi_exchange_wait(unsigned looks)
 {
     enum { OFTEN = 64, LONG = 1 << 14 };
 
@@ -95,7 +95,7 @@ static void carry_out(struct call *c, int outs, int ins)
         if (advance(c->going[1], &ins, espi_flow_reads) || wrote)
             looks = 0;
         else
-            wait_a_little(looks++);
+            espi_exchange_wait(looks++);
     }
 }
 
@@ -254,19 +254,50 @@ static bool goes_together(const struct call *c)
 
 /* ---- what it saves ---- */
 
-/* Calls of one function with blocks of the same lengths and layouts; NULL: it is not asked. */
+/* Calls of one function, with the same ranks to meet and blocks of the same lengths and layouts; NULL: it is not
+   asked, or there are too many. */
 static struct espi_exchange_kind *kind_of(const struct call *c, enum espi_fn fn)
 {
-    uint64_t key = espi_mix((uint64_t)fn, (uint64_t)c->side[0].blocks);
+    uint64_t key = espi_mix((uint64_t)fn, (uint64_t)is_in_place(c));
 
     if (!espi_exchange_has_turns || espi_calls_overlap)
         return NULL;
     for (int which = 0; which < 2; which++)
         for (int i = 0; i < c->side[which].blocks; i++) {
             const struct espi_exchange_block *block = &c->side[which].block[i];
-            key = espi_mix(espi_mix(key, (uint64_t)block->bytes), (uintptr_t)block->layout);
+            key = espi_mix(espi_mix(espi_mix(key, c->peer[which][i]), (uint64_t)block->bytes), block->layout);
         }
     return espi_exchange_kind(key);
+}
+
+/* The ends to, or from, those that there are bytes for, or of; how many. */
+static int ends_with_bytes(const struct call *c, int which, struct espi_channel_end **ends)
+{
+    uint64_t seen = UINT64_C(1) << c->own;
+    int n = 0;
+
+    for (int i = 0; i < c->side[which].blocks; i++) {
+        const int peer = c->peer[which][i];
+        if (peer == ESPI_COMM_NOBODY || c->side[which].block[i].bytes == 0 || seen >> peer & 1)
+            continue;
+        seen |= UINT64_C(1) << peer;
+        ends[n++] = which == 0 ? espi_exchange_to(peer) : espi_exchange_from(peer);
+    }
+    return n;
+}
+
+/* The turn that all ranks of the call have agreed on. */
+static enum espi_exchange_turn turn_of(const struct call *c, const struct espi_exchange_kind *kind)
+{
+    struct espi_channel_end *to[ESPI_SEGMENT_PROCESSES], *from[ESPI_SEGMENT_PROCESSES];
+    const enum espi_exchange_turn turn =
+        kind != NULL ? espi_exchange_turn_wanted((MPI_Comm)c->args[c->row->comm]) : ESPI_TURN_NONE;
+    const int others = c->members - 1;
+
+    return turn != ESPI_TURN_NONE && ends_with_bytes(c, 0, to) == others && ends_with_bytes(c, 1, from) == others &&
+                   espi_exchange_turn_agreed(turn, to, from, others)
+               ? turn
+               : ESPI_TURN_NONE;
 }
 
 static uint64_t counted(struct espi_stats_thread *stats, enum espi_counter which)
@@ -274,66 +305,76 @@ static uint64_t counted(struct espi_stats_thread *stats, enum espi_counter which
     return atomic_load_explicit(&stats->counter[which], memory_order_relaxed);
 }
 
-/* At the end of a call that is asked what it saves, beside what its types and its own block are credited with;
-   `own_saved`: what was counted of own blocks before. */
-static void count_saved(const struct call *c, struct espi_exchange_kind *kind, struct espi_stats_thread *stats,
-                        uint64_t own_saved)
-{
-    /* The most: as ranks wait for other things, too, a difference of two times may be anything. */
-    enum { SURELY = 4, BYTE_NS = 1, BLOCK_NS = 2000 };
-    const double types = (double)(c->side[0].saved_ps + c->side[1].saved_ps) / 1000,
-                 credited = types + (double)(counted(stats, ESPI_COUNT_blocks_saved) - own_saved),
-                 moved = (double)(c->side[0].bytes + c->side[1].bytes),
-                 most = SURELY * credited + BYTE_NS * moved + BLOCK_NS * c->side[0].blocks;
-
-    espi_exchange_took(kind, false, espi_stats_now() - c->begun);
-    espi_count(stats, ESPI_COUNT_exchange_saved, espi_exchange_kind_rest(kind, credited, most));
-}
-
 /* A call in the library's turn goes as it would without Espalier. */
-static espi_word take_librarys_turn(const struct call *c, enum espi_fn fn, espi_word *args, espi_next next,
-                                    struct espi_stats_thread *stats)
+static int take_librarys_turn(const struct call *c, espi_word *args, espi_next next, struct espi_exchange_kind *kind,
+                              struct espi_stats_thread *stats)
 {
-    struct espi_exchange_kind *kind = kind_of(c, fn);
-    const uint64_t begun = espi_stats_now();
     const bool arrays = c->row->typed[0].shape != ESPI_SHAPE_ONE; /* as many arguments more as that takes */
-    const espi_word result = arrays ? ESPI_CALL(next, 9, args) : ESPI_CALL(next, 7, args);
-    const uint64_t took = espi_stats_now() - begun;
+    const uint64_t begun = espi_stats_now();
+    const int result = (int)(arrays ? ESPI_CALL(next, 9, args) : ESPI_CALL(next, 7, args));
 
-    if (kind != NULL && (int)result == MPI_SUCCESS)
-        espi_exchange_took(kind, true, took);
+    if (result == MPI_SUCCESS)
+        espi_exchange_took(kind, ESPI_TURN_LIBRARYS, espi_stats_now() - begun);
     if (stats == NULL)
         return result;
-    espi_count_call(stats, fn);
     espi_count(stats, ESPI_COUNT_exchange_turns, 1);
     for (int which = is_in_place(c) ? 1 : 0; which < 2; which++)
         espi_exchange_side_left(&c->side[which], c->row, which, stats);
     return result;
 }
 
-static int exchange(struct call *c, enum espi_fn fn, struct espi_stats_thread *stats)
+static int exchange(struct call *c, struct espi_stats_thread *stats)
 {
     const int first = is_in_place(c) ? 1 : 0;
-    struct espi_exchange_kind *kind = kind_of(c, fn);
-    const uint64_t own_saved = stats != NULL ? counted(stats, ESPI_COUNT_blocks_saved) : 0;
     int result;
 
     if (stats != NULL) {
-        espi_count_call(stats, fn);
         espi_count(stats, ESPI_COUNT_calls_exchanged, 1);
         espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
     }
+    c->side[0].saved_ps = 0;
     for (int which = first; which < 2; which++)
         espi_exchange_side_plan(&c->side[which], c->row, which, stats);
     c->in_place = NULL;
     result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
     result = move_blocks(c, result);
-    if (stats != NULL && kind != NULL)
-        count_saved(c, kind, stats, own_saved);
     for (int which = first; which < 2; which++)
         espi_exchange_side_let_go(&c->side[which]);
     free(c->in_place);
     return result;
+}
+
+/* The same, in a turn or not, with what it saves beside what its types and its own block are credited with. */
+static int exchange_told(struct call *c, enum espi_exchange_turn turn, struct espi_exchange_kind *kind,
+                         uint64_t before, struct espi_stats_thread *stats)
+{
+    const uint64_t begun = espi_stats_now(),
+                   own_saved = stats != NULL ? counted(stats, ESPI_COUNT_blocks_saved) : 0;
+    const int result = exchange(c, stats);
+
+    if (turn == ESPI_TURN_SHARED)
+        espi_exchange_took(kind, turn, before + espi_stats_now() - begun);
+    if (stats != NULL) {
+        const double types = (double)(c->side[0].saved_ps + c->side[1].saved_ps) / 1000,
+                     own = (double)(counted(stats, ESPI_COUNT_blocks_saved) - own_saved);
+        espi_count(stats, ESPI_COUNT_exchange_saved, espi_exchange_kind_rest(kind, types + own));
+    }
+    return result;
+}
+
+/* Where there are turns. `*done`: the library has carried it out, with such a result, and said so if that is an
+   error. */
+static int call_in_turn(struct call *c, enum espi_fn fn, espi_word *args, espi_next next,
+                        struct espi_stats_thread *stats, bool *done)
+{
+    struct espi_exchange_kind *kind = kind_of(c, fn);
+    const uint64_t before = espi_stats_now() - c->begun;
+    const enum espi_exchange_turn turn = turn_of(c, kind);
+
+    *done = turn == ESPI_TURN_LIBRARYS;
+    if (kind == NULL)
+        return exchange(c, stats);
+    return *done ? take_librarys_turn(c, args, next, kind, stats) : exchange_told(c, turn, kind, before, stats);
 }
 
 static bool meets_twice(const unsigned char *cart, int n)
@@ -352,6 +393,7 @@ static bool find_peers(struct call *c, struct espi_comm_facts *facts)
     if (facts->inter || facts->peers < 2 || (world = espi_comm_world_ranks(facts)) == NULL)
         return false;
     c->rank = facts->rank;
+    c->members = facts->peers;
     c->own = world[facts->rank];
     c->peer[0] = c->peer[1] = is_neighbours(c) ? espi_comm_cart_ranks(facts) : world;
     c->side[0].blocks = c->side[1].blocks = is_neighbours(c) ? facts->in : facts->peers;
@@ -375,14 +417,17 @@ espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_w
     if (!espi_is_running() || !espi_comm_look(facts, (MPI_Comm)args[c.row->comm]) || !find_peers(&c, facts) ||
         !read_call(&c) || goes_together(&c))
         return otherwise(thread, fn, args, next);
-    if (espi_exchange_is_librarys_turn((MPI_Comm)args[c.row->comm]))
-        return take_librarys_turn(&c, fn, args, next, stats);
     const bool overlap = espi_calls_overlap;
+    bool done = false;
+    if (stats != NULL)
+        espi_count_call(stats, fn);
     if (overlap)
         pthread_mutex_lock(&calling);
-    int result = exchange(&c, fn, stats);
+    int result = espi_exchange_has_turns ? call_in_turn(&c, fn, args, next, stats, &done) : exchange(&c, stats);
     if (overlap)
         pthread_mutex_unlock(&calling);
+    if (done)
+        return (espi_word)result;
     if (__builtin_expect(result == MPI_SUCCESS, 1))
         return MPI_SUCCESS;
     result = as_mpi_says(result);

@@ -11,6 +11,8 @@ extern bool espi_exchange_is_crowded; /* there are more ranks than processors fo
 
 /* Lets the library go on with what is under way. */
 void espi_exchange_poll(void);
+/* Nothing has moved since so many looks: a little later there may be something. */
+void espi_exchange_wait(unsigned looks);
 
 static inline struct espi_channel_end *espi_exchange_to(int rank)
 {

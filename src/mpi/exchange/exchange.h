@@ -9,7 +9,7 @@
  * call goes this way whose communicator has at least two ranks, all of MPI_COMM_WORLD; neighbourhood forms on
  * Cartesian ones. Exceptions follow from what is the same on all ranks: short blocks of MPI_Alltoall on eight ranks
  * or more, where the library has an algorithm whose number of messages grows with the logarithm of that of ranks; and
- * turns in which the library is timed (turns.h).
+ * turns in which the library is timed, on which the ranks agree in the call (turns.h).
  *
  * A rank waits for those that it exchanges bytes with, as natively: a pair without bytes does not meet. While it
  * waits, the library goes on with what else is under way (espi_exchange_poll), as in its own calls.

@@ -113,6 +113,10 @@ bool espi_flow_reads(struct espi_flow *flow)
 
     if (!espi_channel_has_piece(flow->end, &total))
         return false;
+    if (total <= ESPI_FLOW_ASKS) {
+        espi_channel_read(flow->end);
+        return true;
+    }
     flow->total = total;
     const int64_t bytes = least(flow->end->room, total - flow->done), /* negative: there are none */
                   wanted = least(bytes, b->bytes - flow->done);

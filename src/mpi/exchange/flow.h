@@ -16,7 +16,7 @@ struct espi_exchange_block {
     const struct espi_pack *pack; /* NULL: */
     bool dense;                   /* they stand one behind the other; or else MPI packs them */
     MPI_Datatype type;
-    const void *layout; /* the same for equal types, mostly; for telling kinds of calls apart alone */
+    uint64_t layout; /* how its type was made, as far as that is known; for telling kinds of calls apart alone */
 };
 
 struct espi_flow {
@@ -29,7 +29,8 @@ struct espi_flow {
     bool through;  /* all of it has gone */
     struct espi_flow *next; /* by the same end, after this one; NULL: none */
 };
-enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3 };
+enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3,
+       ESPI_FLOW_ASKS = -4 }; /* or less: a piece of none, which asks for a turn (turns.h) */
 
 /* Begins one. An empty one goes, too. */
 void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);

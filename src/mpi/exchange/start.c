@@ -51,12 +51,12 @@ static void end_pending(void)
 
 /* What all ranks come to know of each other: whether one is not good, and which processors one of them may use. */
 struct together {
-    uint64_t bad, no_turns, processors[CPU_SETSIZE / 64];
+    uint64_t bad, processors[CPU_SETSIZE / 64];
 };
 
-static struct together this_rank(bool good, bool turns)
+static struct together this_rank(bool good)
 {
-    struct together own = {.bad = !good, .no_turns = !turns};
+    struct together own = {.bad = !good};
     cpu_set_t set;
 
     CPU_ZERO(&set);
@@ -78,7 +78,7 @@ static bool are_fewer(const struct together *all, int size)
 }
 
 /* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
-static bool share_memory(int rank, int size, bool able, bool told)
+static bool share_memory(int rank, int size, bool able)
 {
     struct espi_segment_key key = {0, 0, -1};
     int good = able && espi_pmpi.Grequest_start(nothing_to_query, nothing_to_free, nothing_to_cancel, NULL,
@@ -90,7 +90,7 @@ static bool share_memory(int rank, int size, bool able, bool told)
         good = false;
     if (rank != 0 && good)
         good = espi_segment_open(&segment, size, &key);
-    const struct together own = this_rank(good, told && espi_exchange_turns_make());
+    const struct together own = this_rank(good);
     struct together all = {.bad = 1};
     if (espi_pmpi.Allreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
                             MPI_COMM_WORLD) != MPI_SUCCESS ||
@@ -101,13 +101,12 @@ static bool share_memory(int rank, int size, bool able, bool told)
     }
     espi_segment_shared(&segment);
     espi_exchange_is_crowded = are_fewer(&all, size);
-    espi_exchange_turns_start(!all.no_turns && !espi_exchange_is_crowded);
     return true;
 }
 
 void espi_exchange_start(int rank, int size, bool able, bool told)
 {
-    if (!share_memory(rank, size, able, told)) {
+    if (!share_memory(rank, size, able)) {
         espi_log(ESPI_LOG_INFO, "rank %d: the ranks share no memory, so MPI_Alltoall and its kin are the library's",
                  rank);
         return;
@@ -116,6 +115,7 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
         *espi_exchange_to(other) = espi_segment_channel(&segment, rank, other);
         *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
     }
+    espi_exchange_turns_start(told && !espi_exchange_is_crowded);
     espi_exchange_is_on = true;
     _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
     espi_trial_numbers_share(espi_segment_marks(&segment, 0), rank);
@@ -124,7 +124,7 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
 void espi_exchange_stop(void)
 {
     espi_exchange_is_on = false;
-    espi_exchange_turns_stop();
+    espi_exchange_turns_start(false);
     espi_trial_numbers_share(NULL, 0);
     espi_segment_close(&segment);
     end_pending();

@@ -1,70 +1,96 @@
 #include "mpi/exchange/turns.h"
 
 #include <stddef.h>
+#include <string.h>
 
-#include "mpi/core/pmpi.h"
+#include "mpi/exchange/ends.h"
+#include "mpi/exchange/flow.h"
 #include "mpi/packed/way_times.h"
 
-/* The first turn of a communicator comes early, as calls may be long and few; RUN calls one behind the other are one,
-   as programs have some kinds of calls that follow each other in a cycle. Turns get rarer: in a thousand calls 16 are
-   the library's. */
-enum { FIRST = 8, RARER = 4, RUN = 4, AT_LAST = 2053 /* a prime */ };
-enum { KINDS = 32 };
+/* The first turn of a communicator comes early, as calls may be long and few. RUN calls one behind the other are
+   the library's, and as many go through shared memory then, as programs have some kinds of calls that come in a
+   cycle. Turns get rarer: in a thousand calls 16 are the library's. */
+enum { FIRST = 8, RARER = 4, RUN = 4, BOTH = 2 * RUN, AT_LAST = 2053 /* a prime */ };
+enum { KINDS = 32, COMMS = 64, WAYS = ESPI_TURN_NONE };
 /* What the library uses is no more in the caches when its turn comes. */
 enum { COLD_NS = 100 };
 
 struct espi_exchange_kind {
-    uint64_t key; /* 0: none */
-    struct espi_way_times times[2]; /* ns; of calls through shared memory, and of the library's */
-    int next[2];
-    double untold, credited, most; /* calls of which it is not known yet what they save, and what is known of them */
+    uint64_t key;                      /* 0: none */
+    struct espi_way_times times[WAYS]; /* ns */
+    int next[WAYS];
+    double untold, credited; /* calls of which it is not known yet what they save, and what they are credited with */
 };
 
 bool espi_exchange_has_turns;
-static int keyval = MPI_KEYVAL_INVALID;
 static struct espi_exchange_kind kinds[KINDS];
+static struct {
+    MPI_Comm comm;
+    uint64_t calls;
+} counts[COMMS]; /* of the last communicator at each place */
 
-bool espi_exchange_turns_make(void)
+void espi_exchange_turns_start(bool are)
 {
-    return espi_pmpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL) == MPI_SUCCESS;
+    espi_exchange_has_turns = are;
+    memset(kinds, 0, sizeof kinds);
+    memset(counts, 0, sizeof counts);
 }
 
-void espi_exchange_turns_start(bool all)
+/* The turn of call number n, from 1 on. Runs begin some calls later than at multiples of the first one, so that
+   cycles of several calls do not meet all of them at the same place. */
+static enum espi_exchange_turn turn_of(uint64_t n)
 {
-    espi_exchange_has_turns = all;
+    uint64_t place = n % AT_LAST;
+
+    if (n < AT_LAST) {
+        place = BOTH;
+        for (uint64_t begin = FIRST, later = 0; begin < AT_LAST && place >= BOTH; begin *= RARER, later += RUN)
+            place = n - (begin + later); /* wraps where n is less */
+    }
+    return place < RUN ? ESPI_TURN_LIBRARYS : place < BOTH ? ESPI_TURN_SHARED : ESPI_TURN_NONE;
 }
 
-void espi_exchange_turns_stop(void)
+enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm)
 {
-    espi_exchange_has_turns = false;
-    if (keyval != MPI_KEYVAL_INVALID)
-        espi_pmpi.Comm_free_keyval(&keyval);
+    const uint32_t bits = (uint32_t)comm, at = (bits ^ bits >> 24) % COMMS;
+
+    if (counts[at].comm != comm) {
+        counts[at].comm = comm;
+        counts[at].calls = 0;
+    }
+    return turn_of(++counts[at].calls);
 }
 
-/* Whether call number n, from 1 on, is in a turn. Each begins some calls later than its multiple of the first
-   one, so that cycles of several calls do not meet all of them at the same place. */
-static bool is_in_turn(uint64_t n)
+static void ask(struct espi_channel_end *end, int64_t word)
 {
-    if (n >= AT_LAST)
-        return n % AT_LAST < RUN;
-    for (uint64_t begin = FIRST, later = 0; begin < AT_LAST; begin *= RARER, later += RUN)
-        if (n - (begin + later) < RUN) /* wraps where n is less */
-            return true;
-    return false;
+    for (unsigned looks = 0; espi_channel_write(end, 0) == NULL;)
+        espi_exchange_wait(looks++);
+    espi_channel_written(end, word);
 }
 
-bool espi_exchange_is_librarys_turn(MPI_Comm comm)
+/* Whether the other one asks for the same; its word is taken out then. */
+static bool is_asked(struct espi_channel_end *end, int64_t word)
 {
-    void *value = NULL;
-    int flag = 0;
+    int64_t total;
 
-    if (!espi_exchange_has_turns)
-        return false;
-    if (espi_pmpi.Comm_get_attr(comm, keyval, &value, &flag) != MPI_SUCCESS || !flag)
-        value = NULL;
-    const uintptr_t n = (uintptr_t)value + 1;
-    espi_pmpi.Comm_set_attr(comm, keyval, (void *)n);
-    return is_in_turn(n);
+    for (unsigned looks = 0; !espi_channel_has_piece(end, &total);)
+        espi_exchange_wait(looks++);
+    if (total == word)
+        espi_channel_read(end);
+    return total == word;
+}
+
+bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
+                               struct espi_channel_end *const *from, int n)
+{
+    const int64_t word = ESPI_FLOW_ASKS - (int64_t)turn;
+    bool all = true;
+
+    for (int i = 0; i < n; i++)
+        ask(to[i], word);
+    for (int i = 0; i < n && all; i++)
+        all = is_asked(from[i], word);
+    return all;
 }
 
 struct espi_exchange_kind *espi_exchange_kind(uint64_t key)
@@ -82,10 +108,10 @@ struct espi_exchange_kind *espi_exchange_kind(uint64_t key)
     return NULL;
 }
 
-void espi_exchange_took(struct espi_exchange_kind *kind, bool librarys, uint64_t ns)
+void espi_exchange_took(struct espi_exchange_kind *kind, enum espi_exchange_turn turn, uint64_t ns)
 {
-    struct espi_way_times *times = &kind->times[librarys];
-    int *next = &kind->next[librarys];
+    struct espi_way_times *times = &kind->times[turn];
+    int *next = &kind->next[turn];
 
     times->ns[*next] = (float)ns;
     *next = (*next + 1) % ESPI_WAY_TIMES;
@@ -95,7 +121,8 @@ void espi_exchange_took(struct espi_exchange_kind *kind, bool librarys, uint64_t
 
 double espi_exchange_kind_saves(const struct espi_exchange_kind *kind)
 {
-    const struct espi_way_times *shared = &kind->times[0], *librarys = &kind->times[1];
+    const struct espi_way_times *shared = &kind->times[ESPI_TURN_SHARED],
+                                *librarys = &kind->times[ESPI_TURN_LIBRARYS];
 
     if (shared->n == 0 || librarys->n == 0)
         return -1;
@@ -103,16 +130,15 @@ double espi_exchange_kind_saves(const struct espi_exchange_kind *kind)
     return espi_way_least(librarys, false) > own && saved > 0 ? saved : 0;
 }
 
-uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited, double most)
+uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited)
 {
     const double saves = espi_exchange_kind_saves(kind);
 
     kind->untold++;
     kind->credited += credited;
-    kind->most += most;
     if (saves < 0)
         return 0;
-    const double all = saves * kind->untold, rest = (all < kind->most ? all : kind->most) - kind->credited;
-    kind->untold = kind->credited = kind->most = 0;
+    const double rest = saves * kind->untold - kind->credited;
+    kind->untold = kind->credited = 0;
     return rest > 0 ? (uint64_t)rest : 0;
 }

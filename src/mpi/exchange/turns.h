@@ -1,11 +1,17 @@
 /*
- * Turns of the library's way among calls that go through shared memory, so that what these save can be told
- * (turns.c). Only where a report is wanted; nothing is chosen by them.
+ * Turns of the library's way among calls that go through shared memory, so that what these save can be told. Only
+ * where a report is wanted; nothing is chosen by them.
  *
- * All ranks of a call must take the same turn. So turns follow from how many such calls the communicator has seen,
- * which is the same on all its ranks, as they make its collective calls in one order, and a call that MPI refuses on
- * one rank is counted there no more than MPI matches it. The number stands in an attribute of the communicator: it
- * is lost with it only. Setting one that is there takes no memory, and MPI has some for the first ones.
+ * A rank in the library waits for the others there, so all ranks of a call must take the same turn, whatever MPI has
+ * refused to one of them before. They agree in the call itself: a rank that wants a turn puts a piece that says so
+ * before its blocks, to all others, and looks at the first piece of each of them. It takes the turn if all these ask
+ * for the same. A rank asks only in calls in which it sends bytes to all others and receives bytes from all of them.
+ * So one that asks sees the first pieces of all; and that of one which does not ask is a piece of its block, which
+ * all that ask see. Either all see that all ask, or none does. A rank that does not ask passes such pieces over.
+ * When to ask each rank counts by itself. Where it counts otherwise than the others, there is no turn.
+ *
+ * Ranks that have agreed begin together, so that what they time is the call, and no wait for a late one. So there are
+ * turns of both ways.
  */
 #ifndef ESPI_MPI_EXCHANGE_TURNS_H
 #define ESPI_MPI_EXCHANGE_TURNS_H
@@ -14,26 +20,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether this rank can take turns; before the first call. */
-bool espi_exchange_turns_make(void);
-/* All ranks can, or not. */
-void espi_exchange_turns_start(bool all);
-void espi_exchange_turns_stop(void);
+#include "exchange/channel.h"
 
-extern bool espi_exchange_has_turns; /* the same on all ranks of MPI_COMM_WORLD */
+enum espi_exchange_turn { ESPI_TURN_LIBRARYS, ESPI_TURN_SHARED, ESPI_TURN_NONE };
 
-/* Counts a call, where there are turns. Whether it is the library's turn. */
-bool espi_exchange_is_librarys_turn(MPI_Comm comm);
+/* From here on: whether there are turns. Nothing is known yet. */
+void espi_exchange_turns_start(bool are);
+extern bool espi_exchange_has_turns;
 
-/* Calls of one kind, and what they took: the last ones of each way. NULL: there are too many kinds. Not where calls
-   overlap. */
+/* Counts a call. The turn that it is to be, if the others agree. Not where calls overlap. */
+enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm);
+
+/* Asks n > 0 others, and waits for their first pieces. Whether all ask for that turn. */
+bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
+                               struct espi_channel_end *const *from, int n);
+
+/* Calls of one kind, and what they took: in the last turns of each way. NULL: there are too many kinds. Not where
+   calls overlap. */
 struct espi_exchange_kind;
 struct espi_exchange_kind *espi_exchange_kind(uint64_t key);
-void espi_exchange_took(struct espi_exchange_kind *kind, bool librarys, uint64_t ns);
+void espi_exchange_took(struct espi_exchange_kind *kind, enum espi_exchange_turn turn, uint64_t ns);
 /* Nanoseconds that such a call saves, 0 if that is less than times stray; negative: it was not found out. */
 double espi_exchange_kind_saves(const struct espi_exchange_kind *kind);
-/* What a call saves beside what is credited for it elsewhere, being no more than `most` in all, ns; and what earlier
-   ones of its kind did of which that was not known. */
-uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited, double most);
+/* What a call saves beside what is credited for it elsewhere, ns; and what earlier ones of its kind did of which that
+   was not known. */
+uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited);
 
 #endif

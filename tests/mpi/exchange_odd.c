@@ -1,0 +1,72 @@
+/*
+ * Calls of MPI_Alltoall and its kin that ranks count otherwise than each other, and calls on a communicator that is
+ * about to end. Where a report is wanted, as in this test, some calls are the library's, on which all ranks must agree.
+ */
+#include "bytes.h"
+
+enum { RANKS_MOST = 16 };
+
+/* Some calls of one kind. */
+static void plain(MPI_Comm comm, const char *what, int times)
+{
+    int from[RANKS_MOST], to[RANKS_MOST];
+
+    for (int time = 0; time < times; time++) {
+        for (int i = 0; i < prog.ranks; i++) {
+            from[i] = 100 * prog.me + i + time;
+            to[i] = -1;
+        }
+        CK(MPI_Alltoall(from, 1, MPI_INT, to, 1, MPI_INT, comm));
+        for (int i = 0; i < prog.ranks; i++)
+            check_equal(NULL, "plain", what, to[i], 100 * i + prog.me + time);
+    }
+}
+
+/* Calls in which nobody waits for the rank to which MPI refuses them: ranks do not count the same calls. */
+static void refused_alone(MPI_Comm comm)
+{
+    static const int none[RANKS_MOST];
+    int data[1] = {0}, other[1];
+
+    for (int time = 0; time < 4; time++) {
+        MPI_Alltoallv(data, none, none, prog.me == 0 ? MPI_DATATYPE_NULL : MPI_INT, other, none, none, MPI_INT, comm);
+        plain(comm, "after one was refused on a rank alone", 30);
+    }
+}
+
+static int last_calls(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)key, (void)value, (void)state;
+    plain(comm, "as the communicator ends", 10);
+    return MPI_SUCCESS;
+}
+
+/* An attribute of the program's ends with its communicator, on which there are calls meanwhile. */
+static void ends(MPI_Comm comm)
+{
+    int key;
+
+    CK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, last_calls, &key, NULL));
+    for (int life = 0; life < 3; life++) {
+        MPI_Comm copy;
+        CK(MPI_Comm_dup(comm, &copy));
+        plain(copy, "before", 5 * life);
+        CK(MPI_Comm_set_attr(copy, key, NULL));
+        plain(copy, "after", 5 * life);
+        CK(MPI_Comm_free(&copy));
+    }
+    CK(MPI_Comm_free_keyval(&key));
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm;
+
+    prog_start(&argc, &argv, 0);
+    MPI_Comm_dup(prog.comm, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    refused_alone(comm);
+    ends(comm);
+    MPI_Comm_free(&comm);
+    return prog_end("exchange_odd");
+}
