@@ -1,6 +1,7 @@
 /*
  * Calls of MPI_Alltoall and its kin that ranks count otherwise than each other, and calls on a communicator that is
- * about to end. Where a report is wanted, as in this test, some calls are the library's, on which all ranks must agree.
+ * about to end. Where a report is wanted, as in this test, some calls are the library's; all ranks must agree on
+ * them.
  */
 #include "bytes.h"
 
