@@ -99,9 +99,9 @@ static void open_channels(void)
         }
 }
 
-static void other_says(int i, int64_t total)
+static void other_says(int i, int64_t total, uint64_t read)
 {
-    ck_assert_ptr_nonnull(espi_channel_write(&there[1][i], 0));
+    memcpy(espi_channel_write(&there[1][i], sizeof read), &read, sizeof read);
     espi_channel_written(&there[1][i], total);
 }
 
@@ -110,30 +110,61 @@ static int64_t word(enum espi_exchange_turn turn)
     return ESPI_FLOW_ASKS - (int64_t)turn;
 }
 
-/* All others ask for the same, or all but one, which asks for the other way, or sends its block. */
+static int words_to(int i)
+{
+    int64_t total;
+    int n = 0;
+
+    for (; espi_channel_has_piece(&there[0][i], &total); n++) {
+        ck_assert(total <= ESPI_FLOW_ASKS);
+        espi_channel_read(&there[0][i]);
+    }
+    return n;
+}
+
+enum odd { NOTHING_ODD, ANOTHER_TURN, A_BLOCK, HAS_READ_LESS, A_BLOCK_LATER, ASKS_AGAIN, ODDITIES };
+
+/* All others ask for the same and say yes, or one of them does otherwise. */
 START_TEST(agreed)
 {
-    for (int turn = LIBRARYS; turn <= SHARED; turn++)
-        for (int odd = 0; odd <= OTHERS; odd++)
-            for (int asks = 0; asks < 2; asks++) {
-                int64_t total;
-                open_channels();
-                for (int i = 0; i < OTHERS; i++)
-                    other_says(i, i != odd ? word((enum espi_exchange_turn)turn)
-                                  : asks   ? word((enum espi_exchange_turn)(1 - turn))
-                                           : 800);
-                ck_assert(espi_exchange_turn_agreed((enum espi_exchange_turn)turn, ends[0], ends[1], OTHERS) ==
-                          (odd == OTHERS));
-                for (int i = 0; i < OTHERS; i++) { /* each has been asked, once */
-                    ck_assert(espi_channel_has_piece(&there[0][i], &total) &&
-                              total == word((enum espi_exchange_turn)turn));
-                    espi_channel_read(&there[0][i]);
-                    ck_assert(!espi_channel_has_piece(&there[0][i], &total));
-                    ck_assert(odd != OTHERS || !espi_channel_has_piece(&here[1][i], &total)); /* taken out */
-                }
-                if (odd < OTHERS)
-                    ck_assert(espi_channel_has_piece(&here[1][odd], &total));
+    const enum espi_exchange_turn turn = _i % 2 == 0 ? LIBRARYS : SHARED, another = _i % 2 == 0 ? SHARED : LIBRARYS;
+    const int64_t yes = word(ESPI_TURN_NONE);
+
+    for (enum odd odd = NOTHING_ODD; odd < ODDITIES; odd++)
+        for (int who = 0; who < OTHERS; who++) {
+            const bool in_first = odd >= ANOTHER_TURN && odd <= HAS_READ_LESS;
+            open_channels();
+            for (int i = 0; i < OTHERS; i++) { /* each has got and read a piece before */
+                espi_channel_write(&here[0][i], 0);
+                espi_channel_written(&here[0][i], 8);
+                espi_channel_read(&there[0][i]);
+                const enum odd does = i == who ? odd : NOTHING_ODD;
+                other_says(i, does == ANOTHER_TURN ? word(another) : does == A_BLOCK ? 800 : word(turn),
+                           does != HAS_READ_LESS);
+                if (!in_first)
+                    other_says(i, does == A_BLOCK_LATER ? 800 : does == ASKS_AGAIN ? word(turn) : yes, 1);
             }
+            ck_assert(espi_exchange_turn_agreed(turn, ends[0], ends[1], OTHERS) == (odd == NOTHING_ODD));
+            for (int i = 0; i < OTHERS; i++) {
+                int64_t total;
+                ck_assert_int_eq(words_to(i), in_first ? 1 : 2);
+                ck_assert(odd != NOTHING_ODD || !espi_channel_has_piece(&here[1][i], &total)); /* taken out */
+                ck_assert(odd == NOTHING_ODD || i != who || espi_channel_has_piece(&here[1][i], &total));
+            }
+        }
+}
+END_TEST
+
+/* Where a channel has no room for both words nobody is asked. */
+START_TEST(no_room)
+{
+    open_channels();
+    for (int piece = 0; piece < 3; piece++) {
+        espi_channel_write(&here[0][1], 0);
+        espi_channel_written(&here[0][1], 8);
+    }
+    ck_assert(!espi_exchange_turn_agreed(LIBRARYS, ends[0], ends[1], OTHERS));
+    ck_assert_int_eq(words_to(0) + words_to(2), 0);
 }
 END_TEST
 
@@ -145,9 +176,10 @@ START_TEST(passed_over)
     struct espi_flow flow;
 
     open_channels();
-    other_says(0, word(LIBRARYS));
+    other_says(0, word(LIBRARYS), 0);
+    other_says(0, word(ESPI_TURN_NONE), 0);
     espi_flow_receive(&flow, &here[1][0], &block);
-    ck_assert(espi_flow_reads(&flow));
+    ck_assert(espi_flow_reads(&flow) && espi_flow_reads(&flow));
     ck_assert(!flow.through);
     ck_assert(!espi_flow_reads(&flow));
     memset(espi_channel_write(&there[1][0], sizeof data), 'x', sizeof data);
@@ -243,9 +275,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, agreed, passed_over, saves,
+    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, no_room, passed_over, saves,
                                                       saves_in_noise, rest, many_kinds}, 8);
 
     tcase_add_loop_test(tests, cycles, 1, 13);
+    tcase_add_loop_test(tests, agreed, 0, 2);
     return types_run(argc, argv, "exchange_turns", tests);
 }

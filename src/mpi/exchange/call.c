@@ -270,20 +270,15 @@ static struct espi_exchange_kind *kind_of(const struct call *c, enum espi_fn fn)
     return espi_exchange_kind(key);
 }
 
-/* The ends to, or from, those that there are bytes for, or of; how many. */
-static int ends_with_bytes(const struct call *c, int which, struct espi_channel_end **ends)
+/* Those that there are bytes for, or from: bits. */
+static uint64_t peers_with_bytes(const struct call *c, int which)
 {
-    uint64_t seen = UINT64_C(1) << c->own;
-    int n = 0;
+    uint64_t peers = 0;
 
-    for (int i = 0; i < c->side[which].blocks; i++) {
-        const int peer = c->peer[which][i];
-        if (peer == ESPI_COMM_NOBODY || c->side[which].block[i].bytes == 0 || seen >> peer & 1)
-            continue;
-        seen |= UINT64_C(1) << peer;
-        ends[n++] = which == 0 ? espi_exchange_to(peer) : espi_exchange_from(peer);
-    }
-    return n;
+    for (int i = 0; i < c->side[which].blocks; i++)
+        if (c->peer[which][i] != ESPI_COMM_NOBODY && c->side[which].block[i].bytes > 0)
+            peers |= UINT64_C(1) << c->peer[which][i];
+    return peers & ~(UINT64_C(1) << c->own);
 }
 
 /* The turn that all ranks of the call have agreed on. */
@@ -292,12 +287,17 @@ static enum espi_exchange_turn turn_of(const struct call *c, const struct espi_e
     struct espi_channel_end *to[ESPI_SEGMENT_PROCESSES], *from[ESPI_SEGMENT_PROCESSES];
     const enum espi_exchange_turn turn =
         kind != NULL ? espi_exchange_turn_wanted((MPI_Comm)c->args[c->row->comm]) : ESPI_TURN_NONE;
-    const int others = c->members - 1;
+    const uint64_t peers = turn != ESPI_TURN_NONE ? peers_with_bytes(c, 0) & peers_with_bytes(c, 1) : 0;
+    int n = 0;
 
-    return turn != ESPI_TURN_NONE && ends_with_bytes(c, 0, to) == others && ends_with_bytes(c, 1, from) == others &&
-                   espi_exchange_turn_agreed(turn, to, from, others)
-               ? turn
-               : ESPI_TURN_NONE;
+    if (turn == ESPI_TURN_NONE || __builtin_popcountll(peers) < c->members - 1)
+        return ESPI_TURN_NONE;
+    for (int peer = 0; peer < ESPI_SEGMENT_PROCESSES; peer++)
+        if (peers >> peer & 1) {
+            to[n] = espi_exchange_to(peer);
+            from[n++] = espi_exchange_from(peer);
+        }
+    return espi_exchange_turn_agreed(turn, to, from, n) ? turn : ESPI_TURN_NONE;
 }
 
 static uint64_t counted(struct espi_stats_thread *stats, enum espi_counter which)

@@ -61,37 +61,80 @@ enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm)
     return turn_of(++counts[at].calls);
 }
 
-static void ask(struct espi_channel_end *end, int64_t word)
+/* ---- agreeing ---- */
+
+enum { YES = ESPI_FLOW_ASKS - WAYS, ROUNDS = 2 };
+
+/* What is known of another rank as it is asked: pieces that it had got, and that had been read from it. */
+struct other {
+    uint64_t written, read;
+    bool heard;
+};
+
+/* There is room. */
+static void say(struct espi_channel_end *to, int64_t word, const struct other *other)
 {
-    for (unsigned looks = 0; espi_channel_write(end, 0) == NULL;)
-        espi_exchange_wait(looks++);
-    espi_channel_written(end, word);
+    memcpy(espi_channel_write(to, sizeof other->read), &other->read, sizeof other->read);
+    espi_channel_written(to, word);
 }
 
-/* Whether the other one asks for the same; its word is taken out then. */
-static bool is_asked(struct espi_channel_end *end, int64_t word)
+/* -1: what it says is not this word, or it has not read what it had got; 0: nothing yet. */
+static int hears(struct espi_channel_end *from, int64_t word, const struct other *other)
 {
+    uint64_t read;
     int64_t total;
 
-    for (unsigned looks = 0; !espi_channel_has_piece(end, &total);)
-        espi_exchange_wait(looks++);
-    if (total == word)
-        espi_channel_read(end);
-    return total == word;
+    if (!espi_channel_has_piece(from, &total))
+        return 0;
+    memcpy(&read, espi_channel_piece(from, sizeof read), sizeof read);
+    if (total != word || read != other->written)
+        return -1;
+    espi_channel_read(from);
+    return 1;
+}
+
+static bool all_say(struct espi_channel_end *const *from, int64_t word, struct other *others, int n)
+{
+    unsigned looks = 0;
+
+    for (int i = 0; i < n; i++)
+        others[i].heard = false;
+    for (int left = n; left > 0;) {
+        const int before = left;
+        for (int i = 0; i < n; i++) {
+            const int says = others[i].heard ? 0 : hears(from[i], word, &others[i]);
+            if (says < 0)
+                return false;
+            others[i].heard = others[i].heard || says > 0;
+            left -= says;
+        }
+        if (left == before)
+            espi_exchange_wait(looks++);
+    }
+    return true;
 }
 
 bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
                                struct espi_channel_end *const *from, int n)
 {
-    const int64_t word = ESPI_FLOW_ASKS - (int64_t)turn;
-    bool all = true;
+    const int64_t word[ROUNDS] = {ESPI_FLOW_ASKS - (int64_t)turn, YES};
+    struct other others[ESPI_SEGMENT_PROCESSES];
 
-    for (int i = 0; i < n; i++)
-        ask(to[i], word);
-    for (int i = 0; i < n && all; i++)
-        all = is_asked(from[i], word);
-    return all;
+    for (int i = 0; i < n; i++) {
+        others[i] = (struct other){.written = to[i]->pieces, .read = from[i]->pieces};
+        if (!espi_channel_has_room(to[i], ROUNDS))
+            return false;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < n; i++)
+            say(to[i], word[round], &others[i]);
+        if (!all_say(from, word[round], others, n))
+            return false;
+    }
+    return true;
 }
+
+/* ---- what is told ---- */
 
 struct espi_exchange_kind *espi_exchange_kind(uint64_t key)
 {

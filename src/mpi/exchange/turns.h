@@ -2,13 +2,20 @@
  * Turns of the library's way among calls that go through shared memory, so that what these save can be told. Only
  * where a report is wanted; nothing is chosen by them.
  *
- * A rank in the library waits for the others there, so all ranks of a call must take the same turn, whatever MPI has
- * refused to one of them before. They agree in the call itself: a rank that wants a turn puts a piece that says so
- * before its blocks, to all others, and looks at the first piece of each of them. It takes the turn if all these ask
- * for the same. A rank asks only in calls in which it sends bytes to all others and receives bytes from all of them.
- * So one that asks sees the first pieces of all; and that of one which does not ask is a piece of its block, which
- * all that ask see. Either all see that all ask, or none does. A rank that does not ask passes such pieces over.
- * When to ask each rank counts by itself. Where it counts otherwise than the others, there is no turn.
+ * A rank in the library waits for the others there, so all ranks of a call must take the same turn, whatever has
+ * come before: calls that MPI refused to one rank, or of which one rank has not read all. They agree in the call
+ * itself, in two rounds of pieces before the blocks. In the first a rank asks all others, and says how many pieces
+ * it had read from each; in the second it says yes, if the first piece from each other asks for the same and that
+ * number is right. It takes the turn if all say yes. A rank that does not ask, or does not say yes, goes on with
+ * its blocks; those of them that come instead of the word are the no. Words that nobody waits for are passed over
+ * (flow.c). A rank asks only in calls in which it sends bytes to all others and receives bytes from all, and when
+ * its words do not have to wait for room. It looks at all others at a time, and goes on at the first no: it waits
+ * for nobody whom it, or those that wait for it, would not wait for otherwise.
+ *
+ * If one takes the turn, all do. A right number from Y says that Y is still in the call in which it asked: to come to
+ * its end Y would have read more from X, and X would have written more before. So if X has the yes of all, each has
+ * asked and said yes in the call that it is in; and whatever Y has read as the first piece of Z, with a right number,
+ * is what Z asked in that call, which its yes follows. So Y has the yes of all, too.
  *
  * Ranks that have agreed begin together, so that what they time is the call, and no wait for a late one. So there are
  * turns of both ways.
@@ -31,7 +38,7 @@ extern bool espi_exchange_has_turns;
 /* Counts a call. The turn that it is to be, if the others agree. Not where calls overlap. */
 enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm);
 
-/* Asks n > 0 others, and waits for their first pieces. Whether all ask for that turn. */
+/* Asks n > 0 others, by the ends to and from each of them. Whether all take that turn. */
 bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
                                struct espi_channel_end *const *from, int n);
 
