@@ -56,11 +56,11 @@ static inline struct espi_channel_slot *espi_channel_slot(const struct espi_chan
     return &end->channel->slot[end->pieces % ESPI_CHANNEL_SLOTS];
 }
 
-/* Whether so many more pieces can be put without waiting. */
-static inline int espi_channel_has_room(struct espi_channel_end *end, uint64_t pieces)
+/* Whether the reader is done with all pieces of the writer, who asks. */
+static inline int espi_channel_is_empty(struct espi_channel_end *end)
 {
     end->emptied = atomic_load_explicit(&end->channel->emptied, memory_order_acquire);
-    return end->pieces - end->emptied + pieces <= ESPI_CHANNEL_SLOTS;
+    return end->emptied == end->pieces;
 }
 
 /* Where the writer is to put the next piece, of `bytes` <= room; NULL: all slots are full. */

@@ -99,9 +99,13 @@ static void open_channels(void)
         }
 }
 
-static void other_says(int i, int64_t total, uint64_t read)
+enum { CALL = 77 };
+
+static void other_says(int i, int64_t total, uint64_t read, uint64_t call)
 {
-    memcpy(espi_channel_write(&there[1][i], sizeof read), &read, sizeof read);
+    const uint64_t said[2] = {read, call};
+
+    memcpy(espi_channel_write(&there[1][i], sizeof said), said, sizeof said);
     espi_channel_written(&there[1][i], total);
 }
 
@@ -122,7 +126,8 @@ static int words_to(int i)
     return n;
 }
 
-enum odd { NOTHING_ODD, ANOTHER_TURN, A_BLOCK, HAS_READ_LESS, A_BLOCK_LATER, ASKS_AGAIN, ODDITIES };
+enum odd { NOTHING_ODD, ANOTHER_TURN, A_BLOCK, HAS_READ_LESS, ANOTHER_CALL, NOTHING_COMES, A_BLOCK_LATER, ASKS_AGAIN,
+           ODDITIES };
 
 /* All others ask for the same and say yes, or one of them does otherwise. */
 START_TEST(agreed)
@@ -132,38 +137,38 @@ START_TEST(agreed)
 
     for (enum odd odd = NOTHING_ODD; odd < ODDITIES; odd++)
         for (int who = 0; who < OTHERS; who++) {
-            const bool in_first = odd >= ANOTHER_TURN && odd <= HAS_READ_LESS;
+            const bool in_first = odd >= ANOTHER_TURN && odd <= NOTHING_COMES;
             open_channels();
             for (int i = 0; i < OTHERS; i++) { /* each has got and read a piece before */
                 espi_channel_write(&here[0][i], 0);
                 espi_channel_written(&here[0][i], 8);
                 espi_channel_read(&there[0][i]);
                 const enum odd does = i == who ? odd : NOTHING_ODD;
-                other_says(i, does == ANOTHER_TURN ? word(another) : does == A_BLOCK ? 800 : word(turn),
-                           does != HAS_READ_LESS);
+                if (does != NOTHING_COMES)
+                    other_says(i, does == ANOTHER_TURN ? word(another) : does == A_BLOCK ? 800 : word(turn),
+                               does != HAS_READ_LESS, CALL + (does == ANOTHER_CALL));
                 if (!in_first)
-                    other_says(i, does == A_BLOCK_LATER ? 800 : does == ASKS_AGAIN ? word(turn) : yes, 1);
+                    other_says(i, does == A_BLOCK_LATER ? 800 : does == ASKS_AGAIN ? word(turn) : yes, 1, CALL);
             }
-            ck_assert(espi_exchange_turn_agreed(turn, ends[0], ends[1], OTHERS) == (odd == NOTHING_ODD));
+            ck_assert(espi_exchange_turn_agreed(turn, ends[0], ends[1], OTHERS, CALL) == (odd == NOTHING_ODD));
             for (int i = 0; i < OTHERS; i++) {
                 int64_t total;
                 ck_assert_int_eq(words_to(i), in_first ? 1 : 2);
                 ck_assert(odd != NOTHING_ODD || !espi_channel_has_piece(&here[1][i], &total)); /* taken out */
-                ck_assert(odd == NOTHING_ODD || i != who || espi_channel_has_piece(&here[1][i], &total));
+                ck_assert(odd == NOTHING_ODD || odd == NOTHING_COMES || i != who ||
+                          espi_channel_has_piece(&here[1][i], &total));
             }
         }
 }
 END_TEST
 
-/* Where a channel has no room for both words nobody is asked. */
-START_TEST(no_room)
+/* Where one has not read what it got before nobody is asked. */
+START_TEST(unread)
 {
     open_channels();
-    for (int piece = 0; piece < 3; piece++) {
-        espi_channel_write(&here[0][1], 0);
-        espi_channel_written(&here[0][1], 8);
-    }
-    ck_assert(!espi_exchange_turn_agreed(LIBRARYS, ends[0], ends[1], OTHERS));
+    espi_channel_write(&here[0][1], 0);
+    espi_channel_written(&here[0][1], 8);
+    ck_assert(!espi_exchange_turn_agreed(LIBRARYS, ends[0], ends[1], OTHERS, CALL));
     ck_assert_int_eq(words_to(0) + words_to(2), 0);
 }
 END_TEST
@@ -176,8 +181,8 @@ START_TEST(passed_over)
     struct espi_flow flow;
 
     open_channels();
-    other_says(0, word(LIBRARYS), 0);
-    other_says(0, word(ESPI_TURN_NONE), 0);
+    other_says(0, word(LIBRARYS), 0, CALL);
+    other_says(0, word(ESPI_TURN_NONE), 0, CALL);
     espi_flow_receive(&flow, &here[1][0], &block);
     ck_assert(espi_flow_reads(&flow) && espi_flow_reads(&flow));
     ck_assert(!flow.through);
@@ -275,7 +280,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, no_room, passed_over, saves,
+    TCase *tests = types_case((const TTest *const[]){rare, each_by_itself, unread, passed_over, saves,
                                                       saves_in_noise, rest, many_kinds}, 8);
 
     tcase_add_loop_test(tests, cycles, 1, 13);

@@ -282,7 +282,7 @@ static uint64_t peers_with_bytes(const struct call *c, int which)
 }
 
 /* The turn that all ranks of the call have agreed on. */
-static enum espi_exchange_turn turn_of(const struct call *c, const struct espi_exchange_kind *kind)
+static enum espi_exchange_turn turn_of(const struct call *c, enum espi_fn fn, const struct espi_exchange_kind *kind)
 {
     struct espi_channel_end *to[ESPI_SEGMENT_PROCESSES], *from[ESPI_SEGMENT_PROCESSES];
     const enum espi_exchange_turn turn =
@@ -297,7 +297,8 @@ static enum espi_exchange_turn turn_of(const struct call *c, const struct espi_e
             to[n] = espi_exchange_to(peer);
             from[n++] = espi_exchange_from(peer);
         }
-    return espi_exchange_turn_agreed(turn, to, from, n) ? turn : ESPI_TURN_NONE;
+    const uint64_t call = espi_mix((uint64_t)fn, peers | UINT64_C(1) << c->own);
+    return espi_exchange_turn_agreed(turn, to, from, n, call) ? turn : ESPI_TURN_NONE;
 }
 
 static uint64_t counted(struct espi_stats_thread *stats, enum espi_counter which)
@@ -369,7 +370,7 @@ static int call_in_turn(struct call *c, enum espi_fn fn, espi_word *args, espi_n
 {
     struct espi_exchange_kind *kind = kind_of(c, fn);
     const uint64_t before = espi_stats_now() - c->begun;
-    const enum espi_exchange_turn turn = turn_of(c, kind);
+    const enum espi_exchange_turn turn = turn_of(c, fn, kind);
 
     *done = turn == ESPI_TURN_LIBRARYS;
     if (kind == NULL)

@@ -30,7 +30,7 @@ struct espi_flow {
     struct espi_flow *next; /* by the same end, after this one; NULL: none */
 };
 enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3,
-       ESPI_FLOW_ASKS = -4 }; /* or less: a piece of none, which asks for a turn (turns.h) */
+       ESPI_FLOW_ASKS = -4 }; /* or less: a piece of none, a word about a turn (turns.h) */
 
 /* Begins one. An empty one goes, too. */
 void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);

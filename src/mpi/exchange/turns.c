@@ -6,6 +6,7 @@
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/flow.h"
 #include "mpi/packed/way_times.h"
+#include "stats/stats.h"
 
 /* The first turn of a communicator comes early, as calls may be long and few. RUN calls one behind the other are
    the library's, and as many go through shared memory then, as programs have some kinds of calls that come in a
@@ -63,7 +64,13 @@ enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm)
 
 /* ---- agreeing ---- */
 
-enum { YES = ESPI_FLOW_ASKS - WAYS, ROUNDS = 2 };
+/* So long a rank waits for others before it has said yes: within that, ranks that are in step come. */
+enum { YES = ESPI_FLOW_ASKS - WAYS, PATIENCE_NS = 100000 };
+
+/* What is said with a word: pieces that had been read from the other rank, and what is called, among whom. */
+struct said {
+    uint64_t read, call;
+};
 
 /* What is known of another rank as it is asked: pieces that it had got, and that had been read from it. */
 struct other {
@@ -72,28 +79,32 @@ struct other {
 };
 
 /* There is room. */
-static void say(struct espi_channel_end *to, int64_t word, const struct other *other)
+static void say(struct espi_channel_end *to, int64_t word, const struct other *other, uint64_t call)
 {
-    memcpy(espi_channel_write(to, sizeof other->read), &other->read, sizeof other->read);
+    const struct said said = {other->read, call};
+
+    memcpy(espi_channel_write(to, sizeof said), &said, sizeof said);
     espi_channel_written(to, word);
 }
 
-/* -1: what it says is not this word, or it has not read what it had got; 0: nothing yet. */
-static int hears(struct espi_channel_end *from, int64_t word, const struct other *other)
+/* -1: what it says is not this word, or it has not read what it had got, or calls something else; 0: nothing yet. */
+static int hears(struct espi_channel_end *from, int64_t word, const struct other *other, uint64_t call)
 {
-    uint64_t read;
+    struct said said;
     int64_t total;
 
     if (!espi_channel_has_piece(from, &total))
         return 0;
-    memcpy(&read, espi_channel_piece(from, sizeof read), sizeof read);
-    if (total != word || read != other->written)
+    memcpy(&said, espi_channel_piece(from, sizeof said), sizeof said);
+    if (total != word || said.read != other->written || said.call != call)
         return -1;
     espi_channel_read(from);
     return 1;
 }
 
-static bool all_say(struct espi_channel_end *const *from, int64_t word, struct other *others, int n)
+/* `until`: later than that it is no. */
+static bool all_say(struct espi_channel_end *const *from, int64_t word, struct other *others, int n, uint64_t call,
+                    uint64_t until)
 {
     unsigned looks = 0;
 
@@ -102,36 +113,51 @@ static bool all_say(struct espi_channel_end *const *from, int64_t word, struct o
     for (int left = n; left > 0;) {
         const int before = left;
         for (int i = 0; i < n; i++) {
-            const int says = others[i].heard ? 0 : hears(from[i], word, &others[i]);
+            const int says = others[i].heard ? 0 : hears(from[i], word, &others[i], call);
             if (says < 0)
                 return false;
             others[i].heard = others[i].heard || says > 0;
             left -= says;
         }
+        if (left == before && espi_stats_now() > until)
+            return false;
         if (left == before)
             espi_exchange_wait(looks++);
     }
     return true;
 }
 
-bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
-                               struct espi_channel_end *const *from, int n)
+static bool all_have_read(struct espi_channel_end *const *to, int n, uint64_t until)
 {
-    const int64_t word[ROUNDS] = {ESPI_FLOW_ASKS - (int64_t)turn, YES};
+    unsigned looks = 0;
+
+    for (int i = 0; i < n; i++)
+        while (!espi_channel_is_empty(to[i])) {
+            if (espi_stats_now() > until)
+                return false;
+            espi_exchange_wait(looks++);
+        }
+    return true;
+}
+
+bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
+                               struct espi_channel_end *const *from, int n, uint64_t call)
+{
+    const int64_t word = ESPI_FLOW_ASKS - (int64_t)turn;
+    const uint64_t until = espi_stats_now() + PATIENCE_NS;
     struct other others[ESPI_SEGMENT_PROCESSES];
 
+    if (!all_have_read(to, n, until))
+        return false;
     for (int i = 0; i < n; i++) {
         others[i] = (struct other){.written = to[i]->pieces, .read = from[i]->pieces};
-        if (!espi_channel_has_room(to[i], ROUNDS))
-            return false;
+        say(to[i], word, &others[i], call);
     }
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < n; i++)
-            say(to[i], word[round], &others[i]);
-        if (!all_say(from, word[round], others, n))
-            return false;
-    }
-    return true;
+    if (!all_say(from, word, others, n, call, until))
+        return false;
+    for (int i = 0; i < n; i++)
+        say(to[i], YES, &others[i], call);
+    return all_say(from, YES, others, n, call, UINT64_MAX);
 }
 
 /* ---- what is told ---- */
