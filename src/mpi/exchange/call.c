@@ -1,7 +1,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/overlap.h"
@@ -16,6 +15,7 @@
 #include "mpi/exchange/own_block.h"
 #include "mpi/exchange/side.h"
 #include "mpi/exchange/turns.h"
+#include "mpi/typeplan/unseen.h"
 #include "stats/stats.h"
 #include "words.h"
 
@@ -254,8 +254,8 @@ static bool goes_together(const struct call *c)
 
 /* ---- what it saves ---- */
 
-/* Calls of one function, with the same ranks to meet and blocks of the same lengths and layouts; NULL: it is not
-   asked, or there are too many. */
+/* Calls of one function, with the same ranks to meet and blocks of the same lengths, of types made alike; NULL: it is
+   not asked, or there are too many. */
 static struct espi_exchange_kind *kind_of(const struct call *c, enum espi_fn fn)
 {
     uint64_t key = espi_mix((uint64_t)fn, (uint64_t)is_in_place(c));
@@ -265,7 +265,8 @@ static struct espi_exchange_kind *kind_of(const struct call *c, enum espi_fn fn)
     for (int which = 0; which < 2; which++)
         for (int i = 0; i < c->side[which].blocks; i++) {
             const struct espi_exchange_block *block = &c->side[which].block[i];
-            key = espi_mix(espi_mix(espi_mix(key, c->peer[which][i]), (uint64_t)block->bytes), block->layout);
+            key = espi_mix(espi_mix(key, c->peer[which][i]), (uint64_t)block->bytes);
+            key = espi_mix(key, block->dense ? 0 : espi_hint_of_type(block->type));
         }
     return espi_exchange_kind(key);
 }
@@ -282,11 +283,10 @@ static uint64_t peers_with_bytes(const struct call *c, int which)
 }
 
 /* The turn that all ranks of the call have agreed on. */
-static enum espi_exchange_turn turn_of(const struct call *c, enum espi_fn fn, const struct espi_exchange_kind *kind)
+static enum espi_exchange_turn turn_of(const struct call *c, enum espi_fn fn, struct espi_exchange_kind *kind)
 {
     struct espi_channel_end *to[ESPI_SEGMENT_PROCESSES], *from[ESPI_SEGMENT_PROCESSES];
-    const enum espi_exchange_turn turn =
-        kind != NULL ? espi_exchange_turn_wanted((MPI_Comm)c->args[c->row->comm]) : ESPI_TURN_NONE;
+    const enum espi_exchange_turn turn = espi_exchange_turn_wanted(kind);
     const uint64_t peers = turn != ESPI_TURN_NONE ? peers_with_bytes(c, 0) & peers_with_bytes(c, 1) : 0;
     int n = 0;
 
@@ -370,7 +370,7 @@ static int call_in_turn(struct call *c, enum espi_fn fn, espi_word *args, espi_n
 {
     struct espi_exchange_kind *kind = kind_of(c, fn);
     const uint64_t before = espi_stats_now() - c->begun;
-    const enum espi_exchange_turn turn = turn_of(c, fn, kind);
+    const enum espi_exchange_turn turn = kind != NULL ? turn_of(c, fn, kind) : ESPI_TURN_NONE;
 
     *done = turn == ESPI_TURN_LIBRARYS;
     if (kind == NULL)

@@ -16,7 +16,6 @@ struct espi_exchange_block {
     const struct espi_pack *pack; /* NULL: */
     bool dense;                   /* they stand one behind the other; or else MPI packs them */
     MPI_Datatype type;
-    uint64_t layout; /* how its type was made, as far as that is known; for telling kinds of calls apart alone */
 };
 
 struct espi_flow {

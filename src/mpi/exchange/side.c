@@ -7,7 +7,6 @@
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/type_cache.h"
-#include "mpi/typeplan/unseen.h"
 
 /* MPICH's handles of base types say their size. */
 static bool is_base(MPI_Datatype type)
@@ -26,7 +25,6 @@ struct type_facts {
     MPI_Datatype type;
     int64_t size, extent;
     bool dense;
-    uint64_t layout;
 };
 
 /* Whether MPI takes it: of a type that was seen committed that is known; pair types are. Of others it is asked, in a
@@ -55,19 +53,19 @@ static bool look_at(struct type_facts *facts, MPI_Datatype type, bool stands)
     if (facts->known && type == facts->type)
         return true;
     if (is_base(type)) {
-        *facts = (struct type_facts){true, type, size_of_base(type), size_of_base(type), true, 0};
+        *facts = (struct type_facts){true, type, size_of_base(type), size_of_base(type), true};
         return true;
     }
     slot = espi_type_is_predefined(type) ? NULL : espi_slot_of(type);
     plan = slot != NULL ? atomic_load_explicit(&slot->plan, memory_order_acquire) : NULL;
     if (plan != NULL) {
-        *facts = (struct type_facts){true, type, plan->size, plan->extent, false, espi_hint_of_type(type)};
+        *facts = (struct type_facts){true, type, plan->size, plan->extent, false};
         return true;
     }
     if (!is_taken(type) || (stands && espi_pmpi.Type_get_extent_c(type, &lb, &extent) != MPI_SUCCESS) ||
         espi_pmpi.Type_size_c(type, &size) != MPI_SUCCESS)
         return false;
-    *facts = (struct type_facts){true, type, size, extent, false, espi_hint_of_type(type)};
+    *facts = (struct type_facts){true, type, size, extent, false};
     return true;
 }
 
@@ -111,7 +109,6 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     block->data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)place);
     block->dense = facts->dense;
     block->type = type;
-    block->layout = facts->layout;
     return args[typed->buffer] != 0 || block->bytes == 0 || is_somewhere(block);
 }
 

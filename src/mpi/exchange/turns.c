@@ -8,16 +8,16 @@
 #include "mpi/packed/way_times.h"
 #include "stats/stats.h"
 
-/* The first turn of a communicator comes early, as calls may be long and few. RUN calls one behind the other are
-   the library's, and as many go through shared memory then, as programs have some kinds of calls that come in a
-   cycle. Turns get rarer: in a thousand calls 16 are the library's. */
-enum { FIRST = 8, RARER = 4, RUN = 4, BOTH = 2 * RUN, AT_LAST = 2053 /* a prime */ };
-enum { KINDS = 32, COMMS = 64, WAYS = ESPI_TURN_NONE };
+/* The first turn of a kind comes early, as calls may be long and few. RUN calls one behind the other are the
+   library's, and as many go through shared memory then. Turns get rarer: in a thousand calls 16 are the library's. */
+enum { FIRST = 8, RARER = 4, RUN = 4, BOTH = 2 * RUN, AT_LAST = 2048 };
+enum { KINDS = 32, WAYS = ESPI_TURN_NONE };
 /* What the library uses is no more in the caches when its turn comes. */
 enum { COLD_NS = 100 };
 
 struct espi_exchange_kind {
     uint64_t key;                      /* 0: none */
+    uint64_t calls;
     struct espi_way_times times[WAYS]; /* ns */
     int next[WAYS];
     double untold, credited; /* calls of which it is not known yet what they save, and what they are credited with */
@@ -25,41 +25,22 @@ struct espi_exchange_kind {
 
 bool espi_exchange_has_turns;
 static struct espi_exchange_kind kinds[KINDS];
-static struct {
-    MPI_Comm comm;
-    uint64_t calls;
-} counts[COMMS]; /* of the last communicator at each place */
 
 void espi_exchange_turns_start(bool are)
 {
     espi_exchange_has_turns = are;
     memset(kinds, 0, sizeof kinds);
-    memset(counts, 0, sizeof counts);
 }
 
-/* The turn of call number n, from 1 on. Runs begin some calls later than at multiples of the first one, so that
-   cycles of several calls do not meet all of them at the same place. */
-static enum espi_exchange_turn turn_of(uint64_t n)
+enum espi_exchange_turn espi_exchange_turn_wanted(struct espi_exchange_kind *kind)
 {
-    uint64_t place = n % AT_LAST;
+    const uint64_t n = ++kind->calls;
+    uint64_t begin = FIRST;
 
-    if (n < AT_LAST) {
-        place = BOTH;
-        for (uint64_t begin = FIRST, later = 0; begin < AT_LAST && place >= BOTH; begin *= RARER, later += RUN)
-            place = n - (begin + later); /* wraps where n is less */
-    }
+    while (begin * RARER <= n && begin * RARER < AT_LAST)
+        begin *= RARER;
+    const uint64_t place = n < AT_LAST ? n - begin : n % AT_LAST; /* wraps before the first */
     return place < RUN ? ESPI_TURN_LIBRARYS : place < BOTH ? ESPI_TURN_SHARED : ESPI_TURN_NONE;
-}
-
-enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm)
-{
-    const uint32_t bits = (uint32_t)comm, at = (bits ^ bits >> 24) % COMMS;
-
-    if (counts[at].comm != comm) {
-        counts[at].comm = comm;
-        counts[at].calls = 0;
-    }
-    return turn_of(++counts[at].calls);
 }
 
 /* ---- agreeing ---- */

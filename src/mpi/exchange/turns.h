@@ -27,7 +27,6 @@
 #ifndef ESPI_MPI_EXCHANGE_TURNS_H
 #define ESPI_MPI_EXCHANGE_TURNS_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,18 +38,20 @@ enum espi_exchange_turn { ESPI_TURN_LIBRARYS, ESPI_TURN_SHARED, ESPI_TURN_NONE }
 void espi_exchange_turns_start(bool are);
 extern bool espi_exchange_has_turns;
 
-/* Counts a call. The turn that it is to be, if the others agree. Not where calls overlap. */
-enum espi_exchange_turn espi_exchange_turn_wanted(MPI_Comm comm);
+/* Calls of one kind, and what they took: in the last turns of each way. NULL: there are too many kinds. Not where
+   calls overlap. */
+struct espi_exchange_kind;
+struct espi_exchange_kind *espi_exchange_kind(uint64_t key);
+
+/* Counts a call. The turn that it is to be, if the others agree: ranks count alike where the calls of one are of the
+   same kind as those of another. */
+enum espi_exchange_turn espi_exchange_turn_wanted(struct espi_exchange_kind *kind);
 
 /* Asks n > 0 others, by the ends to and from each of them. Whether all take that turn. `call`: the same on all ranks,
    for a function among these ranks. */
 bool espi_exchange_turn_agreed(enum espi_exchange_turn turn, struct espi_channel_end *const *to,
                                struct espi_channel_end *const *from, int n, uint64_t call);
 
-/* Calls of one kind, and what they took: in the last turns of each way. NULL: there are too many kinds. Not where
-   calls overlap. */
-struct espi_exchange_kind;
-struct espi_exchange_kind *espi_exchange_kind(uint64_t key);
 void espi_exchange_took(struct espi_exchange_kind *kind, enum espi_exchange_turn turn, uint64_t ns);
 /* Nanoseconds that such a call saves, 0 if that is less than times stray; negative: it was not found out. */
 double espi_exchange_kind_saves(const struct espi_exchange_kind *kind);
