@@ -7,6 +7,8 @@
 #include "type_service.h"
 #include "ways_setup.h"
 
+enum { OF_OWN = 4 }; /* times of the program's type, at least */
+
 /* Packed ones in the turns of the library's way go as they do when that is chosen for the others. */
 START_TEST(one_side_only)
 {
@@ -59,7 +61,7 @@ START_TEST(told)
         begin(true);
         send.told = true;
         run(&send, takes, TRIAL);
-        ck_assert(i > 0 ? gone[OWN] >= TIMES : gone[OWN] == WARM + 2);
+        ck_assert(i > 0 ? gone[OWN] >= TIMES : gone[OWN] == WARM + OF_OWN);
         ck_assert_int_eq(espi_way_of(&send), CELLS);
         ck_assert(espi_way_saves(&send) < 0);
         const double saves = espi_way_saves_in_all(&send), is = own[i] > 10000 ? (double)own[i] - 10000 : 0;
@@ -115,6 +117,30 @@ START_TEST(told_short)
 }
 END_TEST
 
+/* Calls that come to be packed later are tried once, too. */
+START_TEST(told_short_later)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1700}, [ESPI_WAY_RECEIVE] = {0, 0, 2000, 2900}};
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true);
+
+    send.bytes = receive.bytes = 2000;
+    send.no_cells = receive.no_cells = send.told = receive.told = true;
+    begin(true);
+    ck_assert(!espi_way_was_tried(&send));
+    run(&send, takes, 2 * TRIAL + TRIAL);
+    ck_assert(espi_way_was_tried(&send) && !espi_way_was_tried(&receive));
+    ck_assert(espi_way_saves_in_all(&send) > 600 && espi_way_saves_in_all(&receive) < 0);
+    run(&send, takes, TRIAL);
+    ck_assert_int_eq(gone[OWN], 0);
+    run(&receive, takes, TRIAL);
+    ck_assert(gone[OWN] > 0 && espi_way_was_tried(&receive));
+    ck_assert(espi_way_saves_in_all(&receive) > 800 && espi_way_saves_in_all(&receive) < 1000);
+    run(&receive, takes, TRIAL);
+    ck_assert_int_eq(gone[OWN], 0);
+}
+END_TEST
+
 /* And long ones that are nearly as short know nothing of it. */
 START_TEST(told_beside_long)
 {
@@ -160,8 +186,73 @@ START_TEST(told_in_noise)
 }
 END_TEST
 
+/* Sends, each with so many calls with dense data that wait for it. */
+static void beside_plain(const struct espi_way_question *q, const script takes, int plain)
+{
+    for (int i = 0; i < TRIAL; i++) {
+        const enum espi_message_way way = call_once(q, takes);
+        for (int k = 0; k < plain; k++) {
+            struct espi_way_turn turn = espi_way_plain_turn(q->bytes, q->no_cells);
+            now += takes[ESPI_WAY_PLAIN][way];
+            espi_way_turn_end(&turn, true);
+        }
+        ck_assert_int_eq(espi_ways_are_watched, !(atomic_load(&espi_hot->plain) & ESPI_PLAIN));
+    }
+}
+
+/* What others wait less is told of those that they wait for, at most once of each; and is nothing that chooses. */
+START_TEST(told_of_plain)
+{
+    static const struct {
+        int plain;
+        uint64_t own;
+        double saved;
+    } cases[] = {{0, 30000, 5000}, {1, 30000, 25000}, {3, 30000, 25000}, {1, 9000, 5000}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, 15000},
+                              [ESPI_WAY_PLAIN] = {0, 10000, 5000, cases[i].own}};
+        struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+        begin(true);
+        beside_plain(&q, takes, cases[i].plain);
+        ck_assert(!espi_ways_are_watched);
+        begin(true);
+        q.told = true;
+        struct espi_way_turn before = espi_way_plain_turn(q.bytes, q.no_cells);
+        ck_assert_ptr_eq(before.group, NULL);
+        call_once(&q, takes);
+        ck_assert(espi_ways_are_watched && espi_way_will_be_told(&q));
+        beside_plain(&q, takes, cases[i].plain);
+        ck_assert(!espi_ways_are_watched && !espi_way_will_be_told(&q));
+        ck_assert_int_eq(espi_way_of(&q), CELLS);
+        const double saves = espi_way_saves_in_all(&q);
+        ck_assert_msg(saves > cases[i].saved - 1000 && saves < cases[i].saved + 1000, "%g saved, not %g", saves,
+                      cases[i].saved);
+        ck_assert(espi_way_saved_in_all(&q, CELLS) == saves && espi_way_saved_in_all(&q, DENSE) != saves);
+    }
+}
+END_TEST
+
+/* Of several trials at a time the last one ends it. */
+START_TEST(watched_until_the_last)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, 15000}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true), other = q;
+
+    q.told = other.told = true;
+    other.bytes = 4 * q.bytes;
+    begin(true);
+    call_once(&q, takes);
+    call_once(&other, takes);
+    run(&q, takes, TRIAL);
+    ck_assert(!espi_way_will_be_told(&q) && espi_ways_are_watched);
+    run(&other, takes, TRIAL);
+    ck_assert(!espi_ways_are_watched);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up,
-                     told_short, told_beside_long, told_in_noise);
+    return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
+                     told_short_later, told_beside_long, told_of_plain, watched_until_the_last, told_in_noise);
 }

@@ -11,6 +11,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/typeplan/late_credit.h"
 #include "mpi/typeplan/message.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/short_message.h"
@@ -62,6 +63,7 @@ static void look(void)
         espi_plan_release(way.packed);
 }
 
+/* ESPI_WAYS: the use was looked at. */
 static enum espi_message_way go_the_long_way(void)
 {
     const int64_t users = atomic_load(&plan_of_type()->users);
@@ -71,7 +73,7 @@ static enum espi_message_way go_the_long_way(void)
     memcpy(changed, args(), sizeof changed);
     if (!espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Send], args(), changed)) {
         look(); /* it is due */
-        return ESPI_WAY_DENSE;
+        return ESPI_WAYS;
     }
     const enum espi_message_way way = m.turn.way;
     ck_assert_int_eq((MPI_Datatype)changed[2] == type, way == ESPI_WAY_OWN);
@@ -130,13 +132,13 @@ END_TEST
 
 START_TEST(told)
 {
-    int own = 0, sends = 0;
+    int sends = 0, went[ESPI_WAYS + 1] = {0};
 
     begin(true);
     for (; sends < MESSAGES && !goes_the_short_way(); sends++)
-        own += go_the_long_way() == ESPI_WAY_OWN;
+        went[go_the_long_way()]++;
     ck_assert_int_lt(sends, MESSAGES);
-    ck_assert(own > 0 && own < sends / 2);
+    ck_assert(went[ESPI_WAY_OWN] > 0 && went[ESPI_WAY_OWN] < sends / 2);
     const uint64_t before = said_ps(), uses = atomic_load(&espi_slot_of(type)->uses),
                    noted = espi_plan_saving(plan_of_type(), COUNT, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     ck_assert(goes_the_short_way());
@@ -144,6 +146,50 @@ START_TEST(told)
     ck_assert_msg(said_ps() - before > OWN_NS / 2 * 1000, "%g ns", (double)(said_ps() - before) / 1000);
     ck_assert_uint_eq(atomic_load(&plan_of_type()->saved_ns), 1 + noted / 1000); /* decisions go by the models */
     ck_assert_int_eq(go_the_long_way(), ESPI_WAY_DENSE);
+    end();
+}
+END_TEST
+
+/* What the messages of the trial save, and those before it, is told at the end: as it was found. */
+START_TEST(told_later)
+{
+    int went[ESPI_WAYS + 1] = {0};
+
+    begin(true);
+    const struct espi_plan *plan = plan_of_type();
+    for (int sends = 0; sends < MESSAGES && !goes_the_short_way(); sends++) {
+        const uint64_t before = said_ps();
+        const enum espi_message_way way = go_the_long_way();
+        went[way]++;
+        ck_assert(way == ESPI_WAYS || said_ps() == before);
+    }
+    const uint64_t before = said_ps();
+    const double most = espi_plan_saves_at_most(plan, COUNT), each = most < OWN_NS ? most : OWN_NS;
+    espi_late_credits_end();
+    const double is = (double)(said_ps() - before) / 1000 / (double)went[ESPI_WAY_DENSE];
+    ck_assert_msg(is > each / 2 && is < 2 * each, "%g ns, not %g", is, each);
+    espi_late_credits_end(); /* each but once */
+    ck_assert_double_eq(is, (double)(said_ps() - before) / 1000 / (double)went[ESPI_WAY_DENSE]);
+    end();
+}
+END_TEST
+
+/* Where the trial has not come to its end by then, the models are believed. */
+START_TEST(never_told)
+{
+    enum { FEW = 20 };
+    int went[ESPI_WAYS + 1] = {0};
+
+    begin(true);
+    const uint64_t modelled = espi_plan_saving(plan_of_type(), COUNT, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    for (int sends = 0; sends < FEW; sends++) {
+        ck_assert(!goes_the_short_way());
+        went[go_the_long_way()]++;
+    }
+    const uint64_t before = said_ps();
+    espi_late_credits_end();
+    ck_assert_int_gt(went[ESPI_WAY_DENSE], 0);
+    ck_assert_uint_eq(said_ps() - before, (uint64_t)went[ESPI_WAY_DENSE] * modelled);
     end();
 }
 END_TEST
@@ -181,5 +227,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, wanted, several_nodes);
+    return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, told_later, never_told, wanted,
+                     several_nodes);
 }

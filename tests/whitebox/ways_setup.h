@@ -9,6 +9,7 @@
 
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/stream_type.h"
+#include "mpi/typeplan/handle_table.h"
 #include "stats/stats.h"
 
 /* A trial is over after so many calls of one kind, whatever comes. */
@@ -37,6 +38,10 @@ bool __wrap_espi_stream_may_go_in_cells(int64_t bytes)
 
 static inline void begin_cold(bool tried)
 {
+    static struct espi_hot hot; /* the stub's */
+
+    espi_handle_table_share(&hot, NULL);
+    atomic_store(&hot.plain, ESPI_PLAIN);
     now = 1000;
     have_cells = true;
     espi_ways_start(tried);

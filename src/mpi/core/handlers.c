@@ -27,6 +27,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/comm/self_comm.h"
+#include "mpi/typeplan/plain_message.h"
 #include "mpi/typeplan/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"
@@ -174,6 +175,8 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
                                  !espi_left_alone(thread_state, &asked, typed, own, args), 0))                       \
             return general(thread, fn, args, next);                                                                  \
         espi_bump(&thread_state->stats->calls[ESPI_FN_##name], 1);                                                   \
+        if (ESPI_IS_SHORT_MESSAGE(kind, n, large) && espi_ways_are_watched)                                          \
+            return espi_plain_message(thread_state, fn, args, next);                                                 \
         return ESPI_CALL(next, n, args);                                                                             \
     }
 #define OWN(kind)                                                                                                    \

@@ -23,6 +23,7 @@
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/late_credit.h"
 #include "mpi/typeplan/repeated.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"
@@ -124,6 +125,7 @@ static void stop_services(void)
     atomic_store_explicit(&espi_running, false, memory_order_release);
     espi_selfcopy_stop();
     espi_packed_requests_stop();
+    espi_late_credits_end();
     espi_repeated_stop();
     espi_types_stop();
     espi_gather_comms_stop();

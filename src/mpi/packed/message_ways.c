@@ -5,6 +5,7 @@
 #include "mpi/packed/stream_type.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/packed/way_trial.h"
+#include "mpi/typeplan/handle_table.h"
 #include "stats/stats.h"
 
 /* What ends a batch that does not end by itself: messages, and calls that complete some. */
@@ -24,6 +25,8 @@ enum { COLD_SHORT = 128 };
 
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
+bool espi_ways_are_watched;
+static int told_trials; /* that go on */
 static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
@@ -46,6 +49,8 @@ void espi_ways_start(bool tried)
         memset(groups, 0, sizeof groups);
     before = true;
     trying = tried;
+    espi_ways_are_watched = false;
+    told_trials = 0;
     cold = tried ? COLD : 0;
     espi_way_batch = 0;
 }
@@ -116,6 +121,13 @@ bool espi_way_is_known(const struct espi_way_question *q)
     return group_of(q)->timed;
 }
 
+bool espi_way_was_tried(const struct espi_way_question *q)
+{
+    const struct espi_way_group *g = group_of(q);
+
+    return g->timed && g->turns[q->call] > 0;
+}
+
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)
 {
     return packed_way(group_of(q), q);
@@ -139,6 +151,26 @@ static unsigned char number_of_trial(const struct espi_way_group *g, unsigned ch
     return espi_trial_is_later(said, g->number) ? number : (unsigned char)(g->number % ESPI_TRIAL_NUMBERS + 1);
 }
 
+/* Such calls pass the core by as long as nobody asks for them. */
+static void watch(void)
+{
+    const bool now = told_trials > 0;
+
+    if (now != espi_ways_are_watched)
+        espi_handle_table_plain(now ? ~(unsigned)ESPI_PLAIN : ~0u, now ? 0 : ESPI_PLAIN, NULL);
+    espi_ways_are_watched = now;
+}
+
+/* The trial has come to its end, perhaps. */
+static void watch_no_more(struct espi_way_group *g)
+{
+    if (g->state == ESPI_WAYS_TRYING || !g->told)
+        return;
+    g->told = false;
+    told_trials--;
+    watch();
+}
+
 static void begin_trial(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways,
                         unsigned char said)
 {
@@ -153,6 +185,11 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
         espi_trial_say(size_of(q), q->n_others > 0 ? g->number | ESPI_TRIAL_YOUNG : g->number);
     }
     espi_way_trial_begin(g, q->bytes, q->near, ways);
+    if (q->told && q->near && !g->told) {
+        g->told = true;
+        told_trials++;
+        watch();
+    }
 }
 
 /* Whether the trial of another rank, which says so, is to be followed. */
@@ -184,7 +221,8 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
         return false;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
-    if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && g->seen >= g->next) || follows(g, said))
+    const bool due = g->seen >= g->next || (q->told && q->no_cells && g->turns[q->call] == 0);
+    if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && due) || follows(g, said))
         begin_trial(g, q, ways, said);
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
         g->open |= ways & ~g->met; /* the first message that may go so */
@@ -209,6 +247,15 @@ static void give_up_batches(struct espi_way_group *g)
 {
     espi_way_batch = 0;
     espi_way_trial_decide(g);
+    watch_no_more(g);
+}
+
+/* A call took so long; that may have been the last one of the trial. */
+static void took(struct espi_way_group *g, enum espi_way_call call, enum espi_message_way way, int64_t bytes,
+                 uint64_t ns)
+{
+    espi_way_trial_took(g, call, way, bytes, ns);
+    watch_no_more(g);
 }
 
 /* A message that can not go the way whose turn it is goes another one. Where others of such calls can, what it takes
@@ -277,20 +324,34 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
     return turn;
 }
 
+struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells)
+{
+    const struct espi_way_question q = {.near = true, .bytes = bytes, .no_cells = no_cells, .told = true};
+    struct espi_way_turn turn = {.call = ESPI_WAY_PLAIN, .bytes = bytes, .group = group_of(&q)};
+
+    if (turn.group->state != ESPI_WAYS_TRYING) {
+        turn.group = NULL;
+        return turn;
+    }
+    turn.label = espi_way_trial_beside(turn.group, &turn.counts);
+    turn.begun = espi_stats_now();
+    return turn;
+}
+
 void espi_way_turn_end(struct espi_way_turn *turn, bool good)
 {
     if (turn->group == NULL)
         return;
-    const uint64_t took = espi_stats_now() - turn->begun;
+    const uint64_t ns = espi_stats_now() - turn->begun;
 
     if (turn->batch == 0) {
         if (good && turn->counts)
-            espi_way_trial_took(turn->group, turn->call, turn->label, turn->bytes, took);
+            took(turn->group, turn->call, turn->label, turn->bytes, ns);
     } else if (!good) {
         espi_way_batch_spoilt(turn->batch);
     } else if (turn->batch == espi_way_batch) {
         batch.bytes += turn->bytes;
-        espi_way_batch_took(took);
+        espi_way_batch_took(ns);
     }
     turn->group = NULL;
 }
@@ -326,7 +387,7 @@ void espi_way_batch_took(uint64_t ns)
     }
     espi_way_batch = 0;
     if (batch.bytes > 0 && batch.counts)
-        espi_way_trial_took(batch.group, ESPI_WAY_BATCH, batch.way, batch.bytes, batch.ns);
+        took(batch.group, ESPI_WAY_BATCH, batch.way, batch.bytes, batch.ns);
 }
 
 /* ---- what was found ---- */
@@ -343,17 +404,33 @@ double espi_way_saves(const struct espi_way_question *q)
                : 0;
 }
 
-double espi_way_saves_in_all(const struct espi_way_question *q)
+/* What such a call takes less, of 2^20 bytes, where the message goes `way` and not as the program's type. 0: what
+   came between says more than the way; negative: it is not told. */
+static double takes_less(const struct espi_way_group *g, enum espi_way_call call, enum espi_message_way way)
+{
+    const float own = g->found[call][ESPI_WAY_OWN], now = g->found[call][way];
+
+    if (own == 0 || now == 0)
+        return -1;
+    return g->least_own[call] > now ? (double)(own - now) : own < now ? 0 : -1;
+}
+
+double espi_way_saved_in_all(const struct espi_way_question *q, enum espi_message_way way)
 {
     const struct espi_way_group *g = group_of(q);
-    const float *found = g->found[q->call], own = found[ESPI_WAY_OWN];
+    const double less = takes_less(g, q->call, way), plain = takes_less(g, ESPI_WAY_PLAIN, way);
 
-    if (own == 0) /* it is not told */
+    if (less < 0)
         return -1;
-    const float now = found[espi_way_of(q)];
-    if (now == 0)
-        return -1;
-    if (g->least_own[q->call] > now)
-        return (double)(own - now) * (double)q->bytes * 0x1p-20;
-    return own < now ? 0 : -1; /* what came between says more than the way */
+    return (less + (plain > 0 ? plain * (double)g->plain : 0)) * (double)q->bytes * 0x1p-20;
+}
+
+double espi_way_saves_in_all(const struct espi_way_question *q)
+{
+    return espi_way_saved_in_all(q, espi_way_of(q));
+}
+
+bool espi_way_will_be_told(const struct espi_way_question *q)
+{
+    return trying && q->told && group_of(q)->decided == 0;
 }

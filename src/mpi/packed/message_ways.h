@@ -22,13 +22,16 @@
  *
  * A way that takes half as long again as another from the start, in sending and receiving together, is not gone any
  * more. When all were gone some times, their medians are compared, between nodes, where there are no cells, their
- * means (way_trial.c). After that they are tried once more now and then,
- * as processors come nearer and go farther, and other messages with the network.
+ * means (way_trial.c). After that they are tried once more now and then, as processors come nearer and go farther,
+ * and other messages with the network.
  *
  * Where statistics are wanted (`told`) messages have some turns as the program's type (OWN), also those that are far
  * better packed, those with a better type, and short ones, which are packed whatever comes and have groups of their
  * own. Models know what packing takes, but not what it means for ranks that wait for each other. Nothing is chosen by
- * these turns.
+ * these turns. What is gathered from many places on one side often lies dense on the other, where the call is the
+ * library's (PLAIN): it waits for those that are in turns, and is timed beside them. What such calls wait less is
+ * told of the messages whose turns these are, as often as there was one for each in the trial: after it they pass
+ * unseen.
  *
  * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
  */
@@ -46,8 +49,9 @@ enum { ESPI_WAY_CHOICES = ESPI_WAY_OWN };
    library's. */
 enum espi_ways_open { ESPI_WAYS_EVEN, ESPI_WAYS_SURE, ESPI_WAYS_NONE = -1 };
 
-enum espi_way_call { ESPI_WAY_SEND, ESPI_WAY_RECEIVE, ESPI_WAY_BOTH, ESPI_WAY_BLOCKS, ESPI_WAY_BATCH,
-                     ESPI_WAY_CALLS };
+/* PLAIN: the library's, mostly as the data lie dense; no choice either, see `told`. */
+enum espi_way_call { ESPI_WAY_SEND, ESPI_WAY_RECEIVE, ESPI_WAY_BOTH, ESPI_WAY_BLOCKS, ESPI_WAY_BATCH, ESPI_WAY_PLAIN,
+                     ESPI_WAY_CALLS, ESPI_WAY_CALLS_CHOOSE = ESPI_WAY_PLAIN };
 
 struct espi_way_question {
     enum espi_ways_open open;
@@ -66,11 +70,12 @@ void espi_ways_start(bool tried);
 /* The way that messages like this one go, whatever is being tried. */
 enum espi_message_way espi_way_of(const struct espi_way_question *question);
 
-/* Whether that was found out. */
-bool espi_way_is_known(const struct espi_way_question *question);
-
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);
+
+/* Whether that was found out; and whether such calls took part when it was found out last. */
+bool espi_way_is_known(const struct espi_way_question *question);
+bool espi_way_was_tried(const struct espi_way_question *question);
 
 /* Whether a message like this one is left to the library, by what a trial has found, and no other trial is due. It is
    seen then. */
@@ -93,6 +98,12 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *question);
 /* MPI's call has returned (a batch goes on); `good`: without an error. */
 void espi_way_turn_end(struct espi_way_turn *turn, bool good);
 
+/* Whether calls that are the library's are to be timed: some trial goes on that is to tell what it finds. */
+extern bool espi_ways_are_watched;
+/* Begins to time one within the node, if there is a trial of messages of so many bytes; `no_cells`: of one part. It
+   goes as it is, and ends as others do. */
+struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells);
+
 /* ---- batches ---- */
 
 /* A request of the batch was made, or is over; numbers of other batches are passed over. */
@@ -113,5 +124,9 @@ double espi_way_saves(const struct espi_way_question *question);
 /* The same against going as the program's type, where that is told; negative also where other things that a call
    waits for make more difference. */
 double espi_way_saves_in_all(const struct espi_way_question *question);
+/* What one has saved that went `way`. */
+double espi_way_saved_in_all(const struct espi_way_question *question, enum espi_message_way way);
+/* Whether that is to be told, but no trial of such messages has come to its end as yet. */
+bool espi_way_will_be_told(const struct espi_way_question *question);
 
 #endif

@@ -30,6 +30,8 @@ static const struct espi_way_pace usual = {8, 3, 2, ESPI_WAY_TIMES, 5}, of_long 
 #define GIVEN_UP 1.5
 enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, RUNS_MOST = 4,
        RUNS_OF_FEW = 16, SELDOM = 8 };
+/* Times of the program's type, at least; and runs that are longer do without their last call, where it is told. */
+enum { OF_OWN = 4, LONGER = 4 };
 
 void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, unsigned ways)
 {
@@ -65,9 +67,9 @@ static unsigned calls_that_count(const struct espi_way_group *g)
 {
     unsigned most = 0, calls = 0;
 
-    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++)
         most = messages_of(g, call) > most ? messages_of(g, call) : most;
-    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++)
         calls |= messages_of(g, call) > most / SELDOM ? 1u << call : 0;
     return calls;
 }
@@ -78,7 +80,7 @@ static double sum_of_least(const struct espi_way_group *g, unsigned calls, int w
 {
     double sum = 0;
 
-    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++) {
         const struct espi_way_times *t = &g->times[call][way];
         if (calls & 1u << call && t->n < 2)
             return 0;
@@ -86,6 +88,18 @@ static double sum_of_least(const struct espi_way_group *g, unsigned calls, int w
             sum += (double)messages_of(g, call) * (double)espi_way_least(t, second);
     }
     return sum;
+}
+
+/* Whether a way may be given up by the times that there are. The program's type is compared with, so it needs some
+   more: who receives is where who sends is, or one behind, and meets another way as soon as that gives one up. */
+static bool has_enough(const struct espi_way_group *g, unsigned calls, int way)
+{
+    const int run = g->pace->run - g->pace->warm, wanted = run < OF_OWN ? run : OF_OWN;
+
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE && way == ESPI_WAY_OWN; call++)
+        if (calls & 1u << call && g->times[call][way].n < wanted)
+            return false;
+    return true;
 }
 
 /* Ways that are far slower than another are tried no more; but once more where other calls have come meanwhile. */
@@ -103,7 +117,7 @@ static void give_up(struct espi_way_group *g)
             best = sum;
     }
     for (int way = 0; way < ESPI_WAYS && best > 0; way++)
-        if (g->open & 1u << way && sum_of_least(g, calls, way, false) > GIVEN_UP * best)
+        if (g->open & 1u << way && sum_of_least(g, calls, way, false) > GIVEN_UP * best && has_enough(g, calls, way))
             g->given_up |= 1u << way;
     g->open &= ~g->given_up;
 }
@@ -127,7 +141,7 @@ static bool is_over(const struct espi_way_group *g)
     int most = 0;
     bool rest = true;
 
-    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++) {
         all += g->turns[call];
         most = g->turns[call] > g->turns[most] ? call : most;
         rest = rest && (g->turns[call] == 0 || has_times(g, call, g->pace->enough));
@@ -149,7 +163,7 @@ static double cost_of_trial(const struct espi_way_group *g)
 {
     double cost = 0;
 
-    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++) {
         const struct espi_way_times *best = &g->times[call][g->way];
         for (int way = 0; way < ESPI_WAYS && best->n > 0; way++) {
             const struct espi_way_times *t = &g->times[call][way]; /* the least: a node's calls may be disturbed */
@@ -193,13 +207,16 @@ void espi_way_trial_decide(struct espi_way_group *g)
     const unsigned gone = g->way;
     const bool again = g->timed;
     double sum[ESPI_WAYS] = {0};
+    unsigned others = 0;
     bool any = false;
 
     memset(g->found, 0, sizeof g->found);
     for (int call = 0; call < ESPI_WAY_CALLS; call++) {
         const struct espi_way_times *own = &g->times[call][ESPI_WAY_OWN];
-        g->least_own[call] = own->n > 0 ? espi_way_least(own, false) : 0;
-        const bool counts = g->turns[call] > 0 && has_times(g, call, g->pace->enough);
+        /* One that waits for another rank may have met another way, where that has just given up this one. */
+        const bool waits = call == ESPI_WAY_RECEIVE || call == ESPI_WAY_PLAIN;
+        g->least_own[call] = own->n > 0 ? espi_way_least(own, waits && own->n > 2) : 0;
+        const bool counts = call < ESPI_WAY_CALLS_CHOOSE && g->turns[call] > 0 && has_times(g, call, g->pace->enough);
         for (int way = 0; way < ESPI_WAYS; way++) {
             const struct espi_way_times *t = &g->times[call][way];
             if (t->n > 0)
@@ -208,7 +225,10 @@ void espi_way_trial_decide(struct espi_way_group *g)
                 sum[way] += (double)messages_of(g, call) * g->found[call][way];
         }
         any = any || counts;
+        others += call < ESPI_WAY_CALLS_CHOOSE ? messages_of(g, call) : 0;
     }
+    const unsigned plain = g->turns[ESPI_WAY_PLAIN];
+    g->plain = plain >= others ? plain > 0 : (float)plain / (float)others;
     const unsigned before = any ? way_that_stays(g) : gone;
     unsigned best = before;
     for (unsigned way = 0; way < ESPI_WAY_CHOICES && any; way++) {
@@ -235,7 +255,7 @@ void espi_way_trial_took(struct espi_way_group *g, enum espi_way_call call, enum
 {
     struct espi_way_times *t = &g->times[call][way];
 
-    espi_count_anywhere(ESPI_COUNT_ways_timed, 1);
+    espi_count_anywhere(call == ESPI_WAY_PLAIN ? ESPI_COUNT_ways_beside : ESPI_COUNT_ways_timed, 1);
     if (g->state != ESPI_WAYS_TRYING || !(g->open & 1u << way))
         return;
     if (t->n < g->pace->times)
@@ -309,7 +329,19 @@ enum espi_message_way espi_way_trial_next(struct espi_way_group *g, enum espi_wa
     if (run->left == 0)
         begin_run(g, run, call);
     run->left--;
+    g->latest = call;
     g->turns[call]++;
     *counts = g->open & 1u << run->way && run->gone++ >= g->pace->warm;
+    if (call == ESPI_WAY_RECEIVE && run->way == ESPI_WAY_OWN && run->left == 0 && run->length > LONGER)
+        *counts = false; /* what is told by the least of them must be of this way */
     return g->open & 1u << run->way ? run->way : best_so_far(g, call);
+}
+
+enum espi_message_way espi_way_trial_beside(struct espi_way_group *g, bool *counts)
+{
+    const struct espi_way_run *run = &g->run[g->latest];
+
+    g->turns[ESPI_WAY_PLAIN]++;
+    *counts = g->open & 1u << run->way && run->gone > g->pace->warm && run->left > 0;
+    return run->way;
 }

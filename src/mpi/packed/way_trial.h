@@ -37,6 +37,9 @@ struct espi_way_group {
     uint64_t next;                  /* with which of these to try again; 0: it was never decided */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* of the last trial, what a message takes; 0: not known */
     float least_own[ESPI_WAY_CALLS];        /* the same: the least of OWN */
+    float plain;               /* the same: PLAIN calls for each message, 1 at most */
+    enum espi_way_call latest; /* that had a turn */
+    bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */
 };
 
 /* A trial of messages of so many bytes begins; `near`: within the node; `ways`: bits 1 << way that are open to the
@@ -44,6 +47,9 @@ struct espi_way_group {
 void espi_way_trial_begin(struct espi_way_group *group, int64_t bytes, bool near, unsigned ways);
 /* The way whose turn it is in such calls; `counts`: such a call is to be timed. */
 enum espi_message_way espi_way_trial_next(struct espi_way_group *group, enum espi_way_call call, bool *counts);
+/* The way of a call that is the library's: that of the last one of the others, for which another rank has its turn,
+   or is one ahead. */
+enum espi_message_way espi_way_trial_beside(struct espi_way_group *group, bool *counts);
 /* A call took so long; the trial ends when it was the last one that was missing. */
 void espi_way_trial_took(struct espi_way_group *group, enum espi_way_call call, enum espi_message_way way,
                          int64_t bytes, uint64_t ns);

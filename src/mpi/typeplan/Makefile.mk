@@ -1,9 +1,9 @@
 # Lists of src/mpi/typeplan/: which type is handed to MPI in the place of the program's, and what earns that.
 espi_mpi_services += %D%/local_turns.c %D%/local_turns.h %D%/call_args.c %D%/call_args.h
 espi_mpi_services += %D%/substitute_array.c %D%/substitute_array.h %D%/message.c %D%/message.h \
-    %D%/short_message.c %D%/short_message.h \
+    %D%/short_message.c %D%/short_message.h %D%/plain_message.c %D%/plain_message.h \
     %D%/collective.c %D%/collective.h %D%/call_side.c %D%/call_side.h %D%/repeated.c %D%/repeated.h \
-    %D%/trial.c %D%/trial.h
+    %D%/trial.c %D%/trial.h %D%/late_credit.c %D%/late_credit.h
 espi_mpi_services += %D%/substitute.c %D%/substitute.h %D%/handle_table.c %D%/handle_table.h
 espi_mpi_types += %D%/type_cache.c %D%/type_cache.h %D%/type_class.c %D%/type_class.h %D%/admission.c
 espi_mpi_types += %D%/admission.h %D%/plan_cache.c %D%/plan_cache.h %D%/select.c %D%/select.h %D%/tree_size.c %D%/tree_size.h %D%/variants.c

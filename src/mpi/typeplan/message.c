@@ -7,6 +7,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/typeplan/late_credit.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
@@ -233,10 +234,23 @@ static bool asks_for_record(const struct espi_message *m)
     return (m->side[0].packed && !m->packed.side[0].stands) || m->turn.batch != 0;
 }
 
+/* What a side saves is credited later. */
+static void note_for_later(const struct espi_message *m, const struct espi_message_side *side,
+                           const struct espi_way_question *q, enum espi_packable use, double part)
+{
+    struct espi_plan_saving modelled = {0};
+
+    if (side->packed || side->type != MPI_DATATYPE_NULL)
+        modelled = espi_plan_saving(side->found.plan, side->count, side->found.parts ? ESPI_PARTS : ESPI_WHOLE,
+                                    side->packed, use);
+    espi_late_credit(side->found.plan, side->count, q, m->turn.way, &modelled, part);
+}
+
 static void count_uses(struct espi_message *m, const struct espi_way_question *q, bool chosen)
 {
     const double saved = chosen ? espi_way_saves(q) : -1, /* by both sides, measured at once */
                  in_all = chosen ? espi_way_saves_in_all(q) : -1;
+    const bool later = chosen && m->turn.way != ESPI_WAY_OWN && espi_way_will_be_told(q);
     int64_t all = 0;
 
     for (int i = 0; i < 2; i++)
@@ -247,9 +261,11 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
         if (side->found.plan == NULL)
             continue;
         const double part = is_asked(side) ? (double)side->found.bytes / (double)all : 0;
-        const struct espi_message_saving here = {side->found.parts && saved >= 0 ? saved * part : -1,
-                                                 part > 0 && in_all >= 0 ? in_all * part : -1};
+        const double in_all_here = part == 0 ? -1 : later ? 0 : in_all >= 0 ? in_all * part : -1;
+        const struct espi_message_saving here = {side->found.parts && saved >= 0 ? saved * part : -1, in_all_here};
         espi_plan_hold(side->found.plan);
+        if (part > 0 && later)
+            note_for_later(m, side, q, use, part);
         if (part > 0 && m->turn.way == ESPI_WAY_OWN)
             espi_message_plan_own(m->thread_state->stats, &side->found, side->count);
         else if (side->packed)

@@ -24,16 +24,17 @@ static _Alignas(64) char stream[ESPI_ENGINE_PART];
 static bool in_use;
 
 /* Where that is to be told: what such messages save by trials in the calls of message.h, over what the models say;
-   0: it is not known yet. Calls that send, and that receive, are taken together. */
-static float told_over_modelled(int64_t bytes, uint64_t modelled_ps)
+   0: it is not known yet of such calls. Those that send, and that receive, are taken together, if they were tried
+   together: one type may be used for both. */
+static float told_over_modelled(enum espi_way_call asking, int64_t bytes, uint64_t modelled_ps)
 {
     enum { MOST = 8 };
     struct espi_way_question q = {
-        .open = ESPI_WAYS_SURE, .near = true, .bytes = bytes, .no_cells = true, .told = true};
+        .open = ESPI_WAYS_SURE, .call = asking, .near = true, .bytes = bytes, .no_cells = true, .told = true};
     double ns = 0;
     int known = 0;
 
-    if (!espi_way_is_known(&q))
+    if (!espi_way_was_tried(&q))
         return 0;
     for (int call = ESPI_WAY_SEND; call <= ESPI_WAY_RECEIVE; call++) {
         q.call = (enum espi_way_call)call;
@@ -49,7 +50,7 @@ static float told_over_modelled(int64_t bytes, uint64_t modelled_ps)
 
 /* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
    that are runs, as a reversal ends it without a word. */
-static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, int64_t count)
+static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, int64_t count, enum espi_way_call asking)
 {
     const bool kept = !plan->stands || count == 1;
     uint64_t ps;
@@ -58,7 +59,8 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, int64_
         return false;
     ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     const bool told = espi_type_service.told && espi_type_service.one_node;
-    if (told && plan->short_told == 0 && (plan->short_told = told_over_modelled(plan->size * count, ps)) == 0)
+    if (told && plan->short_told == 0 &&
+        (plan->short_told = told_over_modelled(asking, plan->size * count, ps)) == 0)
         return false;
     plan->last_short = (struct espi_plan_short){
         kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
@@ -76,6 +78,7 @@ static __attribute__((noinline, cold)) bool is_looked_at(struct espi_type_slot *
 /* The plan by which `count` items of a derived type are packed that make a message of one part; NULL: there is none,
    or something is due, or it is the first one of its class, which does not know as yet. Nothing is counted. */
 static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Datatype type, int64_t count,
+                                                                         enum espi_way_call asking,
                                                                          struct espi_type_slot **slot)
 {
     struct espi_type_slot *s = *slot = espi_slot_of(type);
@@ -92,7 +95,7 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;
-    return packs_short(plan, count) ? plan : NULL;
+    return packs_short(plan, count, asking) ? plan : NULL;
 }
 
 /* Counts a message that is packed. */
@@ -127,7 +130,7 @@ static inline __attribute__((always_inline)) bool begin(struct under_way *m, str
 
     if (in_use || espi_calls_overlap || espi_settings.check || espi_type_is_predefined(type) ||
         (int)args[PEER] == MPI_PROC_NULL || (receives && args[STATUS] == 0) ||
-        (plan = find_plan(type, count, &slot)) == NULL ||
+        (plan = find_plan(type, count, receives ? ESPI_WAY_RECEIVE : ESPI_WAY_SEND, &slot)) == NULL ||
         (args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
         !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
