@@ -39,21 +39,27 @@ static int copy_packed(const struct espi_exchange_block *from, const struct espi
     return result != MPI_SUCCESS ? result : espi_exchange_unpack(to, piece, from->bytes);
 }
 
-/* Directly, where that was found to be faster. */
+/* Directly, where that was found to be faster. `known`: in pieces it can be copied, too, which has turns then. */
 static bool copies_directly(struct espi_thread *thread, const struct espi_exchange_block *from,
-                            const struct espi_exchange_block *to)
+                            const struct espi_exchange_block *to, bool known)
 {
     enum { SHORT = 4096 };
     struct espi_selfcopy_block block = {.from = from->data,
                                         .onto = to->data,
                                         .send = {from->type, from->count},
                                         .receive = {to->type, to->count},
-                                        .place = ESPI_SELF_APART};
+                                        .place = known ? ESPI_SELF_SHARED : ESPI_SELF_APART};
 
     if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block) ||
         block.turn.way == ESPI_BY_CALL)
         return false;
-    espi_selfcopy_carry_out(thread, &block);
+    if (known && block.turn.way == ESPI_BY_LOCAL) {
+        const uint64_t begun = espi_stats_now();
+        copy_in_pieces(from, to, from->bytes);
+        espi_selfcopy_called(&block, espi_stats_now() - begun);
+    } else {
+        espi_selfcopy_carry_out(thread, &block);
+    }
     return true;
 }
 
@@ -67,7 +73,7 @@ int espi_exchange_copy_own(struct espi_thread *thread, const struct espi_exchang
         return MPI_SUCCESS;
     if (from->bytes > to->bytes || (!known && from->bytes < to->bytes))
         return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
-    if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to))
+    if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to, known))
         return MPI_SUCCESS;
     if (!known && bytes <= PIECE)
         return copy_packed(from, to);

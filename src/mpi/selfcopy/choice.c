@@ -15,6 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards trials and wh
 static const unsigned ways_at[ESPI_SELF_PLACES] = {
     [ESPI_SELF_ALONE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_APART] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
+    [ESPI_SELF_SHARED] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_MESSAGE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
 };
 
@@ -23,6 +24,7 @@ static void set_marks(struct espi_selfcopy_plan *plan)
 {
     static const unsigned mark[ESPI_SELF_PLACES] = {[ESPI_SELF_ALONE] = ESPI_PAIRED_COPIED,
                                                     [ESPI_SELF_APART] = ESPI_PAIRED_APART,
+                                                    [ESPI_SELF_SHARED] = ESPI_PAIRED_APART,
                                                     [ESPI_SELF_MESSAGE] = ESPI_PAIRED_MESSAGE};
     unsigned marks = 0;
 

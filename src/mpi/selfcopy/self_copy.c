@@ -233,19 +233,25 @@ static bool tie(MPI_Datatype type)
     return espi_type_is_predefined(type) || espi_types_tie(type);
 }
 
-/* Under `planning`, when a plan was earned, at about this price; setting always asks for none. */
-static void plan_pair(struct slot *s, const struct facts *facts, uint64_t price,
+/* What planning takes, about, which setting always does not ask for; `little`: against a few uses. */
+struct price {
+    uint64_t ns;
+    bool little;
+};
+
+/* Under `planning`, when a plan was earned. */
+static void plan_pair(struct slot *s, const struct facts *facts, const struct price *price,
                       const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
 {
     bool decided = true;
 
-    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !espi_admission_open(price)) {
+    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !espi_admission_open(price->ns)) {
         espi_pair_class_denied(facts->kind);
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
         return;
     }
     if (facts->same && tie(from->type) && tie(onto->type))
-        s->plan = consider(from, onto, s->told == 0, facts->kind, &decided);
+        s->plan = consider(from, onto, s->told == 0 && !price->little, facts->kind, &decided);
     s->decided = decided;
     if (s->plan != NULL && facts->alike)
         espi_pair_class_planned(facts->kind);
@@ -263,13 +269,14 @@ static void not_worth_it(MPI_Datatype type)
 /* Whether the uses of a pair, or those of its kind together, have earned a plan, and what that will cost. New uses
    are told to the kind. */
 static bool has_earned(const struct slot *s, const struct facts *facts, const struct espi_selfcopy_side *from,
-                       const struct espi_selfcopy_side *onto, uint64_t *price)
+                       const struct espi_selfcopy_side *onto, struct price *price)
 {
     const uint64_t new_uses = s->uses - s->told;
     const struct espi_pair_kind kind = espi_pair_class_use(facts->kind, new_uses, facts->bytes * new_uses);
-
-    *price = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
-                          : espi_admission_estimate(facts->numbers, facts->bytes);
+    const uint64_t spent = espi_admission_spent(kind.uses, kind.bytes, false),
+                   ns = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
+                                     : espi_admission_estimate(facts->numbers, facts->bytes);
+    *price = (struct price){ns, !kind.waits && kind.hopeful && espi_admission_is_little(spent, ns)};
     if (kind.waits)
         return false;
     if (!kind.hopeful) {
@@ -277,27 +284,28 @@ static bool has_earned(const struct slot *s, const struct facts *facts, const st
         not_worth_it(onto->type);
     }
     if (s->uses >= s->look &&
-        espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), *price))
+        espi_admission_earned(s->uses, espi_admission_spent(s->uses, facts->bytes * s->uses, false), ns))
         return true;
-    return espi_admission_earned(kind.uses, espi_admission_spent(kind.uses, kind.bytes, false), *price) &&
-           (s->told > 0 || kind.hopeful);
+    return espi_admission_earned(kind.uses, spent, ns) && (s->told > 0 || kind.hopeful);
 }
 
-/* Whether to plan the pair, and that. `s` is a copy, of which `plan` and `decided` change. */
+/* Whether to plan the pair, and that. `s` is a copy, of which `plan`, `decided` and `look` change. */
 static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
 {
     struct facts facts;
-    uint64_t price = 0;
+    struct price price = {0, false};
 
     if (!ask(from, onto, &facts)) {
         s->decided = true;
         return;
     }
-    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !has_earned(s, &facts, from, onto, &price))
+    if (espi_settings.datatypes != ESPI_MODE_ALWAYS && !has_earned(s, &facts, from, onto, &price)) {
+        s->look = price.little ? s->uses + 1 : s->look;
         return;
+    }
     if (pthread_mutex_trylock(&planning) != 0)
         return;
-    plan_pair(s, &facts, price, from, onto);
+    plan_pair(s, &facts, &price, from, onto);
     pthread_mutex_unlock(&planning);
     espi_stats_slow_path();
     if (s->decided && s->plan != NULL && s->plan->copy == NULL)
@@ -354,8 +362,8 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     pthread_mutex_lock(&lock);
     s = slot_of(key);
     s->uses += uses;
-    copy = *s;
     const bool due = !s->decided && (s->told == 0 || s->uses >= s->look);
+    copy = *s;
     s->told = due ? s->uses : s->told;
     if (s->uses >= s->look)
         s->look = 2 * s->uses;
@@ -363,11 +371,16 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     pthread_mutex_unlock(&lock);
     if (due)
         look_at_pair(&copy, from, onto);
-    if (due && copy.decided) {
+    if (copy.look <= copy.uses) /* as it was */
+        copy.look = look;
+    if (due && (copy.decided || copy.look < look)) {
         pthread_mutex_lock(&lock);
         s = slot_of(key);
-        s->plan = copy.plan;
-        s->decided = true;
+        s->look = copy.look;
+        if (copy.decided) {
+            s->plan = copy.plan;
+            s->decided = true;
+        }
         pthread_mutex_unlock(&lock);
     }
     if (!copy.decided)
@@ -381,7 +394,7 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     }
     *place = (struct espi_selfcopy_known){*key, now, marks, copy.plan, 0, 0};
     if (!copy.decided)
-        place->wait = look > copy.uses ? look - copy.uses : 1;
+        place->wait = copy.look > copy.uses ? copy.look - copy.uses : 1;
     return copy.plan;
 }
 
