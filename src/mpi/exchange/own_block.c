@@ -50,16 +50,17 @@ static bool copies_directly(struct espi_thread *thread, const struct espi_exchan
                                         .receive = {to->type, to->count},
                                         .place = known ? ESPI_SELF_SHARED : ESPI_SELF_APART};
 
-    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block) ||
-        block.turn.way == ESPI_BY_CALL)
+    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block))
         return false;
-    if (known && block.turn.way == ESPI_BY_LOCAL) {
-        const uint64_t begun = espi_stats_now();
-        copy_in_pieces(from, to, from->bytes);
-        espi_selfcopy_called(&block, espi_stats_now() - begun);
-    } else {
+    if (block.turn.way != ESPI_BY_CALL) {
         espi_selfcopy_carry_out(thread, &block);
+        return true;
     }
+    if (!known)
+        return false;
+    const uint64_t begun = espi_stats_now();
+    copy_in_pieces(from, to, from->bytes);
+    espi_selfcopy_called(&block, espi_stats_now() - begun);
     return true;
 }
 

@@ -15,7 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards trials and wh
 static const unsigned ways_at[ESPI_SELF_PLACES] = {
     [ESPI_SELF_ALONE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_APART] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
-    [ESPI_SELF_SHARED] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
+    [ESPI_SELF_SHARED] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_MESSAGE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
 };
 
@@ -45,7 +45,8 @@ static void begin(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place plac
     struct espi_selfcopy_choice *c = &plan->at[place];
 
     c->trial = (struct espi_trial){.ways = ways_at[place],
-                                   .apart_ns = place == ESPI_SELF_APART ? ESPI_SELFCOPY_APART_NS : 0};
+                                   .apart_ns = place == ESPI_SELF_APART ? ESPI_SELFCOPY_APART_NS : 0,
+                                   .copy_stays = place == ESPI_SELF_SHARED}; /* both are ours */
     atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
     set_marks(plan);
 }

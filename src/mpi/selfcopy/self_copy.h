@@ -27,8 +27,8 @@ struct espi_copy;
 enum espi_selfcopy_place {
     ESPI_SELF_ALONE,   /* a call on a communicator of this rank alone */
     ESPI_SELF_APART,   /* a block that is taken out of a call with other ranks; tried: MPI's copy and the program */
-    ESPI_SELF_SHARED,  /* the same of a call through memory that ranks share; tried: in pieces that the programs of
-                          both types move, in the place of MPI's copy, and the program */
+    ESPI_SELF_SHARED,  /* the same of a call through memory that ranks share, where it is copied in pieces by the pack
+                          programs of both types; tried: that, in the place of the call, and the program */
     ESPI_SELF_MESSAGE, /* a message to oneself where there are other ranks; tried: it, MPI's copy and the program */
     ESPI_SELF_PLACES
 };

@@ -1,0 +1,146 @@
+/*
+ * Which of the ways to move a block is chosen by their times (src/mpi/typeplan/trial.h), and in each place where a
+ * rank gives itself data (src/mpi/selfcopy/choice.c). No data are moved.
+ */
+#include <check.h>
+
+#include "mpi/selfcopy/self_copy.h"
+#include "random_types.h"
+#include "suite.h"
+
+enum { CALL = 1 << ESPI_BY_CALL, LOCAL = 1 << ESPI_BY_LOCAL, COPY = 1 << ESPI_BY_COPY };
+
+/* The ways take so long, in each of their turns but the first, which takes a hundred times as long. */
+static struct espi_trial tried(unsigned ways, uint64_t apart_ns, const uint64_t ns[ESPI_SELFCOPY_WAYS])
+{
+    struct espi_trial t = {.ways = ways, .apart_ns = apart_ns};
+    const int n = ESPI_TRIAL_TURNS * __builtin_popcount(ways);
+
+    for (int i = 0; i < n; i++) {
+        const enum espi_selfcopy_way way = espi_trial_turn(&t);
+        ck_assert(!t.decided && ways & 1u << way);
+        ck_assert_uint_eq(t.turns[way], (unsigned)i / (unsigned)__builtin_popcount(ways)); /* in turns */
+        ck_assert_int_eq(espi_trial_took(&t, way, t.turns[way] == 0 ? 100 * ns[way] : ns[way]), i == n - 1);
+    }
+    ck_assert(t.decided);
+    return t;
+}
+
+static void chosen(unsigned ways, uint64_t apart_ns, uint64_t call, uint64_t local, uint64_t copy,
+                   enum espi_selfcopy_way way)
+{
+    const uint64_t ns[ESPI_SELFCOPY_WAYS] = {call, local, copy};
+    const struct espi_trial t = tried(ways, apart_ns, ns);
+    const uint64_t first = ways & CALL ? call : local;
+
+    ck_assert_msg(t.way == way, "%d in the place of %d for %d, %d, %d", (int)t.way, (int)way, (int)call, (int)local,
+                  (int)copy);
+    ck_assert_uint_eq(t.saves_ns, way == ESPI_BY_CALL ? 0 : first - ns[way]);
+}
+
+/* What is clearly faster is chosen, each limit from both sides. */
+START_TEST(trials)
+{
+    chosen(CALL | COPY, 0, 1000, 0, 500, ESPI_BY_COPY);
+    chosen(CALL | COPY, 0, 1000, 0, 2000, ESPI_BY_CALL);
+    chosen(CALL | COPY, 0, 8000, 0, 8000 - 1061, ESPI_BY_COPY);
+    chosen(CALL | COPY, 0, 8000, 0, 8000 - 1060, ESPI_BY_CALL);
+    chosen(CALL | COPY, 0, 100, 0, 30, ESPI_BY_CALL);
+    chosen(CALL | COPY, 0, 100, 0, 20, ESPI_BY_COPY);
+    chosen(LOCAL | COPY, 300, 0, 1000, 700, ESPI_BY_COPY);
+    chosen(LOCAL | COPY, 300, 0, 1000, 701, ESPI_BY_CALL);
+    chosen(CALL | LOCAL | COPY, 0, 9000, 1000, 1100, ESPI_BY_LOCAL);
+    chosen(CALL | LOCAL | COPY, 0, 9000, 1100, 1000, ESPI_BY_COPY);
+    chosen(CALL | LOCAL | COPY, 0, 1000, 1000, 1100, ESPI_BY_CALL);
+}
+END_TEST
+
+/* How many turns in all it takes where each way always takes as long. */
+static int turns_of(unsigned ways, const uint64_t ns[ESPI_SELFCOPY_WAYS])
+{
+    struct espi_trial t = {.ways = ways};
+    int n = 0;
+
+    while (!t.decided) {
+        const enum espi_selfcopy_way way = espi_trial_turn(&t);
+        espi_trial_took(&t, way, ns[way]);
+        n++;
+    }
+    return n;
+}
+
+/* Long uses are tried twice each where the copy is far ahead, very long ones once; each limit from both sides. */
+START_TEST(long_uses)
+{
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30003, 0, 20000}), 4);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30000, 0, 20000}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){20000, 0, 90000}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){90000, 0, 19999}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 30003, 20000}), 6);
+    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 20001, 20000}), 3 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(LOCAL | COPY, (const uint64_t[]){0, 1142860, 1000000}), 2);
+    ck_assert_int_eq(turns_of(LOCAL | COPY, (const uint64_t[]){0, 1142857, 1000000}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(LOCAL | COPY, (const uint64_t[]){0, 1142860, 999999}), 2 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(LOCAL | COPY, (const uint64_t[]){0, 1000000, 9000000}), 2 * ESPI_TRIAL_TURNS);
+}
+END_TEST
+
+/* Once it is chosen: a sample that was disturbed changes nothing, and seven in a row do not; eight do. */
+START_TEST(samples)
+{
+    struct espi_trial t = tried(CALL | COPY, 0, (const uint64_t[]){1000, 0, 500});
+
+    ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 600));
+    ck_assert_uint_eq(t.saves_ns, 400);
+    ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1000000));
+    ck_assert_uint_eq(t.saves_ns, 400);
+    ck_assert(!espi_trial_took(&t, ESPI_BY_CALL, 1)); /* of another thread, that was late */
+    for (int i = 0; i < 6; i++)
+        ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1001));
+    ck_assert_uint_eq(t.saves_ns, 0);
+    ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1000));
+    for (int i = 0; i < 7; i++)
+        ck_assert(!espi_trial_took(&t, ESPI_BY_COPY, 1001));
+    ck_assert(t.decided);
+    ck_assert(espi_trial_took(&t, ESPI_BY_COPY, 1001));
+    ck_assert(!t.decided);
+    ck_assert_int_eq(espi_trial_turn(&t), ESPI_BY_CALL);
+    t = tried(CALL | LOCAL | COPY, 0, (const uint64_t[]){1000, 800, 500});
+    for (int i = 0; i < 20; i++)
+        ck_assert(!espi_trial_took(&t, ESPI_BY_LOCAL, 5000)); /* late, too */
+}
+END_TEST
+
+/* What is done for good where a copy takes so long, and what it is held against. */
+static enum espi_selfcopy_way decided(enum espi_selfcopy_place place, uint64_t other_ns, uint64_t copy_ns)
+{
+    struct espi_selfcopy_plan plan = {.timed = true};
+    unsigned tried = 0;
+
+    for (int i = 0; i < 2 * ESPI_TRIAL_TURNS; i++) {
+        const struct espi_selfcopy_turn turn = espi_selfcopy_turn(&plan, place);
+        ck_assert(turn.timed);
+        tried |= 1u << turn.way;
+        espi_selfcopy_took(&plan, place, turn.way, turn.way == ESPI_BY_COPY ? copy_ns : other_ns);
+    }
+    ck_assert_uint_eq(tried, COPY | (place == ESPI_SELF_APART ? LOCAL : CALL));
+    ck_assert_int_eq(espi_selfcopy_is_decided(&plan, place), espi_selfcopy_turn(&plan, place).way != ESPI_BY_CALL);
+    return espi_selfcopy_turn(&plan, place).way;
+}
+
+/* Where both ways are ours the copy stays unless the other is clearly faster; elsewhere it has to be. */
+START_TEST(places)
+{
+    ck_assert_int_eq(decided(ESPI_SELF_ALONE, 9000, 8900), ESPI_BY_CALL);
+    ck_assert_int_eq(decided(ESPI_SELF_ALONE, 9000, 7000), ESPI_BY_COPY);
+    ck_assert_int_eq(decided(ESPI_SELF_APART, 9000, 8900), ESPI_BY_CALL);
+    ck_assert_int_eq(decided(ESPI_SELF_SHARED, 9000, 8900), ESPI_BY_COPY);
+    ck_assert_int_eq(decided(ESPI_SELF_SHARED, 9000, 9500), ESPI_BY_COPY);
+    ck_assert_int_eq(decided(ESPI_SELF_SHARED, 9000, 9700), ESPI_BY_CALL);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "trial", trials, long_uses, samples, places);
+}
