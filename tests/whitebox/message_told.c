@@ -233,6 +233,28 @@ START_TEST(told_of_plain)
 }
 END_TEST
 
+/* On the rank that receives first such a call waits for a send that is one ahead of its own. */
+START_TEST(told_of_plain_ahead)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, 15000}, [ESPI_WAY_PLAIN] = {0, 10000, 5000, 30000}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    begin(true);
+    q.told = true;
+    call_once(&q, takes);
+    for (int i = 0; i < TRIAL; i++) {
+        struct espi_way_turn plain = espi_way_plain_turn(q.bytes, false), send = espi_way_turn(&q);
+        now += takes[ESPI_WAY_PLAIN][send.way];
+        espi_way_turn_end(&plain, true);
+        send.begun = now;
+        now += takes[ESPI_WAY_SEND][send.way];
+        espi_way_turn_end(&send, true);
+    }
+    const double saves = espi_way_saves_in_all(&q);
+    ck_assert_msg(saves > 24000 && saves < 26000, "%g saved", saves);
+}
+END_TEST
+
 /* Of several trials at a time the last one ends it. */
 START_TEST(watched_until_the_last)
 {
@@ -254,5 +276,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
-                     told_short_later, told_beside_long, told_of_plain, watched_until_the_last, told_in_noise);
+                     told_short_later, told_beside_long, told_of_plain, told_of_plain_ahead,
+                     watched_until_the_last, told_in_noise);
 }
