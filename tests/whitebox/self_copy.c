@@ -108,6 +108,20 @@ START_TEST(used_once)
 }
 END_TEST
 
+/* Where planning is nothing against its uses a pair is planned with the second one, else not before the eighth. */
+START_TEST(soon)
+{
+    espi_settings_defaults(&espi_settings);
+    for (int little = 0; little < 2; little++) {
+        start(ESPI_MODE_AUTO);
+        const int first = life(20, little ? 10 * ITEMS : 500);
+        ck_assert_msg(little ? first == 2 : first == 0 || first >= 8, "%d", first);
+        espi_selfcopy_stop();
+        espi_types_stop();
+    }
+}
+END_TEST
+
 /* A pair that has earned a plan for which there is no budget asks again when its kind was used twice as often. */
 START_TEST(no_budget)
 {
@@ -390,6 +404,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "self_copy", in_turns, made_anew, used_once, what_is_spent, no_budget,
-                     lists_that_differ, reading_back_pays, kinds_of_one_layout);
+    return TYPES_RUN(argc, argv, "self_copy", in_turns, made_anew, used_once, soon, what_is_spent,
+                     no_budget, lists_that_differ, reading_back_pays, kinds_of_one_layout);
 }
