@@ -342,6 +342,6 @@ enum espi_message_way espi_way_trial_beside(struct espi_way_group *g, bool *coun
     const struct espi_way_run *run = &g->run[g->latest];
 
     g->turns[ESPI_WAY_PLAIN]++;
-    *counts = g->open & 1u << run->way && run->gone > g->pace->warm && run->left > 0;
+    *counts = g->open & 1u << run->way && run->gone > g->pace->warm;
     return run->way;
 }
