@@ -72,6 +72,8 @@ static void others(int n, MPI_Datatype dense)
     WRONG("rank", MPI_Send(from, n, MPI_DOUBLE, 77, OTHER_TAG, prog.comm))
     WRONG("tag", MPI_Send(from, n, MPI_DOUBLE, 1 - prog.me, -5, prog.comm))
     WRONG("type", MPI_Send(from, n, MPI_DATATYPE_NULL, 1 - prog.me, OTHER_TAG, prog.comm))
+    WRONG("no type", MPI_Send(from, n, (MPI_Datatype)5, 1 - prog.me, OTHER_TAG, prog.comm))
+    WRONG("a communicator", MPI_Send(from, n, (MPI_Datatype)MPI_COMM_WORLD, 1 - prog.me, OTHER_TAG, prog.comm))
     WRONG("communicator", MPI_Recv(to, n, MPI_DOUBLE, 0, OTHER_TAG, MPI_COMM_NULL, MPI_STATUS_IGNORE))
     CK(MPI_Recv(to, n, MPI_DOUBLE, MPI_PROC_NULL, OTHER_TAG, prog.comm, &status));
     CK(MPI_Send(from, 1, dense, MPI_PROC_NULL, OTHER_TAG, prog.comm));

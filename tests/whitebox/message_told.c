@@ -133,11 +133,36 @@ START_TEST(told_short_later)
     ck_assert(espi_way_saves_in_all(&send) > 600 && espi_way_saves_in_all(&receive) < 0);
     run(&send, takes, TRIAL);
     ck_assert_int_eq(gone[OWN], 0);
+    call_once(&receive, takes);
+    ck_assert(!espi_way_was_tried(&receive)); /* as long as that is going on */
     run(&receive, takes, TRIAL);
-    ck_assert(gone[OWN] > 0 && espi_way_was_tried(&receive));
+    ck_assert(gone[OWN] > 0 && espi_way_was_tried(&receive) && espi_way_was_tried(&send));
+    ck_assert(espi_way_saves_in_all(&send) > 600 && espi_way_saves_of_both(&send) == espi_way_saves_in_all(&send));
     ck_assert(espi_way_saves_in_all(&receive) > 800 && espi_way_saves_in_all(&receive) < 1000);
     run(&receive, takes, TRIAL);
     ck_assert_int_eq(gone[OWN], 0);
+}
+END_TEST
+
+/* But once only, however often the program goes from one to another. */
+START_TEST(told_in_phases)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1700}, [ESPI_WAY_BOTH] = {0, 0, 2000, 2900}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    q.bytes = 2000;
+    q.no_cells = q.told = true;
+    begin(true);
+    const uint64_t before = counted(ESPI_COUNT_ways_decided);
+    for (int phase = 0; phase < 100; phase++) {
+        q.call = phase % 2 ? ESPI_WAY_BOTH : ESPI_WAY_SEND;
+        run(&q, takes, 3 * TRIAL);
+    }
+    const uint64_t trials = counted(ESPI_COUNT_ways_decided) - before;
+    ck_assert_msg(trials >= 2 && trials <= 6, "%d", (int)trials); /* those that are due come, too */
+    ck_assert(espi_way_saves_in_all(&q) > 800);
+    q.call = ESPI_WAY_SEND;
+    ck_assert(espi_way_saves_in_all(&q) > 600);
 }
 END_TEST
 
@@ -257,6 +282,26 @@ START_TEST(told_of_plain_ahead)
 }
 END_TEST
 
+/* A trial that messages have left does not keep calls from passing unseen; the next turn does. */
+START_TEST(watched_no_more)
+{
+    enum { PASSED_MOST = 4096 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, 15000}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+
+    q.told = true;
+    begin(true);
+    for (int time = 0; time < 3; time++) {
+        call_once(&q, takes);
+        for (int i = 0; i < PASSED_MOST; i++) {
+            ck_assert(espi_ways_are_watched && !(atomic_load(&espi_hot->plain) & ESPI_PLAIN));
+            espi_way_passed_by();
+        }
+        ck_assert(!espi_ways_are_watched && atomic_load(&espi_hot->plain) & ESPI_PLAIN);
+    }
+}
+END_TEST
+
 /* Of several trials at a time the last one ends it. */
 START_TEST(watched_until_the_last)
 {
@@ -278,6 +323,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
-                     told_short_later, told_beside_long, told_of_plain, told_of_plain_ahead,
-                     watched_until_the_last, told_in_noise);
+                     told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead,
+                     watched_no_more, watched_until_the_last, told_in_noise);
 }

@@ -99,7 +99,7 @@ START_TEST(used_once)
         while (!espi_admission_earned((uint64_t)earned, espi_admission_spent((uint64_t)earned, earned * bytes, false),
                                       espi_admission_estimate(2, bytes)))
             earned++;
-        const bool little = espi_admission_is_little(espi_admission_spent((uint64_t)earned, earned * bytes, false),
+        const bool little = espi_admission_is_little(espi_admission_spent(1, bytes, false),
                                                      espi_admission_estimate(2, bytes));
         const int first = first_of(earned + 50, items[i]);
         ck_assert_msg(first == earned + !little, "%d items: %d for %d", items[i], first, earned);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/handle_table.h"
@@ -42,6 +43,7 @@ static inline void begin_cold(bool tried)
 
     espi_handle_table_share(&hot, NULL);
     atomic_store(&hot.plain, ESPI_PLAIN);
+    espi_calls_overlap = false;
     now = 1000;
     have_cells = true;
     espi_ways_start(tried);

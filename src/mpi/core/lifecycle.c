@@ -150,6 +150,8 @@ static int world_ends(MPI_Comm comm, int key, void *value, void *state)
         /* Sessions that live on keep the services; the world's statistics end here. */
         if (sessions == 0)
             stop_services();
+        else
+            espi_late_credits_end();
         espi_world_close();
     }
     pthread_mutex_unlock(&lock);

@@ -50,7 +50,10 @@ static bool copies_directly(struct espi_thread *thread, const struct espi_exchan
                                         .receive = {to->type, to->count},
                                         .place = known ? ESPI_SELF_SHARED : ESPI_SELF_APART};
 
-    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL || !espi_selfcopy_look(thread, &block))
+    if (from->bytes <= SHORT || espi_thread_state(thread) == NULL)
+        return false;
+    espi_thread_state(thread)->pairs.weight = 0; /* of another call that was looked at by lot */
+    if (!espi_selfcopy_look(thread, &block))
         return false;
     if (block.turn.way != ESPI_BY_CALL) {
         espi_selfcopy_carry_out(thread, &block);

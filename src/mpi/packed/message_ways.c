@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/packed/way_trial.h"
@@ -26,7 +27,8 @@ enum { COLD_SHORT = 128 };
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
 bool espi_ways_are_watched;
-static int told_trials; /* that go on */
+static int told_trials;    /* that go on */
+static unsigned passed_by; /* calls that were seen since the last turn in one of them */
 static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
@@ -51,6 +53,7 @@ void espi_ways_start(bool tried)
     trying = tried;
     espi_ways_are_watched = false;
     told_trials = 0;
+    passed_by = 0;
     cold = tried ? COLD : 0;
     espi_way_batch = 0;
 }
@@ -123,9 +126,7 @@ bool espi_way_is_known(const struct espi_way_question *q)
 
 bool espi_way_was_tried(const struct espi_way_question *q)
 {
-    const struct espi_way_group *g = group_of(q);
-
-    return g->timed && g->turns[q->call] > 0;
+    return group_of(q)->tried[q->call] > 0;
 }
 
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)
@@ -154,11 +155,25 @@ static unsigned char number_of_trial(const struct espi_way_group *g, unsigned ch
 /* Such calls pass the core by as long as nobody asks for them. */
 static void watch(void)
 {
-    const bool now = told_trials > 0;
+    enum { PASSED_MOST = 4096 };
+    const bool now = told_trials > 0 && passed_by < PASSED_MOST;
 
     if (now != espi_ways_are_watched)
         espi_handle_table_plain(now ? ~(unsigned)ESPI_PLAIN : ~0u, now ? 0 : ESPI_PLAIN, NULL);
     espi_ways_are_watched = now;
+}
+
+void espi_way_passed_by(void)
+{
+    passed_by++;
+    watch();
+}
+
+/* A trial that is told goes on. */
+static void watch_on(void)
+{
+    passed_by = 0;
+    watch();
 }
 
 /* The trial has come to its end, perhaps. */
@@ -188,7 +203,6 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
     if (q->told && q->near && !g->told) {
         g->told = true;
         told_trials++;
-        watch();
     }
 }
 
@@ -213,7 +227,7 @@ bool espi_way_is_left(const struct espi_way_question *q)
 /* Whether messages of the group are being tried now. */
 static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways)
 {
-    if (!trying || (ways & (ways - 1)) == 0) /* there is nothing to choose */
+    if (!trying || espi_calls_overlap || (ways & (ways - 1)) == 0) /* there is nothing to choose */
         return false;
     const unsigned char said = said_by_others(q);
     g->seen++;
@@ -221,7 +235,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
         return false;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
-    const bool due = g->seen >= g->next || (q->told && q->no_cells && g->turns[q->call] == 0);
+    const bool due = g->seen >= g->next || (q->told && q->no_cells && g->tried[q->call] == 0);
     if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && due) || follows(g, said))
         begin_trial(g, q, ways, said);
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
@@ -229,6 +243,8 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
     if (g->together && g->seen == YOUNG)
         espi_trial_say(size_of(q), g->number);
     g->met |= ways;
+    if (g->state == ESPI_WAYS_TRYING && g->told)
+        watch_on();
     return g->state == ESPI_WAYS_TRYING;
 }
 
@@ -329,7 +345,7 @@ struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells)
     const struct espi_way_question q = {.near = true, .bytes = bytes, .no_cells = no_cells, .told = true};
     struct espi_way_turn turn = {.call = ESPI_WAY_PLAIN, .bytes = bytes, .group = group_of(&q)};
 
-    if (turn.group->state != ESPI_WAYS_TRYING) {
+    if (turn.group->state != ESPI_WAYS_TRYING || espi_calls_overlap) {
         turn.group = NULL;
         return turn;
     }
@@ -425,6 +441,22 @@ double espi_way_saved_in_all(const struct espi_way_question *q, enum espi_messag
     return (less + (plain > 0 ? plain * (double)g->plain : 0)) * (double)q->bytes * 0x1p-20;
 }
 
+double espi_way_saves_of_both(const struct espi_way_question *q)
+{
+    const unsigned *tried = group_of(q)->tried;
+    struct espi_way_question other = *q;
+    double ns = 0;
+    int known = 0;
+
+    for (int call = ESPI_WAY_SEND; call <= ESPI_WAY_RECEIVE; call++) {
+        other.call = (enum espi_way_call)call;
+        const double saves = tried[call] == tried[q->call] ? espi_way_saves_in_all(&other) : -1;
+        ns += saves > 0 ? saves : 0;
+        known += saves >= 0;
+    }
+    return known > 0 ? ns / known : -1;
+}
+
 double espi_way_saves_in_all(const struct espi_way_question *q)
 {
     return espi_way_saved_in_all(q, espi_way_of(q));
@@ -432,5 +464,5 @@ double espi_way_saves_in_all(const struct espi_way_question *q)
 
 bool espi_way_will_be_told(const struct espi_way_question *q)
 {
-    return trying && q->told && group_of(q)->decided == 0;
+    return trying && !espi_calls_overlap && q->told && group_of(q)->decided == 0;
 }

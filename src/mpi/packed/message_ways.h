@@ -73,7 +73,7 @@ enum espi_message_way espi_way_of(const struct espi_way_question *question);
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 
-/* Whether that was found out; and whether such calls took part when it was found out last. */
+/* Whether that was found out; and whether such calls have taken part in a trial that has come to its end. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
 
@@ -98,8 +98,10 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *question);
 /* MPI's call has returned (a batch goes on); `good`: without an error. */
 void espi_way_turn_end(struct espi_way_turn *turn, bool good);
 
-/* Whether calls that are the library's are to be timed: some trial goes on that is to tell what it finds. */
+/* Whether calls that are the library's are to be seen: some trial goes on that is to tell what it finds. */
 extern bool espi_ways_are_watched;
+/* One was; after many without a turn in between they are not any more, until the next turn: perhaps there is none. */
+void espi_way_passed_by(void);
 /* Begins to time one within the node, if there is a trial of messages of so many bytes; `no_cells`: of one part. It
    goes as it is, and ends as others do. */
 struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells);
@@ -124,6 +126,8 @@ double espi_way_saves(const struct espi_way_question *question);
 /* The same against going as the program's type, where that is told; negative also where other things that a call
    waits for make more difference. */
 double espi_way_saves_in_all(const struct espi_way_question *question);
+/* The mean of that over messages that are sent and that are received, as far as these were tried together. */
+double espi_way_saves_of_both(const struct espi_way_question *question);
 /* What one has saved that went `way`. */
 double espi_way_saved_in_all(const struct espi_way_question *question, enum espi_message_way way);
 /* Whether that is to be told, but no trial of such messages has come to its end as yet. */

@@ -202,6 +202,19 @@ static unsigned way_that_stays(const struct espi_way_group *g)
     return dense ? ESPI_WAY_DENSE : g->way;
 }
 
+/* What the times of such calls say. */
+static void note_found(struct espi_way_group *g, int call)
+{
+    const struct espi_way_times *times = g->times[call], *own = &times[ESPI_WAY_OWN];
+    /* One that waits for another rank may have met another way, where that has just given up this one. */
+    const bool waits = call == ESPI_WAY_RECEIVE || call == ESPI_WAY_PLAIN;
+
+    for (int way = 0; way < ESPI_WAYS; way++)
+        g->found[call][way] = times[way].n > 0 ? takes(g, &times[way]) : 0;
+    g->least_own[call] = own->n > 0 ? espi_way_least(own, waits && own->n > 2) : 0;
+    g->tried[call] = g->decided + 1;
+}
+
 void espi_way_trial_decide(struct espi_way_group *g)
 {
     const unsigned gone = g->way;
@@ -210,22 +223,16 @@ void espi_way_trial_decide(struct espi_way_group *g)
     unsigned others = 0;
     bool any = false;
 
-    memset(g->found, 0, sizeof g->found);
-    for (int call = 0; call < ESPI_WAY_CALLS; call++) {
-        const struct espi_way_times *own = &g->times[call][ESPI_WAY_OWN];
-        /* One that waits for another rank may have met another way, where that has just given up this one. */
-        const bool waits = call == ESPI_WAY_RECEIVE || call == ESPI_WAY_PLAIN;
-        g->least_own[call] = own->n > 0 ? espi_way_least(own, waits && own->n > 2) : 0;
-        const bool counts = call < ESPI_WAY_CALLS_CHOOSE && g->turns[call] > 0 && has_times(g, call, g->pace->enough);
-        for (int way = 0; way < ESPI_WAYS; way++) {
-            const struct espi_way_times *t = &g->times[call][way];
-            if (t->n > 0)
-                g->found[call][way] = takes(g, t);
-            if (counts && g->open & 1u << way)
+    for (int call = 0; call < ESPI_WAY_CALLS; call++)
+        if (g->turns[call] > 0)
+            note_found(g, call);
+    for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++) {
+        const bool counts = g->turns[call] > 0 && has_times(g, call, g->pace->enough);
+        for (int way = 0; way < ESPI_WAYS && counts; way++)
+            if (g->open & 1u << way)
                 sum[way] += (double)messages_of(g, call) * g->found[call][way];
-        }
         any = any || counts;
-        others += call < ESPI_WAY_CALLS_CHOOSE ? messages_of(g, call) : 0;
+        others += messages_of(g, call);
     }
     const unsigned plain = g->turns[ESPI_WAY_PLAIN];
     g->plain = plain >= others ? plain > 0 : (float)plain / (float)others;
@@ -342,6 +349,7 @@ enum espi_message_way espi_way_trial_beside(struct espi_way_group *g, bool *coun
     const struct espi_way_run *run = &g->run[g->latest];
 
     g->turns[ESPI_WAY_PLAIN]++;
-    *counts = g->open & 1u << run->way && run->gone > g->pace->warm;
+    *counts = g->open & 1u << run->way && run->gone > g->pace->warm &&
+              g->times[ESPI_WAY_PLAIN][run->way].n < g->pace->times;
     return run->way;
 }

@@ -35,9 +35,10 @@ struct espi_way_group {
     unsigned decided;               /* trials of this rank that have come to their end */
     uint64_t seen;                  /* messages so far; together: since a trial began */
     uint64_t next;                  /* with which of these to try again; 0: it was never decided */
-    float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* of the last trial, what a message takes; 0: not known */
+    unsigned tried[ESPI_WAY_CALLS]; /* number of the last trial with such calls that has come to its end; 0: none */
+    float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* in that one, what a message takes; 0: not known */
     float least_own[ESPI_WAY_CALLS];        /* the same: the least of OWN */
-    float plain;               /* the same: PLAIN calls for each message, 1 at most */
+    float plain;               /* of the last trial: PLAIN calls for each message, 1 at most */
     enum espi_way_call latest; /* that had a turn */
     bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */
 };

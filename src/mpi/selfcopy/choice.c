@@ -48,6 +48,10 @@ static void begin(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place plac
                                    .apart_ns = place == ESPI_SELF_APART ? ESPI_SELFCOPY_APART_NS : 0,
                                    .copy_stays = place == ESPI_SELF_SHARED}; /* both are ours */
     atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
+    /* Such a block may have been taken apart once, before its types had pack programs. */
+    if (place == ESPI_SELF_SHARED &&
+        atomic_load_explicit(&plan->at[ESPI_SELF_APART].state, memory_order_relaxed) == ESPI_SELFCOPY_TRYING)
+        atomic_store_explicit(&plan->at[ESPI_SELF_APART].state, ESPI_SELFCOPY_UNTRIED, memory_order_relaxed);
     set_marks(plan);
 }
 

@@ -233,7 +233,7 @@ static bool tie(MPI_Datatype type)
     return espi_type_is_predefined(type) || espi_types_tie(type);
 }
 
-/* What planning takes, about, which setting always does not ask for; `little`: against a few uses. */
+/* What planning takes, about, which setting always does not ask for; `little`: against one use, and others come. */
 struct price {
     uint64_t ns;
     bool little;
@@ -276,7 +276,8 @@ static bool has_earned(const struct slot *s, const struct facts *facts, const st
     const uint64_t spent = espi_admission_spent(kind.uses, kind.bytes, false),
                    ns = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
                                      : espi_admission_estimate(facts->numbers, facts->bytes);
-    *price = (struct price){ns, !kind.waits && kind.hopeful && espi_admission_is_little(spent, ns)};
+    const bool little = espi_admission_is_little(espi_admission_spent(1, facts->bytes, false), ns);
+    *price = (struct price){ns, little && facts->alike && kind.hopeful && !kind.waits};
     if (kind.waits)
         return false;
     if (!kind.hopeful) {

@@ -29,22 +29,15 @@ static bool in_use;
 static float told_over_modelled(enum espi_way_call asking, int64_t bytes, uint64_t modelled_ps)
 {
     enum { MOST = 8 };
-    struct espi_way_question q = {
+    const struct espi_way_question q = {
         .open = ESPI_WAYS_SURE, .call = asking, .near = true, .bytes = bytes, .no_cells = true, .told = true};
-    double ns = 0;
-    int known = 0;
 
     if (!espi_way_was_tried(&q))
         return 0;
-    for (int call = ESPI_WAY_SEND; call <= ESPI_WAY_RECEIVE; call++) {
-        q.call = (enum espi_way_call)call;
-        const double saves = espi_way_saves_in_all(&q);
-        ns += saves > 0 ? saves : 0;
-        known += saves >= 0;
-    }
-    if (known == 0) /* there were other calls, or other things to wait for: the models are believed */
+    const double ns = espi_way_saves_of_both(&q);
+    if (ns < 0) /* there were other things to wait for: the models are believed */
         return 1;
-    const double over = 1000 * ns / known / (double)(modelled_ps + 1);
+    const double over = 1000 * ns / (double)(modelled_ps + 1);
     return (float)(over < 1. / MOST ? 1. / MOST : over > MOST ? MOST : over);
 }
 

@@ -6,15 +6,23 @@ enum { HANDLING_NS = 60, CLEAR = 8, LOST_MOST = 8 };
 /* The same where the copy is what is done now, and the other way has to be faster. */
 enum { CLOSE = 16, CLOSE_NS = 20 };
 
-/* Long uses are dear to try: after these turns it is over where the copy takes less than two thirds of any other way;
-   of very long ones, which nothing disturbs by much, after one of each where it takes less than seven eighths. (That
-   is looked at again and again; a copy that is left is not.) */
-enum { LONG_NS = 20000, LONG_TURNS = 2, VERY_LONG_NS = 1000000, VERY_LONG_TURNS = 1 };
+/* Long uses are dear to try: after these turns it is over where the copy takes less than two thirds of any other way.
+   (That is looked at again and again; a copy that is left is not.) One turn would not do, however long: it may be the
+   first use of some pages. */
+enum { LONG_NS = 20000, LONG_TURNS = 2 };
 
 /* What the others are held against: the call, where it is tried, as that is what happens without us. */
 static enum espi_selfcopy_way first_way(const struct espi_trial *t)
 {
     return t->ways & 1u << ESPI_BY_CALL ? ESPI_BY_CALL : ESPI_BY_LOCAL;
+}
+
+/* How long the way that is gone may take. */
+static uint64_t most_of(const struct espi_trial *t)
+{
+    const uint64_t first = t->least[first_way(t)];
+
+    return t->copy_stays ? first + first / CLOSE + CLOSE_NS : first;
 }
 
 enum espi_selfcopy_way espi_trial_turn(const struct espi_trial *t)
@@ -39,7 +47,7 @@ static void decide(struct espi_trial *t)
     t->last_ns = UINT64_MAX;
     t->lost = 0;
     t->way = best;
-    if (t->copy_stays && first + first / CLOSE + CLOSE_NS >= t->least[best])
+    if (t->copy_stays && most_of(t) >= t->least[best])
         return;
     if (best == first_way(t) || t->saves_ns <= first / CLEAR + HANDLING_NS || t->saves_ns < t->apart_ns) {
         t->way = ESPI_BY_CALL;
@@ -54,7 +62,7 @@ static bool sampled(struct espi_trial *t, uint64_t ns)
 
     t->last_ns = ns;
     t->saves_ns = now < first ? first - now : 0;
-    t->lost = ns > first ? t->lost + 1 : 0;
+    t->lost = ns > most_of(t) ? t->lost + 1 : 0;
     if (t->lost < LOST_MOST)
         return false;
     *t = (struct espi_trial){.ways = t->ways, .apart_ns = t->apart_ns, .copy_stays = t->copy_stays, .way = t->way};
@@ -78,10 +86,8 @@ static bool is_over(const struct espi_trial *t)
             second = t->least[w];
         }
     }
-    if (turns == ESPI_TRIAL_TURNS || least != t->least[ESPI_BY_COPY])
-        return turns == ESPI_TRIAL_TURNS;
-    return (turns >= LONG_TURNS && least >= LONG_NS && second / 3 > least / 2) ||
-           (turns >= VERY_LONG_TURNS && least >= VERY_LONG_NS && second - second / CLEAR > least);
+    return turns == ESPI_TRIAL_TURNS || (turns >= LONG_TURNS && least == t->least[ESPI_BY_COPY] &&
+                                          least >= LONG_NS && second / 3 > least / 2);
 }
 
 bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t ns)
