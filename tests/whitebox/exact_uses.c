@@ -296,8 +296,39 @@ START_TEST(one_buffer)
 }
 END_TEST
 
+/* The first use of a type in a long block of a call through shared memory. */
+static bool soon(int numbers)
+{
+    int at[64];
+    MPI_Datatype list;
+
+    for (int i = 0; i < numbers; i++)
+        at[i] = 700 * i + i % 3;
+    MPI_Type_create_indexed_block(numbers, 600, at, MPI_DOUBLE, &list);
+    MPI_Type_commit(&list);
+    espi_types_committed(espi_thread_state(&own_thread), list);
+    uint64_t saved = 0;
+    struct espi_plan *found = espi_exchanged_plan(thread_state->stats, list, 1, 1, true, &saved);
+    if (found != NULL)
+        espi_plan_release(found);
+    espi_types_ending(espi_thread_state(&own_thread), list);
+    MPI_Type_free(&list);
+    return found != NULL;
+}
+
+/* It is planned at once where that takes a few microseconds. */
+START_TEST(exchanged)
+{
+    begin(1000);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    ck_assert(soon(12));
+    ck_assert(!soon(60));
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, timed_ways, bounds, one_sided, nobody,
-                     one_buffer);
+                     one_buffer, exchanged);
 }

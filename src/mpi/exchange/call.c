@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
+#include "base/buffer_pool.h"
 #include "base/hash.h"
 #include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
@@ -341,7 +341,7 @@ static int exchange(struct call *c, struct espi_stats_thread *stats)
     result = move_blocks(c, result);
     for (int which = first; which < 2; which++)
         espi_exchange_side_let_go(&c->side[which]);
-    free(c->in_place);
+    espi_pool_put(c->in_place);
     return result;
 }
 

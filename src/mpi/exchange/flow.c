@@ -1,9 +1,9 @@
 #include "mpi/exchange/flow.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer_pool.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 
@@ -17,7 +17,7 @@ char *espi_exchange_memory(int64_t bytes)
     enum { TRIES = 100 };
     char *memory = NULL;
 
-    for (int i = 0; i < TRIES && (memory = malloc((size_t)bytes)) == NULL; i++)
+    for (int i = 0; i < TRIES && (memory = espi_pool_get((size_t)bytes)) == NULL; i++)
         sched_yield();
     return memory;
 }
@@ -144,6 +144,6 @@ int espi_flow_end(struct espi_flow *flow)
 
     if (flow->staged != NULL && received && result == MPI_SUCCESS)
         result = espi_exchange_unpack(&flow->block, flow->staged, least(flow->done, flow->block.bytes));
-    free(flow->staged);
+    espi_pool_put(flow->staged);
     return result != MPI_SUCCESS ? result : truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }

@@ -46,7 +46,8 @@ int espi_flow_end(struct espi_flow *flow);
 int espi_exchange_pack(const struct espi_exchange_block *block, char *stream);
 int espi_exchange_unpack(const struct espi_exchange_block *block, const char *stream, int64_t bytes);
 
-/* Memory that a call can not do without: asked for again for a while. NULL: there is none. */
+/* Memory that a call can not do without: asked for again for a while. NULL: there is none. Goes back to the pool
+   (buffer_pool.h). */
 char *espi_exchange_memory(int64_t bytes);
 
 #endif

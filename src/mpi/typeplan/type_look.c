@@ -290,6 +290,9 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
     return class;
 }
 
+/* A program for a long block is worth its first use where it takes a few microseconds; lists have to earn it. */
+enum { SOON_NUMBERS = 16 };
+
 /* The slow path of a use of `count` items. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use)
 {
@@ -340,7 +343,8 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     }
     if (forms && tier <= 0 && plan != NULL)
         tier = plan->tier;
-    if (use == ESPI_PACK_EXCHANGED_SOON && tier <= 0 && plan == NULL && class->state != ESPI_CLASS_REFUSED)
+    if (use == ESPI_PACK_EXCHANGED_SOON && tier <= 0 && plan == NULL && class->state != ESPI_CLASS_REFUSED &&
+        class->numbers <= SOON_NUMBERS)
         tier = class->tier > 0 ? class->tier : 1;
     if (tier > 0) {
         if (plan != NULL) {
