@@ -84,8 +84,8 @@ void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_bl
 
 /* The plan by whose program `count` items (> 0) of a derived type, `each` of them in a block, are moved in a call
    without the library (exchange.h), on one side; NULL: there is none, and MPI packs them. `soon`: it is to be made
-   now, if there is none and that takes little. The use is counted, and what it saves added to `saved_ps`, unless `stats` is NULL. A
-   reference of the plan is taken, as a look at another type may drop it. Calls do not overlap. */
+   now, if there is none and that takes little. The use is counted, and what it saves added to `saved_ps`, unless
+   `stats` is NULL. A reference of the plan is taken, as a look at another type may drop it. Calls do not overlap. */
 struct espi_plan *espi_exchanged_plan(struct espi_stats_thread *stats, MPI_Datatype type, int64_t count,
                                       int64_t each, bool soon, uint64_t *saved_ps);
 
