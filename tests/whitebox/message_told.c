@@ -211,12 +211,17 @@ START_TEST(told_in_noise)
 }
 END_TEST
 
-/* Sends, each with so many calls with dense data that wait for it. */
+/* Sends, each with so many calls with dense data that wait for it, and some that turn out to be of another size. */
 static void beside_plain(const struct espi_way_question *q, const script takes, int plain)
 {
     for (int i = 0; i < TRIAL; i++) {
         const enum espi_message_way way = call_once(q, takes);
-        for (int k = 0; k < plain; k++) {
+        for (int k = 0; k < 3; k++) {
+            struct espi_way_turn other = espi_way_plain_turn(q->bytes, q->no_cells);
+            now += 1000 * (unsigned)k;
+            espi_way_turn_end(&other, false);
+        }
+        for (int k = 0; k < (plain >= 0 ? plain : i % -plain == 0); k++) { /* or with one in so many */
             struct espi_way_turn turn = espi_way_plain_turn(q->bytes, q->no_cells);
             now += takes[ESPI_WAY_PLAIN][way];
             espi_way_turn_end(&turn, true);
@@ -232,7 +237,7 @@ START_TEST(told_of_plain)
         int plain;
         uint64_t own;
         double saved;
-    } cases[] = {{0, 30000, 5000}, {1, 30000, 25000}, {3, 30000, 25000}, {1, 9000, 5000}};
+    } cases[] = {{0, 30000, 5000}, {1, 30000, 25000}, {3, 30000, 25000}, {1, 9000, 5000}, {-2, 30000, 15000}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, 15000},

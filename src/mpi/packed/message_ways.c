@@ -360,6 +360,8 @@ void espi_way_turn_end(struct espi_way_turn *turn, bool good)
         return;
     const uint64_t ns = espi_stats_now() - turn->begun;
 
+    if (turn->call == ESPI_WAY_PLAIN && good && turn->group->state == ESPI_WAYS_TRYING)
+        turn->group->turns[ESPI_WAY_PLAIN]++; /* of this size, as is known by now */
     if (turn->batch == 0) {
         if (good && turn->counts)
             took(turn->group, turn->call, turn->label, turn->bytes, ns);

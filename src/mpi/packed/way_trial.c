@@ -348,7 +348,6 @@ enum espi_message_way espi_way_trial_beside(struct espi_way_group *g, bool *coun
 {
     const struct espi_way_run *run = &g->run[g->latest];
 
-    g->turns[ESPI_WAY_PLAIN]++;
     *counts = g->open & 1u << run->way && run->gone > g->pace->warm &&
               g->times[ESPI_WAY_PLAIN][run->way].n < g->pace->times;
     return run->way;
