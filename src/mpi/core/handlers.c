@@ -175,11 +175,8 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
                                  !espi_left_alone(thread_state, &asked, typed, own, args), 0))                       \
             return general(thread, fn, args, next);                                                                  \
         espi_bump(&thread_state->stats->calls[ESPI_FN_##name], 1);                                                   \
-        if (__builtin_expect(espi_ways_are_watched, 0)) {                                                            \
-            espi_way_passed_by();                                                                                    \
-            if (ESPI_IS_SHORT_MESSAGE(kind, n, large))                                                               \
-                return espi_plain_message(thread_state, fn, args, next);                                             \
-        }                                                                                                            \
+        if (__builtin_expect(espi_ways_are_watched, 0))                                                              \
+            return espi_watched_call(thread_state, fn, args, next);                                                  \
         return ESPI_CALL(next, n, args);                                                                             \
     }
 #define OWN(kind)                                                                                                    \

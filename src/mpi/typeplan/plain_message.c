@@ -8,6 +8,7 @@
 #include "mpi/packed/message_ways.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/handle_table.h"
+#include "mpi/typeplan/short_message.h"
 #include "words.h"
 
 enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
@@ -50,20 +51,36 @@ static espi_word receive_timed(const espi_word *args, espi_next next, int64_t by
     return result;
 }
 
-espi_word espi_plain_message(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
-                             espi_next next)
+static espi_word message(struct espi_thread_state *thread_state, const espi_word *args, espi_next next,
+                         bool receives)
 {
-    const bool receives = espi_api_rows[fn].args == 7;
     const int64_t bytes = bytes_of(&thread_state->comm, args, receives);
+    struct espi_way_turn turn = {0};
 
     if (bytes > 0 && receives)
         return receive_timed(args, next, bytes);
     if (receives)
         return ESPI_CALL(next, 7, args);
-    struct espi_way_turn turn = {0};
     if (bytes > 0)
         turn = espi_way_plain_turn(bytes, bytes <= ESPI_ENGINE_PART);
     const espi_word result = ESPI_CALL(next, 6, args);
     espi_way_turn_end(&turn, (int)result == MPI_SUCCESS);
     return result;
+}
+
+/* By the number of its arguments. */
+#define CALL(n) static espi_word call_##n(espi_next next, const espi_word *args) { return ESPI_CALL(next, n, args); }
+CALL(1) CALL(2) CALL(3) CALL(4) CALL(5) CALL(6) CALL(7) CALL(8) CALL(9) CALL(10) CALL(11) CALL(12) CALL(13)
+static espi_word (*const calls[])(espi_next, const espi_word *) = {
+    [1] = call_1, [2] = call_2, [3] = call_3,   [4] = call_4,   [5] = call_5,   [6] = call_6,  [7] = call_7,
+    [8] = call_8, [9] = call_9, [10] = call_10, [11] = call_11, [12] = call_12, [13] = call_13};
+
+espi_word espi_watched_call(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
+                            espi_next next)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+
+    espi_way_passed_by();
+    return ESPI_IS_SHORT_MESSAGE(row->kind, row->args, row->large) ? message(thread_state, args, next, row->args == 7)
+                                                                   : calls[row->args](next, args);
 }

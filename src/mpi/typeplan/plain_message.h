@@ -8,8 +8,8 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/thread_state.h"
 
-/* Carries out a call for which ESPI_IS_SHORT_MESSAGE holds, as it is, by `next`. Only where espi_ways_are_watched. */
-espi_word espi_plain_message(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
-                             espi_next next);
+/* Carries out a call that is the library's, of any function, as it is, by `next`. Where espi_ways_are_watched. */
+espi_word espi_watched_call(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
+                            espi_next next);
 
 #endif
