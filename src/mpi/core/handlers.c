@@ -27,9 +27,9 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/comm/self_comm.h"
-#include "mpi/typeplan/plain_message.h"
 #include "mpi/typeplan/short_message.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/watched_call.h"
 #include "mpi/comm/world.h"
 #include "words.h"
 

@@ -1,7 +1,7 @@
 # Lists of src/mpi/typeplan/: which type is handed to MPI in the place of the program's, and what earns that.
 espi_mpi_services += %D%/local_turns.c %D%/local_turns.h %D%/call_args.c %D%/call_args.h
 espi_mpi_services += %D%/substitute_array.c %D%/substitute_array.h %D%/message.c %D%/message.h \
-    %D%/short_message.c %D%/short_message.h %D%/plain_message.c %D%/plain_message.h \
+    %D%/short_message.c %D%/short_message.h %D%/watched_call.c %D%/watched_call.h \
     %D%/collective.c %D%/collective.h %D%/call_side.c %D%/call_side.h %D%/repeated.c %D%/repeated.h \
     %D%/trial.c %D%/trial.h %D%/late_credit.c %D%/late_credit.h
 espi_mpi_services += %D%/substitute.c %D%/substitute.h %D%/handle_table.c %D%/handle_table.h

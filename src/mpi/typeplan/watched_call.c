@@ -1,4 +1,4 @@
-#include "mpi/typeplan/plain_message.h"
+#include "mpi/typeplan/watched_call.h"
 
 #include <mpi.h>
 
