@@ -31,8 +31,8 @@ START_TEST(rule)
     ck_assert_uint_eq(espi_admission_walked(0, 1000000, 1000), 0);
     ck_assert(!espi_admission_earned(3, 8 * estimate - 1, estimate));
     ck_assert(espi_admission_earned(4, 8 * estimate - 1, estimate));
-    ck_assert(!espi_admission_earned(1, UINT64_MAX, estimate));
-    ck_assert(espi_admission_earned(2, 8 * estimate, estimate));
+    ck_assert(!espi_admission_earned(1, 8 * estimate - 1, estimate));
+    ck_assert(espi_admission_earned(1, 8 * estimate, estimate));
     ck_assert(!espi_admission_earned(1000, estimate - 1, estimate));
     ck_assert(espi_admission_earned(1000, estimate, estimate));
 }

@@ -10,6 +10,7 @@
 #include "suite.h"
 
 enum { CALL = 1 << ESPI_BY_CALL, LOCAL = 1 << ESPI_BY_LOCAL, COPY = 1 << ESPI_BY_COPY };
+enum { HEAD = ESPI_TRIAL_HEAD_START, BOTH = 2 * ESPI_TRIAL_TURNS, STAYS = HEAD + BOTH - 1 }; /* turns in all */
 
 /* The ways take so long, in each of their turns but the first, which takes a hundred times as long. */
 static struct espi_trial tried(unsigned ways, uint64_t apart_ns, const uint64_t ns[ESPI_SELFCOPY_WAYS])
@@ -57,9 +58,9 @@ START_TEST(trials)
 END_TEST
 
 /* How many turns in all it takes where each way always takes as long. */
-static int turns_of(unsigned ways, const uint64_t ns[ESPI_SELFCOPY_WAYS])
+static int turns_of(unsigned ways, bool copy_stays, const uint64_t ns[ESPI_SELFCOPY_WAYS])
 {
-    struct espi_trial t = {.ways = ways};
+    struct espi_trial t = {.ways = ways, .copy_stays = copy_stays};
     int n = 0;
 
     while (!t.decided) {
@@ -70,15 +71,24 @@ static int turns_of(unsigned ways, const uint64_t ns[ESPI_SELFCOPY_WAYS])
     return n;
 }
 
-/* Long uses are tried twice each where the copy is far ahead; each limit from both sides. */
+/* Long uses are tried twice each where the copy is far ahead, or is to stay; each limit from both sides. */
 START_TEST(long_uses)
 {
-    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30003, 0, 20000}), 4);
-    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){30000, 0, 20000}), 2 * ESPI_TRIAL_TURNS);
-    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){20000, 0, 90000}), 2 * ESPI_TRIAL_TURNS);
-    ck_assert_int_eq(turns_of(CALL | COPY, (const uint64_t[]){90000, 0, 19999}), 2 * ESPI_TRIAL_TURNS);
-    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 30003, 20000}), 6);
-    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, (const uint64_t[]){90000, 20001, 20000}), 3 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | COPY, false, (const uint64_t[]){30003, 0, 20000}), 4);
+    ck_assert_int_eq(turns_of(CALL | COPY, false, (const uint64_t[]){30000, 0, 20000}), BOTH);
+    ck_assert_int_eq(turns_of(CALL | COPY, false, (const uint64_t[]){20000, 0, 90000}), BOTH);
+    ck_assert_int_eq(turns_of(CALL | COPY, false, (const uint64_t[]){90000, 0, 19999}), BOTH);
+    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, false, (const uint64_t[]){90000, 30003, 20000}), 6);
+    ck_assert_int_eq(turns_of(CALL | LOCAL | COPY, false, (const uint64_t[]){90000, 20001, 20000}),
+                     3 * ESPI_TRIAL_TURNS);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){32000, 0, 34020}), HEAD + 3);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){32000, 0, 34021}), STAYS);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){20000, 0, 20000}), HEAD + 3);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){1000000, 0, 1062520}), HEAD + 1);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){1000000, 0, 1062521}), STAYS);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){999999, 0, 1000000}), HEAD + 3);
+    ck_assert_int_eq(turns_of(CALL | COPY, false, (const uint64_t[]){9000000, 0, 1000000}), 4);
+    ck_assert_int_eq(turns_of(CALL | COPY, true, (const uint64_t[]){20000, 0, 19999}), STAYS);
 }
 END_TEST
 
@@ -108,6 +118,19 @@ START_TEST(samples)
 }
 END_TEST
 
+/* What is done now goes on for some uses, as without a trial. */
+START_TEST(first_turn)
+{
+    for (int stays = 0; stays < 2; stays++) {
+        struct espi_trial t = {.ways = CALL | COPY, .copy_stays = stays};
+        for (int i = 0; i < 9; i++) {
+            ck_assert_int_eq(espi_trial_turn(&t), (stays && i < HEAD) || i % 2 == 1 ? ESPI_BY_COPY : ESPI_BY_CALL);
+            espi_trial_took(&t, espi_trial_turn(&t), 1000);
+        }
+    }
+}
+END_TEST
+
 /* A copy that stays as it is hardly slower is not tried again for that. */
 START_TEST(stays)
 {
@@ -129,7 +152,7 @@ static enum espi_selfcopy_way decided(enum espi_selfcopy_place place, uint64_t o
     struct espi_selfcopy_plan plan = {.timed = true};
     unsigned tried = 0;
 
-    for (int i = 0; i < 2 * ESPI_TRIAL_TURNS; i++) {
+    for (int i = 0; i < (place == ESPI_SELF_SHARED ? STAYS : BOTH); i++) {
         const struct espi_selfcopy_turn turn = espi_selfcopy_turn(&plan, place);
         ck_assert(turn.timed);
         tried |= 1u << turn.way;
@@ -158,7 +181,7 @@ START_TEST(taken_over)
     struct espi_selfcopy_plan plan = {.timed = true};
 
     espi_selfcopy_turn(&plan, ESPI_SELF_APART);
-    for (int i = 0; i < 2 * ESPI_TRIAL_TURNS; i++) {
+    for (int i = 0; i < STAYS; i++) {
         const enum espi_selfcopy_way way = espi_selfcopy_turn(&plan, ESPI_SELF_SHARED).way;
         espi_selfcopy_took(&plan, ESPI_SELF_SHARED, way, way == ESPI_BY_COPY ? 9000 : 1000);
     }
@@ -168,5 +191,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "trial", trials, long_uses, samples, stays, places, taken_over);
+    return TYPES_RUN(argc, argv, "trial", trials, long_uses, first_turn, samples, stays, places, taken_over);
 }

@@ -61,7 +61,7 @@ static inline uint64_t espi_admission_estimate(uint64_t numbers, uint64_t size)
     return 60000 + 200 * numbers + 12 * (size < 32768 ? size : 32768);
 }
 
-/* Whether uses are so long that planning is nothing against them: that they come again, two show. */
+/* Whether uses are so long that planning is nothing against them: the first may do with the plan, already. */
 static inline bool espi_admission_is_little(uint64_t spent, uint64_t estimate)
 {
     return spent / 8 >= estimate;
@@ -69,7 +69,7 @@ static inline bool espi_admission_is_little(uint64_t spent, uint64_t estimate)
 
 static inline bool espi_admission_earned(uint64_t uses, uint64_t spent, uint64_t estimate)
 {
-    return uses >= (espi_admission_is_little(spent, estimate) ? 2 : 4) && spent >= estimate;
+    return uses >= (espi_admission_is_little(spent, estimate) ? 1 : 4) && spent >= estimate;
 }
 
 /* Whether planning has begun in this process, or may. The first time takes some 250 us for what is done once: models

@@ -6,10 +6,11 @@ enum { HANDLING_NS = 60, CLEAR = 8, LOST_MOST = 8 };
 /* The same where the copy is what is done now, and the other way has to be faster. */
 enum { CLOSE = 16, CLOSE_NS = 20 };
 
-/* Long uses are dear to try: after these turns it is over where the copy takes less than two thirds of any other way.
-   (That is looked at again and again; a copy that is left is not.) One turn would not do, however long: it may be the
-   first use of some pages. */
-enum { LONG_NS = 20000, LONG_TURNS = 2 };
+/* Long uses are dear to try: after these turns it is over where the copy takes less than two thirds of any other way,
+   or is what is done now and no slower. (That is looked at again and again; a copy that is left is not.) One turn
+   would not do, however long, as it may be the first use of some pages; but where what is done now is no slower than
+   the first such turn of others, and takes so long that hardly anything can disturb it by much. */
+enum { LONG_NS = 20000, LONG_TURNS = 2, VERY_LONG_NS = 1000000 };
 
 /* What the others are held against: the call, where it is tried, as that is what happens without us. */
 static enum espi_selfcopy_way first_way(const struct espi_trial *t)
@@ -27,11 +28,17 @@ static uint64_t most_of(const struct espi_trial *t)
 
 enum espi_selfcopy_way espi_trial_turn(const struct espi_trial *t)
 {
+    const unsigned ahead = t->copy_stays ? ESPI_TRIAL_HEAD_START : 0;
     enum espi_selfcopy_way turn = ESPI_BY_COPY;
 
-    for (int way = ESPI_BY_COPY; way >= 0; way--)
-        if (t->ways & 1u << way && t->turns[way] <= t->turns[turn])
+    if (t->turns[ESPI_BY_COPY] < ahead)
+        return ESPI_BY_COPY;
+    unsigned fewest = t->turns[ESPI_BY_COPY] - ahead;
+    for (int way = ESPI_BY_COPY - 1; way >= 0; way--)
+        if (t->ways & 1u << way && t->turns[way] <= fewest) {
             turn = (enum espi_selfcopy_way)way;
+            fewest = t->turns[way];
+        }
     return turn;
 }
 
@@ -86,8 +93,13 @@ static bool is_over(const struct espi_trial *t)
             second = t->least[w];
         }
     }
-    return turns == ESPI_TRIAL_TURNS || (turns >= LONG_TURNS && least == t->least[ESPI_BY_COPY] &&
-                                          least >= LONG_NS && second / 3 > least / 2);
+    if (turns == ESPI_TRIAL_TURNS)
+        return true;
+    if (t->copy_stays && least >= VERY_LONG_NS)
+        return turns >= 1 && t->least[ESPI_BY_COPY] <= most_of(t);
+    return turns >= LONG_TURNS && least >= LONG_NS &&
+           (t->copy_stays ? t->least[ESPI_BY_COPY] <= most_of(t)
+                          : least == t->least[ESPI_BY_COPY] && second / 3 > least / 2);
 }
 
 bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t ns)

@@ -14,7 +14,10 @@
 /* By MPI as the program's call says; by MPI's copy within the process; by a copy program. */
 enum espi_selfcopy_way { ESPI_BY_CALL, ESPI_BY_LOCAL, ESPI_BY_COPY, ESPI_SELFCOPY_WAYS };
 
-enum { ESPI_TRIAL_TURNS = 5 }; /* uses of each way, before one is chosen; of long ones it may be fewer */
+enum {
+    ESPI_TRIAL_TURNS = 5,     /* uses of each way, before one is chosen; of long ones it may be fewer */
+    ESPI_TRIAL_HEAD_START = 4 /* uses before another way is tried, if the copy stays: there may be no more of them */
+};
 
 struct espi_trial {
     unsigned ways;     /* bits 1 << way: those to try, ESPI_BY_COPY among them */
