@@ -359,18 +359,27 @@ static void select_by_model(struct selecting *g)
     note_excess(g, now, in_parts);
 }
 
+/* Whether it is a long list, and no list for its program, which has found blocks at one distance from each other: by
+   the rules it becomes vectors for the library as well. (A program takes at least four bytes for each block of its
+   lists.) */
+static bool is_irregular(const struct espi_plan_request *r)
+{
+    enum { LONG_LIST = 256 };
+    const int64_t numbers = espi_tree_numbers(r->layout->tree, INT64_MAX);
+
+    return numbers >= LONG_LIST && espi_pack_cost(r->pack, r->count).lists >= numbers;
+}
+
 /* Tier 1 of a list whose usual use its program makes twice as fast: no form is looked for, which for a list takes
    some five times as long as to compile the program. Forms come when uses do that no program serves, and with tier 2.
    False: this is none such. */
 static bool select_packing_alone(struct selecting *g)
 {
-    enum { LONG_LIST = 256 };
     const struct espi_plan_request *r = g->request;
     const bool in_parts = go_in_parts(r);
     double now[ESPI_PURPOSES];
 
-    if (r->pack == NULL || r->forms || espi_tree_numbers(r->layout->tree, LONG_LIST) < LONG_LIST ||
-        !espi_tree_may_be_walked(r->layout->tree, VISITS_MOST))
+    if (r->pack == NULL || r->forms || !espi_tree_may_be_walked(r->layout->tree, VISITS_MOST) || !is_irregular(r))
         return false;
     g->engine = espi_engine();
     for (int p = 0; p < ESPI_PURPOSES; p++)
