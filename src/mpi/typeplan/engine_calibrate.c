@@ -10,7 +10,7 @@
 enum { BLOCKS = 256, EACH = 2, ROUNDS = 8, DENSE = 4096 };
 
 struct bench {
-    double from[BLOCKS * (EACH + 1)], packed[BLOCKS * EACH];
+    double from[BLOCKS * (EACH + 1) + 1], packed[BLOCKS * EACH];
     MPI_Comm self;
 };
 
@@ -44,8 +44,9 @@ static double take(struct bench *b, int made, MPI_Datatype *type)
 }
 
 /* A vector, as one kernel, and as a struct of its blocks, which the engine takes one by one. The blocks are of two
-   types in turns, so that the library does not take them for one list. No more than two types at a time: of three for
-   a program MPICH has the room at hand. */
+   types in turns, so that the library does not take them for one list. And a list of as many blocks, by turns a double
+   nearer and farther, so that it is no vector. No more than two types at a time: of three for a program MPICH has the
+   room at hand. */
 static bool measure(struct bench *b, struct espi_engine *engine)
 {
     static int length[BLOCKS];
@@ -66,17 +67,22 @@ static bool measure(struct bench *b, struct espi_engine *engine)
         steps = take(b, espi_pmpi.Type_create_struct(BLOCKS, length, at, types, &type), &type);
         espi_pmpi.Type_free(&block);
     }
+    for (int i = 1; i < BLOCKS; i += 2)
+        at[i] += (MPI_Aint)sizeof(double);
+    const double list = take(b, espi_pmpi.Type_create_hindexed_block(BLOCKS, EACH, at, MPI_DOUBLE, &type), &type);
     const double empty = pack_ns(b, MPI_DOUBLE, 1), dense = pack_ns(b, MPI_DOUBLE, DENSE / (int)sizeof(double));
     engine->element = (kernel - empty) / (BLOCKS * EACH);
     engine->step = (steps - kernel) / BLOCKS;
     engine->copied = DENSE / (dense - empty);
-    return kernel > 0 && steps > 0 && empty > 0 && dense > empty;
+    engine->listed = (list - kernel) / BLOCKS;
+    return kernel > 0 && steps > 0 && list > 0 && empty > 0 && dense > empty;
 }
 
 /* Within a factor of ten of what was seen elsewhere: a disturbance, and not a machine, is outside of it. */
+enum { OFF = 10 };
 static bool is_sensible(double value, double usual)
 {
-    return value > usual / 10 && value < usual * 10;
+    return value > usual / OFF && value < usual * OFF;
 }
 
 struct espi_engine espi_engine(void)
@@ -103,6 +109,9 @@ struct espi_engine espi_engine(void)
             engine.element = seen.element;
         if (copied)
             engine.copied = seen.copied;
+        /* What is less than times stray by is next to nothing. */
+        if (seen.listed < usual.listed * OFF)
+            engine.listed = seen.listed > usual.listed / OFF ? seen.listed : usual.listed / OFF;
         engine.measured = step && element && copied;
     }
     known = true;
