@@ -125,6 +125,10 @@ noinst_PROGRAMS += %D%/layouts
 EXTRA_DIST += %D%/results/layouts.tsv
 
 # Redistributions of arrays against loops by hand through shared memory.
+noinst_PROGRAMS += %D%/once
+%C%_once_SOURCES = %D%/once.c %D%/bench.c
+%C%_once_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_once_LDADD = $(MPI_LIBS)
 noinst_PROGRAMS += %D%/redistribute
 %C%_redistribute_SOURCES = %D%/redistribute.c %D%/bench.c
 %C%_redistribute_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)

@@ -14,7 +14,8 @@
 #define BENCH_CALLS(X)                                                                                               \
     X(send, Send) X(recv, Recv) X(irecv, Irecv) X(wait, Wait) X(sendrecv, Sendrecv)                                  \
     X(pack, Pack) X(unpack, Unpack) X(pack_size, Pack_size)                                                          \
-    X(type_size, Type_size) X(indexed, Type_indexed) X(commit, Type_commit) X(type_free, Type_free)                  \
+    X(type_size, Type_size) X(indexed, Type_indexed) X(indexed_block, Type_create_indexed_block)                     \
+    X(commit, Type_commit) X(type_free, Type_free)                                                                   \
     X(barrier, Barrier) X(bcast, Bcast) X(gather, Gather) X(gatherv, Gatherv) X(scatter, Scatter)                    \
     X(scatterv, Scatterv) X(allgather, Allgather) X(allgatherv, Allgatherv) X(alltoall, Alltoall)                    \
     X(alltoallv, Alltoallv) X(alltoallw, Alltoallw) X(neighbor_allgather, Neighbor_allgather)                        \

@@ -296,8 +296,8 @@ START_TEST(one_buffer)
 }
 END_TEST
 
-/* The first use of a type in a long block of a call through shared memory. */
-static bool soon(int numbers)
+/* So many uses of a type in a long block of a call through shared memory: whether the last one has a plan. */
+static bool soon(int numbers, int uses)
 {
     int at[64];
     MPI_Datatype list;
@@ -308,21 +308,31 @@ static bool soon(int numbers)
     MPI_Type_commit(&list);
     espi_types_committed(espi_thread_state(&own_thread), list);
     uint64_t saved = 0;
-    struct espi_plan *found = espi_exchanged_plan(thread_state->stats, list, 1, 1, true, &saved);
-    if (found != NULL)
-        espi_plan_release(found);
+    bool found = false;
+    for (int use = 0; use < uses; use++) {
+        struct espi_plan *one = espi_exchanged_plan(thread_state->stats, list, 1, 1, true, &saved);
+        if ((found = one != NULL))
+            espi_plan_release(one);
+    }
     espi_types_ending(espi_thread_state(&own_thread), list);
     MPI_Type_free(&list);
-    return found != NULL;
+    return found;
 }
 
-/* It is planned at once where that takes a few microseconds. */
+/* It is planned at once where that takes a few microseconds, a list when it comes again: as the same type, or as one
+   of many that are made alike. */
 START_TEST(exchanged)
 {
+    enum { ALIKE = 8 };
+
     begin(1000);
     espi_type_service.packing = ESPI_MODE_AUTO;
-    ck_assert(soon(12));
-    ck_assert(!soon(60));
+    ck_assert(soon(12, 1));
+    ck_assert(!soon(60, 1));
+    ck_assert(soon(50, 2));
+    for (int i = 1; i < ALIKE; i++)
+        ck_assert(!soon(60, 1));
+    ck_assert(soon(60, 1));
     end();
 }
 END_TEST

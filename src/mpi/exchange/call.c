@@ -334,8 +334,10 @@ static int exchange(struct call *c, struct espi_stats_thread *stats)
         espi_count(stats, ESPI_COUNT_bytes_exchanged, (uint64_t)c->side[0].bytes);
     }
     c->side[0].saved_ps = 0;
-    for (int which = first; which < 2; which++)
+    for (int which = first; which < 2; which++) {
         espi_exchange_side_plan(&c->side[which], c->row, which, stats);
+        espi_exchange_side_pack_once(&c->side[which], c->peer[which], c->own, stats);
+    }
     c->in_place = NULL;
     result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
     result = move_blocks(c, result);

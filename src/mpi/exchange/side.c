@@ -4,6 +4,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/message_plan.h"
+#include "mpi/typeplan/pack_once.h"
 #include "mpi/typeplan/substitute_array.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/type_cache.h"
@@ -154,6 +155,7 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
 
     side->n_held = 0;
     side->saved_ps = 0;
+    side->once = (struct espi_arena)ESPI_ARENA_INIT;
     for (int i = 0, first = 1; i < side->blocks; i++) {
         struct espi_exchange_block *block = &side->block[i];
         if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
@@ -166,6 +168,24 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
         }
         first = 0;
         block->pack = plan != NULL ? plan->pack : NULL;
+    }
+}
+
+void espi_exchange_side_pack_once(struct espi_exchange_side *side, const unsigned char *peer, int own,
+                                  struct espi_stats_thread *stats)
+{
+    const struct espi_exchange_block *last = NULL;
+
+    for (int i = 0; i < side->blocks; i++) {
+        struct espi_exchange_block *block = &side->block[i];
+        if (block->bytes <= LONG || block->dense || block->pack != NULL || peer[i] == own ||
+            espi_type_is_predefined(block->type))
+            continue;
+        const bool again = last != NULL && last->type == block->type;
+        block->pack = again ? last->pack : espi_pack_once(&side->once, block->type, block->count);
+        last = block;
+        if (block->pack != NULL && stats != NULL)
+            espi_count(stats, ESPI_COUNT_blocks_once, 1);
     }
 }
 
@@ -189,6 +209,7 @@ void espi_exchange_side_let_go(struct espi_exchange_side *side)
 {
     while (side->n_held > 0)
         espi_plan_release(side->held[--side->n_held]);
+    espi_arena_release(&side->once);
 }
 
 bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args)

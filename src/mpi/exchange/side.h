@@ -20,6 +20,7 @@ struct espi_exchange_side {
     int64_t longest; /* of one */
     struct espi_plan *held[ESPI_SEGMENT_PROCESSES]; /* whose programs the blocks have */
     int n_held;
+    struct espi_arena once; /* programs for this call alone */
     uint64_t saved_ps; /* what its types are credited with */
 };
 
@@ -30,6 +31,11 @@ bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_
    may be NULL. */
 void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
                               struct espi_stats_thread *stats);
+
+/* Long blocks for others, or from them, that would be packed by MPI get programs for this call (pack_once.h); `peer`,
+   `own`: the rank that each block is for. After espi_exchange_side_plan. */
+void espi_exchange_side_pack_once(struct espi_exchange_side *side, const unsigned char *peer, int own,
+                                  struct espi_stats_thread *stats);
 
 /* Counts the uses of its types in a call that is left to the library. */
 void espi_exchange_side_left(const struct espi_exchange_side *side, const struct espi_api_row *row, int which,

@@ -13,4 +13,4 @@ espi_mpi_types += %D%/type_look.c %D%/type_look.h %D%/pack_gain.c %D%/pack_gain.
 espi_mpi_types += %D%/exact_program.c %D%/exact_program.h
 espi_mpi_types += %D%/plan_credit.c %D%/plan_credit.h %D%/undecoded.c %D%/undecoded.h
 espi_mpi_types += %D%/unseen.h %D%/message_plan.c %D%/message_plan.h
-espi_mpi_types += %D%/kept_types.c %D%/kept_types.h
+espi_mpi_types += %D%/kept_types.c %D%/kept_types.h %D%/pack_once.c %D%/pack_once.h

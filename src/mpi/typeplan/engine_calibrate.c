@@ -44,9 +44,9 @@ static double take(struct bench *b, int made, MPI_Datatype *type)
 }
 
 /* A vector, as one kernel, and as a struct of its blocks, which the engine takes one by one. The blocks are of two
-   types in turns, so that the library does not take them for one list. And a list of as many blocks, by turns a double
-   nearer and farther, so that it is no vector. No more than two types at a time: of three for a program MPICH has the
-   room at hand. */
+   types in turns, so that the library does not take them for one list. And a list of as many blocks, by turns a
+   double nearer and farther, so that it is no vector. No more than two types at a time: of three for a program MPICH
+   has the room at hand. */
 static bool measure(struct bench *b, struct espi_engine *engine)
 {
     static int length[BLOCKS];

@@ -290,8 +290,24 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
     return class;
 }
 
-/* A program for a long block is worth its first use where it takes a few microseconds; lists have to earn it. */
-enum { SOON_NUMBERS = 16 };
+/* A program for a long block of a call without the library is worth its first use where it takes a few microseconds.
+   Lists have to earn it, and not by uses of their class alone, unless there were many: a list that is met for the
+   first time may be the next of many that are made alike and used once each. It is packed by a program for once, if
+   at all (pack_once.h). */
+enum { SOON_NUMBERS = 16, CLASS_USES = 8 };
+
+static bool is_exchanged(enum espi_packable use)
+{
+    return use == ESPI_PACK_EXCHANGED || use == ESPI_PACK_EXCHANGED_SOON;
+}
+
+/* Whether a use without a plan is left so, whatever the tiers say. `due`: it was to be looked at in any case; else
+   one of a class that has plans is not worth it as yet. */
+static bool is_left_for_once(const struct espi_type_slot *s, const struct espi_type_class *class, bool due)
+{
+    return class->numbers > SOON_NUMBERS &&
+           ((class->state == ESPI_CLASS_BETTER && !due) || (s->made == 0 && class->uses < CLASS_USES));
+}
 
 /* The slow path of a use of `count` items. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use)
@@ -313,10 +329,14 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
         return;
     }
     espi_types_lock_classes();
+    const bool due = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
+                     atomic_load_explicit(&s->look, memory_order_relaxed);
     const struct espi_untold fresh = espi_types_tell(s);
     class->staged = class->staged || use == ESPI_PACK_STAGED;
-    class->exchanged = class->exchanged || use == ESPI_PACK_EXCHANGED || use == ESPI_PACK_EXCHANGED_SOON;
-    tier = espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
+    class->exchanged = class->exchanged || is_exchanged(use);
+    const bool for_once =
+        is_exchanged(use) && plan == NULL && how == ESPI_MODE_AUTO && is_left_for_once(s, class, due);
+    tier = for_once ? 0 : espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
     const bool denied = tier == ESPI_TIERS_DENIED;
     const bool forms = (plan == NULL || plan->forms_pending) && class->passed >= ESPI_CLASS_PASSED_MOST;
     const bool of_no_use = plan != NULL && how == ESPI_MODE_AUTO && tier <= 0 && class->tier == plan->tier &&
