@@ -39,7 +39,8 @@ static void begin(void)
     start(ESPI_MODE_AUTO);
     espi_type_service.packing = ESPI_MODE_AUTO;
     espi_type_service.check = false;
-    real_contents = espi_pmpi.Type_get_contents_c;
+    if (espi_pmpi.Type_get_contents_c != contents) /* a test that fails has no end */
+        real_contents = espi_pmpi.Type_get_contents_c;
     espi_pmpi.Type_get_contents_c = contents;
 }
 
