@@ -60,6 +60,20 @@ void *espi_arena_calloc(struct espi_arena *arena, size_t n, size_t size)
     return result;
 }
 
+void espi_arena_reset(struct espi_arena *arena)
+{
+    struct espi_arena_block *kept = arena->last;
+
+    if (kept == NULL)
+        return;
+    arena->last = kept->before;
+    espi_arena_release(arena);
+    kept->before = NULL;
+    kept->used = 0;
+    arena->last = kept;
+    arena->bytes = sizeof *kept + kept->size;
+}
+
 void espi_arena_release(struct espi_arena *arena)
 {
     while (arena->last != NULL) {

@@ -22,4 +22,8 @@ void *espi_arena_calloc(struct espi_arena *arena, size_t n, size_t size);
 /* Frees everything; the arena is empty and usable again. */
 void espi_arena_release(struct espi_arena *arena);
 
+/* The same, but the newest block, which is mostly the largest, stays for what comes next: pages that are given back
+   and got again for each use take longer than what is done with them. */
+void espi_arena_reset(struct espi_arena *arena);
+
 #endif

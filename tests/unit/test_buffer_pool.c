@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buffer_pool.h"
 #include "base/overlap.h"
 #include "random.h"
@@ -73,7 +74,32 @@ START_TEST(a_buffer_is_used_again)
 }
 END_TEST
 
+/* An arena that is reset gives the newest of its memory out again, and no more. */
+START_TEST(an_arena_is_used_again)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+
+    espi_arena_reset(&arena);
+    ck_assert_ptr_null(arena.last);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++)
+            memset(espi_arena_alloc(&arena, 1000), i, 1000);
+        void *const first = arena.last;
+        espi_arena_reset(&arena);
+        ck_assert_ptr_eq(arena.last, first);
+        const size_t bytes = arena.bytes;
+        void *const again = espi_arena_alloc(&arena, 1000);
+        ck_assert_ptr_eq(arena.last, first);
+        ck_assert_ptr_ne(espi_arena_alloc(&arena, 1000), again);
+        ck_assert_uint_eq(arena.bytes, bytes);
+    }
+    espi_arena_release(&arena);
+    ck_assert(arena.last == NULL && arena.bytes == 0);
+}
+END_TEST
+
 int main(void)
 {
-    return RUN_SUITE("test-buffer-pool", 4, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again);
+    return RUN_SUITE("test-buffer-pool", 4, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again,
+                     an_arena_is_used_again);
 }

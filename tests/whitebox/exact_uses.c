@@ -323,8 +323,8 @@ static bool soon(int numbers, int uses)
     return found;
 }
 
-/* It is planned at once where that takes a few microseconds, a list when it comes again: as the same type, or as one
-   of many that are made alike. */
+/* It is planned at once where that takes a few microseconds, a list when it comes again, as the same type or as one
+   of many that are made alike, or where others came again. */
 START_TEST(exchanged)
 {
     enum { ALIKE = 8 };
@@ -332,9 +332,7 @@ START_TEST(exchanged)
     begin(1000);
     espi_type_service.packing = ESPI_MODE_AUTO;
     ck_assert(soon(12, 1));
-    ck_assert(!soon(60, 1));
-    ck_assert(soon(50, 2));
-    for (int i = 1; i < ALIKE; i++)
+    for (int i = 0; i < ALIKE; i++)
         ck_assert(!soon(60, 1));
     ck_assert(soon(60, 1));
     /* Lists of a class that has a plan, which are others all the same, wait as everywhere. */
@@ -343,6 +341,10 @@ START_TEST(exchanged)
         .exchanged = true, .tier = 1, .size = class_of_list->size, .numbers = class_of_list->numbers, .gain_ns = 1,
         .look_ns = 1, .make_ns = 1000000, .recognized = ESPI_TIERS_PROVED, .anew = 4, .often = -4};
     ck_assert(!soon(60, 1));
+    ck_assert(!soon(40, 1));
+    for (int i = 0; i < ALIKE; i++)
+        ck_assert(soon(41 + i, 2));
+    ck_assert(soon(50, 1)); /* as others like it were used again */
     end();
 }
 END_TEST

@@ -155,7 +155,7 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
 
     side->n_held = 0;
     side->saved_ps = 0;
-    side->once = (struct espi_arena)ESPI_ARENA_INIT;
+    side->once = espi_pack_once_arena();
     for (int i = 0, first = 1; i < side->blocks; i++) {
         struct espi_exchange_block *block = &side->block[i];
         if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
@@ -209,7 +209,7 @@ void espi_exchange_side_let_go(struct espi_exchange_side *side)
 {
     while (side->n_held > 0)
         espi_plan_release(side->held[--side->n_held]);
-    espi_arena_release(&side->once);
+    espi_pack_once_done(&side->once);
 }
 
 bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args)

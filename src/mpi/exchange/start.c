@@ -8,6 +8,7 @@
 #include "mpi/exchange/exchange.h"
 #include "mpi/exchange/turns.h"
 #include "mpi/packed/trial_numbers.h"
+#include "mpi/typeplan/pack_once.h"
 
 bool espi_exchange_is_on;
 bool espi_exchange_is_crowded;
@@ -127,5 +128,6 @@ void espi_exchange_stop(void)
     espi_exchange_turns_start(false);
     espi_trial_numbers_share(NULL, 0);
     espi_segment_close(&segment);
+    espi_pack_once_stop();
     end_pending();
 }

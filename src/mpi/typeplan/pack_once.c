@@ -8,42 +8,85 @@
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 
-/* What reading back and compiling takes, to begin with and for each number of the list; and so many bytes a number
-   has, else MPI is as fast, which need not be found out. */
-enum { ONCE_NS = 1000, ONCE_NUMBER_NS = 10, BYTES_EACH = 64 };
+/* What compiling takes, to begin with and for each number of the list, and what the program takes for each, beside
+   its bytes. Reading back is timed: a struct of many types takes far longer than a list. */
+enum { COMPILE_NS = 400, NUMBER_NS = 5, BLOCK_NS = 2 };
+/* A kernel takes so much of the usual for a single byte (Xeon: 0.46 ns, of doubles 0.31). */
+#define BYTES_FACTOR 1.5
+/* So many bytes a number has, else reading back is not worth it, which need not be found out. */
+enum { BYTES_EACH = 16 };
 /* Uses of a family's types that pass before the next one is read back where it was of no use. */
 enum { PASS = 15 };
 enum { VISITS_MOST = 1 << 17 };
 
-/* What the program saves, ns; negative: nothing. What MPI packs is copied once more, from one place to the next. */
-static double saves(const struct espi_node *tree, int64_t count)
+/* Of types that are no long lists. */
+static uint8_t passing_few;
+
+/* Of both sides of a call, as long as there is none. */
+enum { SIDES = 2, KEPT_MOST = 1 << 20 };
+static struct espi_arena kept[SIDES];
+
+struct espi_arena espi_pack_once_arena(void)
+{
+    struct espi_arena arena = ESPI_ARENA_INIT;
+
+    for (int i = 0; i < SIDES && arena.last == NULL; i++) {
+        arena = kept[i];
+        kept[i] = ESPI_ARENA_INIT;
+    }
+    return arena;
+}
+
+void espi_pack_once_done(struct espi_arena *arena)
+{
+    espi_arena_reset(arena);
+    for (int i = 0; i < SIDES && arena->bytes <= KEPT_MOST; i++)
+        if (kept[i].last == NULL) {
+            kept[i] = *arena;
+            *arena = ESPI_ARENA_INIT;
+            return;
+        }
+    espi_arena_release(arena);
+}
+
+void espi_pack_once_stop(void)
+{
+    for (int i = 0; i < SIDES; i++)
+        espi_arena_release(&kept[i]);
+}
+
+/* What MPI takes, ns: what it packs is copied once more, from one place to the next; and what a program takes that is
+   to be compiled. */
+static void compare(const struct espi_node *tree, int64_t count, double *by_mpi, double *by_program)
 {
     const struct espi_engine usual = ESPI_ENGINE_USUAL,
                              engine = espi_admission_begins(0) ? espi_engine() : usual; /* measuring has its price */
-    const double bytes = (double)tree->size * (double)count,
-                 by_mpi = espi_engine_cost(&engine, tree, count, false) + bytes / engine.copied,
-                 by_program = espi_engine_least(&engine, tree, count, false) + ONCE_NS +
-                              ONCE_NUMBER_NS * (double)espi_tree_numbers(tree, INT64_MAX);
+    const double bytes = (double)tree->size * (double)count, numbers = (double)espi_tree_numbers(tree, INT64_MAX);
 
-    return by_mpi - by_program;
+    *by_mpi = espi_engine_cost(&engine, tree, count, false) * (tree->entries == tree->size ? BYTES_FACTOR : 1) +
+              bytes / engine.copied;
+    *by_program = bytes / engine.copied + BLOCK_NS * numbers * (double)count + COMPILE_NS + NUMBER_NS * numbers;
 }
 
 /* Under `planning`. */
 static const struct espi_pack *make(struct espi_arena *arena, MPI_Datatype type, int64_t count, size_t numbers_most,
                                     bool *of_use)
 {
+    const uint64_t begun = espi_stats_now();
     struct espi_decoded layout;
     const struct espi_pack *pack = NULL;
+    double by_mpi, by_program;
 
     if (espi_decode(arena, type, numbers_most, &layout) != ESPI_OK || layout.tree->entries == 0 ||
         !espi_tree_may_be_walked(layout.tree, VISITS_MOST))
         return NULL;
-    const double saved = saves(layout.tree, count);
-    *of_use = saved > 0;
+    compare(layout.tree, count, &by_mpi, &by_program);
+    const double saved = by_mpi - by_program - (double)(espi_stats_now() - begun);
     /* Packing begins when it was missed for long enough, as planning does. */
-    if (saved <= 0 || !espi_admission_begins((uint64_t)saved) || !espi_packed_self_test())
-        return NULL;
-    espi_pack_compile(arena, layout.tree, layout.extent, &pack);
+    const bool waits = saved <= 0 || !espi_admission_begins((uint64_t)saved) || !espi_packed_self_test();
+    *of_use = saved > 0;
+    if (!waits && espi_pack_compile(arena, layout.tree, layout.extent, &pack) != ESPI_OK)
+        *of_use = false;
     return pack;
 }
 
@@ -61,16 +104,16 @@ const struct espi_pack *espi_pack_once(struct espi_arena *arena, MPI_Datatype ty
     class = espi_slot_class(s);
     passes = class == NULL || class->state == ESPI_CLASS_NEW || class->state == ESPI_CLASS_REFUSED ||
              class->size <= 0 || class->numbers > (uint64_t)(class->size / BYTES_EACH);
-    if (!passes && class->family != NULL && class->family->passing > 0) {
-        class->family->passing--;
+    uint8_t *passing = class != NULL && class->family != NULL ? &class->family->passing : &passing_few;
+    if (!passes && *passing > 0) {
+        (*passing)--;
         passes = true;
     }
     espi_types_unlock_classes();
     if (!passes) {
         pack = make(arena, type, count, (size_t)(class->size / BYTES_EACH), &of_use);
         espi_types_lock_classes();
-        if (class->family != NULL && !of_use)
-            class->family->passing = PASS;
+        *passing = of_use ? 0 : PASS;
         espi_types_unlock_classes();
     }
     espi_unlock(&espi_type_service.planning);

@@ -16,7 +16,14 @@
 #include "layout/layout.h"
 #include "pack/pack.h"
 
-/* The program, in the caller's arena, for `count` > 0 items of a committed type, or NULL: MPI packs them as fast, or
+/* For the programs of one side of a call; goes back with espi_pack_once_done, which frees them. Such calls exclude
+   each other. */
+struct espi_arena espi_pack_once_arena(void);
+void espi_pack_once_done(struct espi_arena *arena);
+/* At the end: gives the memory back. */
+void espi_pack_once_stop(void);
+
+/* The program, in such an arena, for `count` > 0 items of a committed type, or NULL: MPI packs them as fast, or
    nothing is known of the type, or it can not be said now. Calls MPI. */
 const struct espi_pack *espi_pack_once(struct espi_arena *arena, MPI_Datatype type, int64_t count);
 

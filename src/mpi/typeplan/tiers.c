@@ -136,6 +136,8 @@ static uint64_t next_of_better(const struct espi_type_class *class, uint64_t mad
 void espi_tiers_ended(struct espi_type_class *class, uint64_t made)
 {
     class->ended++;
+    if (class->family != NULL)
+        decide(&class->family->again, made > 1);
     if (family(class) != NULL)
         decide(&class->family->often, made * class->family->gain_ns >= class->family->make_ns);
     if (class->state == ESPI_CLASS_BETTER)

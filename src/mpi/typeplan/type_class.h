@@ -47,6 +47,7 @@ struct espi_type_family {
     int8_t often;     /* > 0 where most of the last types were used so often that planning paid */
     uint64_t gain_ns; /* what a use of the last one that was planned saves, by the model; 0: nothing better */
     uint64_t make_ns; /* what it took to read one back and plan it, at least */
+    int8_t again;     /* > 0 where most of the last types were used more than once */
     uint8_t passing;  /* uses that pass before a program for one of them is thought of (pack_once.h) */
 };
 

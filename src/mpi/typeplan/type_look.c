@@ -291,10 +291,10 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
 }
 
 /* A program for a long block of a call without the library is worth its first use where it takes a few microseconds.
-   Lists have to earn it, and not by uses of their class alone, unless there were many: a list that is met for the
-   first time may be the next of many that are made alike and used once each. It is packed by a program for once, if
-   at all (pack_once.h). */
-enum { SOON_NUMBERS = 16, CLASS_USES = 8 };
+   Lists have to earn it, and not by uses of their class alone, unless there were many, or lists like it were used
+   again: one that is met for the first time may be the next of many that are made alike and used once each. It is
+   packed by a program for once, if at all (pack_once.h). */
+enum { SOON_NUMBERS = 16, USES = 8 };
 
 static bool is_exchanged(enum espi_packable use)
 {
@@ -305,8 +305,10 @@ static bool is_exchanged(enum espi_packable use)
    one of a class that has plans is not worth it as yet. */
 static bool is_left_for_once(const struct espi_type_slot *s, const struct espi_type_class *class, bool due)
 {
-    return class->numbers > SOON_NUMBERS &&
-           ((class->state == ESPI_CLASS_BETTER && !due) || (s->made == 0 && class->uses < CLASS_USES));
+    const bool waits = class->state == ESPI_CLASS_BETTER && !due && s->made < USES,
+               is_first = s->made == 0 && class->uses < USES && (class->family == NULL || class->family->again <= 0);
+
+    return class->numbers > SOON_NUMBERS && (waits || is_first);
 }
 
 /* The slow path of a use of `count` items. */
