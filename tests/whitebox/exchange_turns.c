@@ -227,8 +227,12 @@ START_TEST(rest)
     espi_exchange_took(kind, SHARED, 10000);
     ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 22 * 9000);
     ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 9000);
+    ck_assert(espi_exchange_kind_takes_back(kind, 1000) == 0);
     ck_assert_uint_eq(espi_exchange_kind_rest(kind, 12000), 0);
     ck_assert_uint_eq(espi_exchange_kind_rest(kind, 0), 10000);
+    ck_assert(espi_exchange_kind_takes_back(kind, 1500) == 1500); /* of the 2,000 that were too much */
+    ck_assert(espi_exchange_kind_takes_back(kind, 1500) == 500);
+    ck_assert(espi_exchange_kind_takes_back(kind, 1500) == 0);
 }
 END_TEST
 

@@ -361,6 +361,9 @@ static int exchange_told(struct call *c, enum espi_exchange_turn turn, struct es
         const double types = (double)(c->side[0].saved_ps + c->side[1].saved_ps) / 1000,
                      own = (double)(counted(stats, ESPI_COUNT_blocks_saved) - own_saved);
         espi_count(stats, ESPI_COUNT_exchange_saved, espi_exchange_kind_rest(kind, types + own));
+        const double back = types > 0 ? espi_exchange_kind_takes_back(kind, types) / types : 0;
+        for (int which = is_in_place(c) ? 1 : 0; which < 2 && back > 0; which++)
+            espi_exchange_side_take_back(&c->side[which], back);
     }
     return result;
 }

@@ -153,7 +153,7 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
     const int64_t items = items_of(side, shape);
     struct espi_plan *plan = NULL;
 
-    side->n_held = 0;
+    side->n_held = side->n_credits = 0;
     side->saved_ps = 0;
     side->once = espi_pack_once_arena();
     for (int i = 0, first = 1; i < side->blocks; i++) {
@@ -161,10 +161,14 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
         if (block->bytes == 0 || block->dense || espi_type_is_predefined(block->type))
             continue;
         if (each || first) {
+            const uint64_t before = side->saved_ps;
             plan = espi_exchanged_plan(stats, block->type, each ? block->count : items, block->count,
                                        side->longest > LONG, &side->saved_ps);
-            if (plan != NULL)
+            if (plan != NULL) {
+                side->credit[side->n_credits++] =
+                    (struct espi_exchange_credit){plan->record, side->saved_ps - before};
                 side->held[side->n_held++] = plan;
+            }
         }
         first = 0;
         block->pack = plan != NULL ? plan->pack : NULL;
@@ -210,6 +214,13 @@ void espi_exchange_side_let_go(struct espi_exchange_side *side)
     while (side->n_held > 0)
         espi_plan_release(side->held[--side->n_held]);
     espi_pack_once_done(&side->once);
+}
+
+void espi_exchange_side_take_back(const struct espi_exchange_side *side, double part)
+{
+    for (int i = 0; i < side->n_credits; i++)
+        espi_bump(&side->credit[i].record->saved_ps[ESPI_SAVED_ALONE],
+                  0 - (uint64_t)(part * (double)side->credit[i].ps));
 }
 
 bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args)

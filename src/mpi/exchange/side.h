@@ -20,6 +20,11 @@ struct espi_exchange_side {
     int64_t longest; /* of one */
     struct espi_plan *held[ESPI_SEGMENT_PROCESSES]; /* whose programs the blocks have */
     int n_held;
+    struct espi_exchange_credit {
+        struct espi_stats_type *record;
+        uint64_t ps;
+    } credit[ESPI_SEGMENT_PROCESSES]; /* what each of these is credited with */
+    int n_credits;
     struct espi_arena once; /* programs for this call alone */
     uint64_t saved_ps; /* what its types are credited with */
 };
@@ -42,6 +47,9 @@ void espi_exchange_side_left(const struct espi_exchange_side *side, const struct
                              struct espi_stats_thread *stats);
 
 void espi_exchange_side_let_go(struct espi_exchange_side *side);
+
+/* Takes such a part of what its types are credited with back: 0 to 1. */
+void espi_exchange_side_take_back(const struct espi_exchange_side *side, double part);
 
 /* Whether MPI refuses a call that gives one buffer twice. */
 bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *args);

@@ -21,6 +21,7 @@ struct espi_exchange_kind {
     struct espi_way_times times[WAYS]; /* ns */
     int next[WAYS];
     double untold, credited; /* calls of which it is not known yet what they save, and what they are credited with */
+    double excess;           /* what they were credited with and do not save */
 };
 
 bool espi_exchange_has_turns;
@@ -190,5 +191,14 @@ uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credite
         return 0;
     const double rest = saves * kind->untold - kind->credited;
     kind->untold = kind->credited = 0;
+    kind->excess -= rest < 0 ? rest : 0;
     return rest > 0 ? (uint64_t)rest : 0;
+}
+
+double espi_exchange_kind_takes_back(struct espi_exchange_kind *kind, double most)
+{
+    const double now = kind->excess < most ? kind->excess : most;
+
+    kind->excess -= now;
+    return now;
 }

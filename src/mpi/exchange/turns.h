@@ -58,5 +58,8 @@ double espi_exchange_kind_saves(const struct espi_exchange_kind *kind);
 /* What a call saves beside what is credited for it elsewhere, ns; and what earlier ones of its kind did of which that
    was not known. */
 uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited);
+/* What calls of the kind were credited with and do not save, as far as it is not more than `most`, which this one can
+   give back; ns. */
+double espi_exchange_kind_takes_back(struct espi_exchange_kind *kind, double most);
 
 #endif
