@@ -122,7 +122,7 @@ noinst_PROGRAMS += %D%/layouts
   %D%/layouts_copy.c %D%/layouts_use.c %D%/bench.c
 %C%_layouts_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_layouts_LDADD = $(MPI_LIBS) -lm
-EXTRA_DIST += %D%/results/layouts.tsv
+EXTRA_DIST += %D%/results/layouts.tsv %D%/results/layouts-epyc.tsv
 
 # Redistributions of arrays against loops by hand through shared memory.
 noinst_PROGRAMS += %D%/once

@@ -296,11 +296,11 @@ START_TEST(chains)
         for (double ns = 1; ns < 1e6; ns *= 1.07) {
             const double margin = ns / 8;
             ck_assert_int_eq(gain(1, pack, shapes[s].count, ns) > 0,
-                             planned(ns + 300, 100 + 0.05 * bytes + margin + 60, w, 1));
+                             planned(ns + 300, 100 + 0.05 * bytes + margin + 40, w, 1));
             ck_assert_int_eq(gain(2, pack, shapes[s].count, ns) > 0,
                              planned(ns, 200 + 3000 + 0.015 * bytes + margin + 100, w, 2));
             ck_assert_int_eq(gain(6, pack, shapes[s].count, ns) > 0,
-                             planned(ns + 200 + 0.03 * bytes, 150 + margin + 60, w, 1));
+                             planned(ns + 200 + 0.03 * bytes, 150 + margin + 40, w, 1));
             ck_assert_int_eq(gain(8, pack, shapes[s].count, ns) > 0, planned(ns, 150 + margin + 100, w, 1));
             ck_assert_int_eq(gain(4, pack, shapes[s].count, ns) > 0,
                              planned(ns + 240, 75 + 0.05 * bytes + margin + 50, w, 1));

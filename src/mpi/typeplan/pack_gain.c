@@ -78,7 +78,7 @@ enum { STAGED_NS = 200, MAPPED = 128 << 10 };
    and a column of as many, 4 kB apart, was once measured to take 14.5 us. */
 #define MISSED_NS 16
 /* Clear is what saves so great a part of what the engine takes, and so many nanoseconds. */
-enum { CLEAR = 16, CLEAR_MESSAGE = 8, CLEAR_NS = 30, CLEAR_MESSAGE_NS = 60,
+enum { CLEAR = 16, CLEAR_MESSAGE = 8, CLEAR_NS = 30, CLEAR_MESSAGE_NS = 40,
        CLEAR_LONG_NS = 100, CLEAR_STAGED_NS = 60 };
 
 double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine_ns)
