@@ -300,7 +300,7 @@ START_TEST(chains)
             ck_assert_int_eq(gain(2, pack, shapes[s].count, ns) > 0,
                              planned(ns, 200 + 3000 + 0.015 * bytes + margin + 100, w, 2));
             ck_assert_int_eq(gain(6, pack, shapes[s].count, ns) > 0,
-                             planned(ns + 200 + 0.03 * bytes, 150 + margin + 40, w, 1));
+                             planned(ns + 200 + 0.03 * bytes, 150 + margin + 60, w, 1));
             ck_assert_int_eq(gain(8, pack, shapes[s].count, ns) > 0, planned(ns, 150 + margin + 100, w, 1));
             ck_assert_int_eq(gain(4, pack, shapes[s].count, ns) > 0,
                              planned(ns + 240, 75 + 0.05 * bytes + margin + 50, w, 1));
