@@ -48,7 +48,10 @@ struct espi_type_family {
     uint64_t gain_ns; /* what a use of the last one that was planned saves, by the model; 0: nothing better */
     uint64_t make_ns; /* what it took to read one back and plan it, at least */
     int8_t again;     /* > 0 where most of the last types were used more than once */
-    uint8_t passing;  /* uses that pass before a program for one of them is thought of (pack_once.h) */
+    struct espi_once_brake {
+        int8_t worth;    /* of programs for one use (pack_once.h): up where one was of use, down where not */
+        uint8_t passing; /* uses that pass before one is thought of again */
+    } once;
 };
 
 struct espi_type_class {
