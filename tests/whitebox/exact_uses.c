@@ -340,7 +340,8 @@ START_TEST(exchanged)
         .hint = class_of_list->hint, .uses = 100, .items = 100, .ended = 100, .state = ESPI_CLASS_BETTER,
         .exchanged = true, .tier = 1, .size = class_of_list->size, .numbers = class_of_list->numbers, .gain_ns = 1,
         .look_ns = 1, .make_ns = 1000000, .recognized = ESPI_TIERS_PROVED, .anew = 4, .often = -4};
-    ck_assert(!soon(60, 1));
+    ck_assert(!soon(60, ALIKE));
+    ck_assert(soon(60, ALIKE + 1)); /* but not for ever */
     ck_assert(!soon(40, 1));
     for (int i = 0; i < ALIKE; i++)
         ck_assert(soon(41 + i, 2));
