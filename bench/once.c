@@ -89,12 +89,11 @@ static void measure(const struct bench_calls calls[WAYS], enum call call, const 
         calls[NATIVE].bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     for (way = 0; way < WAYS; way++) {
-        MPI_Datatype slowest = MPI_DOUBLE;
         double *slower = malloc((size_t)rounds * sizeof *slower);
 
         if (slower == NULL)
             bench_die("no memory");
-        calls[NATIVE].reduce(took[way], slower, rounds, slowest, MPI_MAX, 0, MPI_COMM_WORLD);
+        calls[NATIVE].reduce(took[way], slower, rounds, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
         for (i = 0; rank == 0 && i < rounds; i++)
             mean[way] += slower[i] / rounds;
         median[way] = rank == 0 ? bench_quantile(slower, (size_t)rounds, 0.5) : 0;

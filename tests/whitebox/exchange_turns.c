@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mpi/exchange/flow.h"
+#include "mpi/exchange/side.h"
 #include "mpi/exchange/turns.h"
 #include "random_types.h"
 #include "suite.h"
@@ -236,6 +237,26 @@ START_TEST(rest)
 }
 END_TEST
 
+/* Each type of a side gives back the same part of what it was credited with in the call, and no more. */
+START_TEST(taken_back)
+{
+    static struct espi_exchange_side side;
+    struct espi_stats_type *const records[2] = {espi_stats_type(0x5a5a5a01), espi_stats_type(0x5a5a5a02)};
+    uint64_t before[2];
+
+    side.n_held = 2;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ptr_nonnull(records[i]);
+        espi_bump(&records[i]->saved_ps[ESPI_SAVED_ALONE], 100000);
+        before[i] = atomic_load(&records[i]->saved_ps[ESPI_SAVED_ALONE]);
+        side.credit[i] = (struct espi_exchange_credit){records[i], 4000 * (uint64_t)(i + 1)};
+    }
+    espi_exchange_side_take_back(&side, 0.25);
+    for (int i = 0; i < 2; i++)
+        ck_assert_uint_eq(atomic_load(&records[i]->saved_ps[ESPI_SAVED_ALONE]), before[i] - 1000 * (uint64_t)(i + 1));
+}
+END_TEST
+
 /* There is room for some, which stay what they are. */
 START_TEST(many_kinds)
 {
@@ -261,7 +282,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     TCase *tests = types_case((const TTest *const[]){rare, unread, passed_over, saves, saves_in_noise,
-                                                      rest, many_kinds}, 7);
+                                                      rest, taken_back, many_kinds}, 8);
 
     tcase_add_loop_test(tests, agreed, 0, 2);
     return types_run(argc, argv, "exchange_turns", tests);

@@ -153,7 +153,7 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
     const int64_t items = items_of(side, shape);
     struct espi_plan *plan = NULL;
 
-    side->n_held = side->n_credits = 0;
+    side->n_held = 0;
     side->saved_ps = 0;
     side->once = espi_pack_once_arena();
     for (int i = 0, first = 1; i < side->blocks; i++) {
@@ -165,7 +165,7 @@ void espi_exchange_side_plan(struct espi_exchange_side *side, const struct espi_
             plan = espi_exchanged_plan(stats, block->type, each ? block->count : items, block->count,
                                        side->longest > LONG, &side->saved_ps);
             if (plan != NULL) {
-                side->credit[side->n_credits++] =
+                side->credit[side->n_held] =
                     (struct espi_exchange_credit){plan->record, side->saved_ps - before};
                 side->held[side->n_held++] = plan;
             }
@@ -180,7 +180,7 @@ void espi_exchange_side_pack_once(struct espi_exchange_side *side, const unsigne
 {
     const struct espi_exchange_block *last = NULL;
 
-    for (int i = 0; i < side->blocks; i++) {
+    for (int i = 0; i < side->blocks && side->longest > LONG; i++) {
         struct espi_exchange_block *block = &side->block[i];
         if (block->bytes <= LONG || block->dense || block->pack != NULL || peer[i] == own ||
             espi_type_is_predefined(block->type))
@@ -211,14 +211,14 @@ void espi_exchange_side_left(const struct espi_exchange_side *side, const struct
 
 void espi_exchange_side_let_go(struct espi_exchange_side *side)
 {
-    while (side->n_held > 0)
-        espi_plan_release(side->held[--side->n_held]);
+    for (int i = 0; i < side->n_held; i++)
+        espi_plan_release(side->held[i]);
     espi_pack_once_done(&side->once);
 }
 
 void espi_exchange_side_take_back(const struct espi_exchange_side *side, double part)
 {
-    for (int i = 0; i < side->n_credits; i++)
+    for (int i = 0; i < side->n_held; i++)
         espi_bump(&side->credit[i].record->saved_ps[ESPI_SAVED_ALONE],
                   0 - (uint64_t)(part * (double)side->credit[i].ps));
 }

@@ -23,8 +23,7 @@ struct espi_exchange_side {
     struct espi_exchange_credit {
         struct espi_stats_type *record;
         uint64_t ps;
-    } credit[ESPI_SEGMENT_PROCESSES]; /* what each of these is credited with */
-    int n_credits;
+    } credit[ESPI_SEGMENT_PROCESSES]; /* what each of these is credited with; stays when they are let go */
     struct espi_arena once; /* programs for this call alone */
     uint64_t saved_ps; /* what its types are credited with */
 };
