@@ -135,7 +135,8 @@ static void write_ns(struct espi_json *json, const char *name, const uint64_t ns
 
 static void write_reversals(struct espi_json *json, const struct espi_type_facts *facts)
 {
-    static const char *const where[2] = {"MPI_Pack and MPI_Unpack", "messages"};
+    static const char *const where[2] = {"MPI_Pack and MPI_Unpack", "messages"},
+                             *const what[ESPI_SLOWS] = {"packing", "unpacking", "whole calls"};
     espi_json_begin(json, "reversed", '[', false);
     for (int i = 0; i < 2; i++) {
         const struct espi_type_reversal *reversal = &facts->reversal[i];
@@ -143,7 +144,7 @@ static void write_reversals(struct espi_json *json, const struct espi_type_facts
             continue;
         espi_json_begin(json, NULL, '{', true);
         espi_json_string(json, "in", where[i]);
-        espi_json_string(json, "what", reversal->unpacks ? "unpacking" : "packing");
+        espi_json_string(json, "what", what[reversal->what]);
         espi_json_count(json, "measured_ns", reversal->ns_measured);
         espi_json_count(json, "most_ns", reversal->ns_most);
         espi_json_end(json, '}');

@@ -166,11 +166,11 @@ void espi_stats_type_measured(struct espi_stats_type *record, bool unpacks, uint
     atomic_store_explicit(&record->measured_ns[unpacks], each > 0 ? each : 1, memory_order_relaxed);
 }
 
-void espi_stats_type_reversed(struct espi_stats_type *record, enum espi_stats_packed where, bool unpacks, uint64_t ns,
-                              uint64_t most)
+void espi_stats_type_reversed(struct espi_stats_type *record, enum espi_stats_packed where,
+                              enum espi_stats_slow what, uint64_t ns, uint64_t most)
 {
     pthread_mutex_lock(&lists_lock);
-    record->reversal[where] = (struct espi_type_reversal){true, unpacks, ns, most};
+    record->reversal[where] = (struct espi_type_reversal){true, what, ns, most};
     pthread_mutex_unlock(&lists_lock);
 }
 

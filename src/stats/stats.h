@@ -96,7 +96,7 @@ struct espi_type_facts {
     struct espi_type_times ns_measured; /* of pack programs in the program's calls; set by the record */
     struct espi_type_reversal {
         bool is;
-        bool unpacks;                  /* what was slow */
+        enum espi_stats_slow { ESPI_SLOW_PACKING, ESPI_SLOW_UNPACKING, ESPI_SLOW_CALLS, ESPI_SLOWS } what;
         uint64_t ns_measured, ns_most; /* by a pack program; and at most where it would have been kept */
     } reversal[2]; /* of enum espi_stats_packed; set by the record */
     struct espi_type_times ns_next; /* runner-up: the library's best form, where a pack program is in use */
@@ -134,9 +134,10 @@ void espi_stats_type_describe(struct espi_stats_type *record, const struct espi_
 
 /* Packing, or unpacking, `count` items by a program was measured to take so long. */
 void espi_stats_type_measured(struct espi_stats_type *record, bool unpacks, uint64_t ns, int64_t count);
-/* It is left to the library from now on, as one item takes `ns`, and `most` at most where a program is better. */
-void espi_stats_type_reversed(struct espi_stats_type *record, enum espi_stats_packed where, bool unpacks, uint64_t ns,
-                              uint64_t most);
+/* It is left to the library from now on, as packing, or unpacking, one item takes `ns`, or whole calls do (to send
+   and to receive a message, if both were tried), and `most` at most where a program is better. */
+void espi_stats_type_reversed(struct espi_stats_type *record, enum espi_stats_packed where,
+                              enum espi_stats_slow what, uint64_t ns, uint64_t most);
 
 /* ---- gathers and scatters by leases (gather_records.c) ---- */
 

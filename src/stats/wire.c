@@ -53,7 +53,7 @@ static void put_times(struct espi_buffer *out, const struct espi_type_times *tim
 static void put_reversal(struct espi_buffer *out, const struct espi_type_reversal *reversal)
 {
     put_number(out, reversal->is);
-    put_number(out, reversal->unpacks);
+    put_number(out, (uint64_t)reversal->what);
     put_number(out, reversal->ns_measured);
     put_number(out, reversal->ns_most);
 }
@@ -266,7 +266,8 @@ static void get_times(struct input *in, struct espi_type_times *times)
 static void get_reversal(struct input *in, struct espi_type_reversal *reversal)
 {
     reversal->is = get_number(in) != 0;
-    reversal->unpacks = get_number(in) != 0;
+    const uint64_t what = get_number(in);
+    reversal->what = what < ESPI_SLOWS ? (enum espi_stats_slow)what : ESPI_SLOW_CALLS;
     reversal->ns_measured = get_number(in);
     reversal->ns_most = get_number(in);
 }

@@ -188,7 +188,8 @@ void fake(struct espi_report *report, int rank, uint64_t uses)
             .emission = NULL, .why = strdup(rank == 1 ? "because of rank 1" : "because"), .improved = true,
             .exact = true, .cost_before = 7, .cost_after = 6, .entries = 2, .size = 8,
             .ns_before = {100, 200, 300}, .ns_after = {50, 100, 0}, .ns_next = {70, 150, 0},
-            .ns_measured = {55, 0, 0}, .reversal = {{false, false, 0, 0}, {true, true, 900, 300}},
+            .ns_measured = {55, 0, 0},
+            .reversal = {{false, ESPI_SLOW_PACKING, 0, 0}, {true, ESPI_SLOW_CALLS, 900, 300}},
             .ns_planning = 1000};
         type->text[0] = (char *)type->facts.before;
         type->text[1] = (char *)type->facts.after;
@@ -254,7 +255,7 @@ START_TEST(ranks_merge)
     ck_assert_uint_eq(json_array_size(at(type, "reversed", NULL)), 1);
     json_t *reversed = json_array_get(at(type, "reversed", NULL), 0);
     ck_assert_str_eq(json_string_value(at(reversed, "in", NULL)), "messages");
-    ck_assert_str_eq(json_string_value(at(reversed, "what", NULL)), "unpacking");
+    ck_assert_str_eq(json_string_value(at(reversed, "what", NULL)), "whole calls");
     ck_assert_int_eq(json_integer_value(at(reversed, "measured_ns", NULL)), 900);
     ck_assert_int_eq(json_integer_value(at(reversed, "most_ns", NULL)), 300);
     ck_assert_int_eq(json_integer_value(at(type, "saved_ns_estimate", NULL)), 4500);

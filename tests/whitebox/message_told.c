@@ -2,6 +2,8 @@
  * Messages that are far better packed, beside others, in trials (src/mpi/packed/message_ways.h): what they take in
  * turns of the library's way, and turns of the program's type where what is saved is to be told. Programs are played.
  */
+#include <math.h>
+
 #include "random_types.h"
 #include "suite.h"
 #include "type_service.h"
@@ -111,9 +113,51 @@ START_TEST(told_short)
     run(&q, takes, COLD_SHORT);
     ck_assert_int_eq(gone[DENSE], COLD_SHORT);
     run(&q, takes, TRIAL);
-    ck_assert(gone[OWN] > TIMES && gone[OWN] + gone[DENSE] == TRIAL);
+    ck_assert(gone[OWN] > TIMES_SHORT && gone[OWN] + gone[DENSE] == TRIAL);
     ck_assert(espi_way_is_known(&q) && espi_way_saves_in_all(&q) == 0);
     ck_assert_int_eq(espi_way_of(&q), DENSE);
+}
+END_TEST
+
+/* The same of those of which it is doubtful if they are better packed, but nobody watches others for their sake. What
+   both ways take is known then: of sending and receiving together, if these were tried together. */
+START_TEST(doubtful)
+{
+    enum { COLD_SHORT = 128, PACKED_CALL = 30 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 700}, [ESPI_WAY_RECEIVE] = {0, 0, 2000, 2900},
+                          [ESPI_WAY_BOTH] = {0, 0, 3000, 3300}};
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true),
+                             both = question(ESPI_WAYS_SURE, ESPI_WAY_BOTH, true), longer = send;
+    double packed = -1, own = -1;
+
+    send.bytes = receive.bytes = both.bytes = 2000;
+    send.no_cells = receive.no_cells = both.no_cells = true;
+    send.doubtful = receive.doubtful = both.doubtful = true;
+    begin(true);
+    ck_assert(!espi_way_takes(&send, &packed, &own));
+    run(&send, takes, COLD_SHORT / 2);
+    run(&receive, takes, COLD_SHORT / 2);
+    ck_assert_int_eq(gone[OWN], 0);
+    for (int i = 0, own_sent = 0; i < 2 * TRIAL; i++) {
+        const bool tried = espi_way_was_tried(&send);
+        own_sent += call_once(&send, takes) == OWN;
+        call_once(&receive, takes);
+        ck_assert(!espi_ways_are_watched);
+        ck_assert(!tried || own_sent >= TIMES_SHORT);
+    }
+    for (int call = 0; call < 2; call++) {
+        ck_assert(espi_way_takes(call ? &receive : &send, &packed, &own));
+        ck_assert(fabs(own - 3600) < 1 && fabs(packed - 3000 - 4 * PACKED_CALL) < 1);
+    }
+    ck_assert(!espi_way_takes(&both, &packed, &own) && !espi_way_takes(&longer, &packed, &own));
+    run(&both, takes, TRIAL);
+    ck_assert(espi_way_takes(&both, &packed, &own));
+    ck_assert(fabs(own - 3300) < 1 && fabs(packed - 3000 - 2 * PACKED_CALL) < 1);
+    ck_assert(espi_way_takes(&send, &packed, &own));
+    send.bytes = 4 * LONG; /* of none like it, or of one part */
+    send.no_cells = false;
+    ck_assert(!espi_way_takes(&send, &packed, &own));
 }
 END_TEST
 
@@ -328,6 +372,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
-                     told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead,
+                     doubtful, told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead,
                      watched_no_more, watched_until_the_last, told_in_noise);
 }

@@ -16,6 +16,7 @@
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/short_message.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "random_types.h"
 #include "suite.h"
@@ -65,6 +66,8 @@ static void look(void)
         espi_plan_release(way.packed);
 }
 
+static enum espi_message_way slow = ESPI_WAY_OWN; /* the way that takes OWN_NS more */
+
 /* ESPI_WAYS: the use was looked at. */
 static enum espi_message_way go_the_long_way(void)
 {
@@ -79,7 +82,7 @@ static enum espi_message_way go_the_long_way(void)
     }
     const enum espi_message_way way = m.turn.way;
     ck_assert_int_eq((MPI_Datatype)changed[2] == type, way == ESPI_WAY_OWN);
-    for (const uint64_t begun = espi_stats_now(); way == ESPI_WAY_OWN && espi_stats_now() < begun + OWN_NS;)
+    for (const uint64_t begun = espi_stats_now(); way == slow && espi_stats_now() < begun + OWN_NS;)
         ;
     ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
     ck_assert_int_eq(atomic_load(&plan_of_type()->users), users);
@@ -230,6 +233,74 @@ START_TEST(wanted)
 }
 END_TEST
 
+/* Where nobody asks, but the models are not sure, the first ones are tried in the same way, once for all types whose
+   messages are alike; then all go the short way, or none: the program's types go as they are, and soon without a
+   plan. `in_all`: all calls go the long way, as those that do not block. */
+static void find_out(bool in_all, bool loses)
+{
+    int sends = 0, went[ESPI_WAYS + 1] = {0};
+
+    begin(false);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    slow = loses ? ESPI_WAY_DENSE : ESPI_WAY_OWN;
+    const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
+    struct espi_plan *plan = plan_of_type();
+    ck_assert(goes_the_short_way());
+    plan->doubtful = true;
+    plan->last_short.count = 0;
+    espi_slot_class(espi_slot_of(type))->passed = -3;
+    for (; sends < MESSAGES && plan->doubtful && (in_all || !goes_the_short_way()) && plan->doubtful; sends++)
+        went[go_the_long_way()]++;
+    ck_assert_int_lt(sends, MESSAGES);
+    ck_assert(went[ESPI_WAY_OWN] > 0 && went[ESPI_WAY_OWN] < sends / 2);
+    ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + loses);
+    ck_assert_int_eq(goes_the_short_way(), !loses);
+    ck_assert_int_eq(plan->packed_ns[ESPI_PACK_MESSAGE] > 0, !loses);
+    const struct espi_type_reversal *said = &plan->record->reversal[ESPI_PACKED_IN_MESSAGES];
+    ck_assert_int_eq(said->is, loses);
+    ck_assert(!loses || (said->what == ESPI_SLOW_CALLS && said->ns_measured > said->ns_most + OWN_NS / COUNT / 2));
+    for (int i = 0; i < ESPI_CLASS_PASSED_MOST && loses; i++) {
+        ck_assert_int_eq(go_the_long_way(), ESPI_WAYS);
+        ck_assert_ptr_eq(plan_of_type(), plan);
+    }
+    look();
+    ck_assert(loses ? plan_of_type() == NULL : plan_of_type() == plan);
+    slow = ESPI_WAY_OWN;
+    end();
+}
+
+START_TEST(doubtful)
+{
+    for (int i = 0; i < 4; i++)
+        find_out(i & 1, i & 2);
+}
+END_TEST
+
+/* The next type's messages, which are alike, are judged by the same turns. */
+START_TEST(doubtful_too)
+{
+    begin(false);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    slow = ESPI_WAY_DENSE;
+    struct espi_plan *plan = plan_of_type();
+    plan->doubtful = true;
+    plan->last_short.count = 0;
+    for (int sends = 0; sends < MESSAGES && plan->doubtful && !goes_the_short_way() && plan->doubtful; sends++)
+        go_the_long_way();
+    atomic_store(&plan->times.reversed, 0); /* as if it were another one's */
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 100);
+    espi_slot_class(espi_slot_of(type))->packs = true;
+    ck_assert(goes_the_short_way());
+    plan->last_short.count = 0;
+    plan->doubtful = true;
+    const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
+    ck_assert(!goes_the_short_way() && !plan->doubtful);
+    ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
+    slow = ESPI_WAY_OWN;
+    end();
+}
+END_TEST
+
 /* Of other nodes' ranks the groups are others. */
 START_TEST(several_nodes)
 {
@@ -243,5 +314,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, told_later, never_told, wanted,
-                     several_nodes);
+                     doubtful, doubtful_too, several_nodes);
 }

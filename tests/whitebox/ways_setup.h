@@ -14,7 +14,7 @@
 #include "stats/stats.h"
 
 /* A trial is over after so many calls of one kind, whatever comes. */
-enum { KB = 1024, LONG = 100 * KB, WARM = 2, TIMES = 12, TRIAL = 80, COLD = 2 << 20, AGAIN = 512,
+enum { KB = 1024, LONG = 100 * KB, WARM = 2, TIMES = 12, TIMES_SHORT = 24, TRIAL = 80, COLD = 2 << 20, AGAIN = 512,
        AGAIN_MOST = 1 << 15 };
 #define TYPED ESPI_WAY_TYPED
 #define CELLS ESPI_WAY_CELLS

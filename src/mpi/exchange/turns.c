@@ -12,6 +12,8 @@
    library's, and as many go through shared memory then. Turns get rarer: in a thousand calls 16 are the library's. */
 enum { FIRST = 8, RARER = 4, RUN = 4, BOTH = 2 * RUN, AT_LAST = 2048 };
 enum { KINDS = 32, WAYS = ESPI_TURN_NONE };
+/* Times of a way that count: the latest ones. */
+enum { LATEST = 12 };
 /* What the library uses is no more in the caches when its turn comes. */
 enum { COLD_NS = 100 };
 
@@ -165,8 +167,8 @@ void espi_exchange_took(struct espi_exchange_kind *kind, enum espi_exchange_turn
     int *next = &kind->next[turn];
 
     times->ns[*next] = (float)ns;
-    *next = (*next + 1) % ESPI_WAY_TIMES;
-    if (times->n < ESPI_WAY_TIMES)
+    *next = (*next + 1) % LATEST;
+    if (times->n < LATEST)
         times->n++;
 }
 

@@ -26,12 +26,14 @@
  * and other messages with the network.
  *
  * Where statistics are wanted (`told`) messages have some turns as the program's type (OWN), also those that are far
- * better packed, those with a better type, and short ones, which are packed whatever comes and have groups of their
- * own. Models know what packing takes, but not what it means for ranks that wait for each other. Nothing is chosen by
- * these turns. What is gathered from many places on one side often lies dense on the other, where the call is the
- * library's (PLAIN): it waits for those that are in turns, and is timed beside them. What such calls wait less is
- * told of the messages whose turns these are, as often as there was one for each in the trial: after it they pass
- * unseen.
+ * better packed, those with a better type, and short ones, which have groups of their own. Models know what packing
+ * takes, but not what it means for ranks that wait for each other. Nothing is chosen here by these turns. What is
+ * gathered from many places on one side often lies dense on the other, where the call is the library's (PLAIN): it
+ * waits for those that are in turns, and is timed beside them. What such calls wait less is told of the messages
+ * whose turns these are, as often as there was one for each in the trial: after it they pass unseen.
+ *
+ * Short messages of which the models are not sure that they are better packed (`doubtful`) have such turns in any
+ * run: by these it is decided (espi_way_takes).
  *
  * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
  */
@@ -41,7 +43,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* OWN: as the program's type, even if there is a better one for the library; no choice, see `told`. */
+/* OWN: as the program's type, even if there is a better one for the library; no choice, see `told`, `doubtful`. */
 enum espi_message_way { ESPI_WAY_TYPED, ESPI_WAY_CELLS, ESPI_WAY_DENSE, ESPI_WAY_OWN, ESPI_WAYS };
 enum { ESPI_WAY_CHOICES = ESPI_WAY_OWN };
 
@@ -63,6 +65,7 @@ struct espi_way_question {
     int n_others;  /* ranks of MPI_COMM_WORLD that it is known to be from or for, or may be; 0: they are not known */
     const unsigned char *others;
     bool told; /* what it saves is to be told: OWN is tried, too */
+    bool doubtful; /* of one part, and packed, but perhaps it should not be: OWN is tried, too */
 };
 
 /* At the start: nothing is known. `tried`: calls do not overlap. */
@@ -76,6 +79,10 @@ enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 /* Whether that was found out; and whether such calls have taken part in a trial that has come to its end. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
+
+/* What messages like this take, sending and receiving together as far as these were tried together, packed and as the
+   program's type, ns, with what packing costs outside of turns. False: that was not found out. */
+bool espi_way_takes(const struct espi_way_question *question, double *packed_ns, double *own_ns);
 
 /* Whether a message like this one is left to the library, by what a trial has found, and no other trial is due. It is
    seen then. */

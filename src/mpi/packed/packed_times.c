@@ -12,7 +12,8 @@ static void judge(struct espi_packed_times *t, bool unpacks, uint64_t ns)
             continue;
         atomic_store_explicit(&t->gain_ns[use], 0, memory_order_relaxed);
         espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
-        espi_stats_type_reversed(t->record, (enum espi_stats_packed)use, unpacks, ns / (uint64_t)t->count,
+        espi_stats_type_reversed(t->record, (enum espi_stats_packed)use,
+                                 unpacks ? ESPI_SLOW_UNPACKING : ESPI_SLOW_PACKING, ns / (uint64_t)t->count,
                                  (uint64_t)limit / (uint64_t)t->count);
     }
 }

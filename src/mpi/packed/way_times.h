@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { ESPI_WAY_TIMES = 12 };
+enum { ESPI_WAY_TIMES = 24 };
 
 struct espi_way_times {
     float ns[ESPI_WAY_TIMES]; /* of 2^20 bytes */

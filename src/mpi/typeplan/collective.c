@@ -20,7 +20,8 @@ bool espi_collective_is(const struct espi_api_row *row)
 /* What is asked of the way of long blocks: both sides go one way. False: there are none. */
 static bool ask_way(const struct espi_call_side side[2], struct espi_way_question *q)
 {
-    *q = (struct espi_way_question){ESPI_WAYS_SURE, ESPI_WAY_BLOCKS, true, true, 0, false, 0, NULL, false};
+    *q = (struct espi_way_question){
+        .open = ESPI_WAYS_SURE, .call = ESPI_WAY_BLOCKS, .near = true, .packs = true};
     for (int i = 0; i < 2; i++) {
         if (!side[i].packed || side[i].longest == 0)
             continue;

@@ -47,8 +47,8 @@ static void decide(struct espi_plan *plan, struct espi_local_choice *c, bool unp
     if (c->state == ESPI_LOCAL_PACKS)
         return;
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
-    espi_stats_type_reversed(plan->record, ESPI_PACKED_LOCALLY, unpacks, least[ESPI_BY_COPY] / count,
-                             least[ESPI_BY_CALL] / count);
+    espi_stats_type_reversed(plan->record, ESPI_PACKED_LOCALLY, unpacks ? ESPI_SLOW_UNPACKING : ESPI_SLOW_PACKING,
+                             least[ESPI_BY_COPY] / count, least[ESPI_BY_CALL] / count);
 }
 
 enum espi_local_done espi_local_call(struct espi_plan *plan, const struct espi_api_row *row, const espi_word *args,

@@ -101,11 +101,11 @@ static enum espi_way_call kind_of(const struct espi_api_row *row)
 }
 
 /* Whether a side's part of the call is asked about: a longer message; and a short one within the node, of which it is
-   to be told what it saves. */
+   to be told what it saves, or found out. */
 static bool is_asked(const struct espi_message_side *side)
 {
-    return side->found.plan != NULL &&
-           (side->found.parts || (espi_type_service.told && espi_type_service.one_node));
+    return side->found.plan != NULL && (side->found.parts || side->found.plan->doubtful ||
+                                        (espi_type_service.told && espi_type_service.one_node));
 }
 
 /* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
@@ -137,7 +137,8 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
         .bytes = longer->found.bytes,
         .no_cells = !parts,
-        .told = espi_type_service.told};
+        .told = espi_type_service.told,
+        .doubtful = !parts && plan->doubtful};
     espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
     return true;
 }
@@ -275,6 +276,14 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
     }
 }
 
+/* What was found of messages like this one, for the next ones. */
+static void settle_doubts(const struct espi_message *m, const struct espi_way_question *q)
+{
+    for (int i = 0; i < 2; i++)
+        if (m->side[i].found.plan != NULL && !m->side[i].found.parts && !espi_calls_overlap)
+            espi_message_plan_is_doubtful(m->side[i].found.plan, m->side[i].found.slot, m->side[i].count, q);
+}
+
 /* What is handed over at once, and does not wait for the other rank. */
 static bool is_handed_over(const struct espi_message *m)
 {
@@ -312,6 +321,8 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
         return false;
     }
     count_uses(m, &question, chosen);
+    if (chosen && question.doubtful)
+        settle_doubts(m, &question);
     note_left(m);
     m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
     return true;

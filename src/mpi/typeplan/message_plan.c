@@ -28,6 +28,27 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return found;
 }
 
+bool espi_message_plan_is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
+                                   const struct espi_way_question *q)
+{
+    const unsigned bit = 1u << ESPI_PACK_MESSAGE;
+    double packed, own;
+
+    if (!plan->doubtful || !espi_way_was_tried(q))
+        return plan->doubtful;
+    plan->doubtful = false;
+    if (!espi_way_takes(q, &packed, &own) || packed < own)
+        return false;
+    espi_class_packs_no_more(slot);
+    if ((atomic_fetch_or_explicit(&plan->times.reversed, bit, memory_order_relaxed) & bit) != 0)
+        return false;
+    atomic_store_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], 0, memory_order_relaxed);
+    espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
+    espi_stats_type_reversed(plan->record, ESPI_PACKED_IN_MESSAGES, ESPI_SLOW_CALLS,
+                             (uint64_t)(packed / (double)count), (uint64_t)(own / (double)count));
+    return false;
+}
+
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                               enum espi_packable use, const struct espi_message_saving *saved)
 {

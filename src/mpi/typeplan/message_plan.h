@@ -26,6 +26,13 @@ struct espi_message_plan {
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
+/* Whether it is still to be found out if short messages of the plan are better packed, such as the one of `count`
+   items that is asked about. Where that has just been found, and they are not, the choice is reversed: its types go
+   as they are, and soon without a plan, unless other calls pack them. `slot`: of such a type. Not where calls
+   overlap. */
+bool espi_message_plan_is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
+                                   const struct espi_way_question *question);
+
 /* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it
    is). */
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,

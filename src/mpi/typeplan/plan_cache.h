@@ -38,6 +38,7 @@ struct espi_plan {
     _Atomic uint64_t packed_ns[ESPI_PACKABLES]; /* what the program saves on top of the gain; 0: it is not faster */
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
+    bool doubtful; /* messages of one part are packed by the models, which are not sure: tried (message_plan.h) */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */

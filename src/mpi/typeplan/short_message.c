@@ -41,14 +41,25 @@ static float told_over_modelled(enum espi_way_call asking, int64_t bytes, uint64
     return (float)(over < 1. / MOST ? 1. / MOST : over > MOST ? MOST : over);
 }
 
+/* Whether it is to be found out in the calls of message.h if short messages of so many items are better packed. */
+static bool is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count, enum espi_way_call asking)
+{
+    const struct espi_way_question q = {.open = ESPI_WAYS_SURE, .call = asking, .near = true,
+                                        .bytes = plan->size * count, .no_cells = true, .doubtful = true};
+
+    return plan->doubtful && espi_message_plan_is_doubtful(plan, slot, count, &q);
+}
+
 /* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
    that are runs, as a reversal ends it without a word. */
-static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, int64_t count, enum espi_way_call asking)
+static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
+                                                  enum espi_way_call asking)
 {
     const bool kept = !plan->stands || count == 1;
     uint64_t ps;
 
-    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || !espi_plan_packs_message(plan, count))
+    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || is_doubtful(plan, slot, count, asking) ||
+        !espi_plan_packs_message(plan, count))
         return false;
     ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     const bool told = espi_type_service.told && espi_type_service.one_node;
@@ -88,7 +99,7 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;
-    return packs_short(plan, count, asking) ? plan : NULL;
+    return packs_short(plan, s, count, asking) ? plan : NULL;
 }
 
 /* Counts a message that is packed. */

@@ -81,8 +81,8 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
     if (!always && (use == ESPI_PACK_MESSAGE ? purpose == ESPI_PARTS
                                              : far_blocks && plan->size > ESPI_ENGINE_PART / each)) {
         const int64_t bytes = (use == ESPI_PACK_MESSAGE ? count : each) * plan->size;
-        const struct espi_way_question q = {plan->open[near], ESPI_WAY_SEND, near, packs, bytes, false, 0, NULL,
-                                            false};
+        const struct espi_way_question q = {
+            .open = plan->open[near], .call = ESPI_WAY_SEND, .near = near, .packs = packs, .bytes = bytes};
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
     }
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
@@ -98,6 +98,18 @@ void espi_class_note_new(struct espi_type_slot *s, enum espi_packable use, bool 
         class->passed -= class->passed > -ESPI_CLASS_PASSED_MOST;
     else if (class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next use looks */
+    espi_types_unlock_classes();
+}
+
+void espi_class_packs_no_more(struct espi_type_slot *s)
+{
+    struct espi_type_class *class = espi_slot_class(s);
+
+    if (class == NULL)
+        return;
+    espi_types_lock_classes();
+    class->packs = false;
+    class->passed = 0;
     espi_types_unlock_classes();
 }
 

@@ -109,6 +109,9 @@ static inline void espi_class_note(struct espi_type_slot *s, const struct espi_p
         espi_class_note_new(s, use, packs);
 }
 
+/* Packing by a program, which its types have had, is of no use to the class after all, until one does a use again. */
+void espi_class_packs_no_more(struct espi_type_slot *s);
+
 /* Whether a message of `count` items is to be packed where a record of its request has to be kept for that, and found
    again: columns of 128 to 2,048 bytes, sent and received by MPI_Isend and MPI_Irecv, took 70 to 90 ns a side more
    than natively, although in calls that block they gain; those of 4,096 bytes took as long. */
