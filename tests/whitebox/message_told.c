@@ -155,9 +155,10 @@ START_TEST(doubtful)
     ck_assert(espi_way_takes(&both, &packed, &own));
     ck_assert(fabs(own - 3300) < 1 && fabs(packed - 3000 - 2 * PACKED_CALL) < 1);
     ck_assert(espi_way_takes(&send, &packed, &own));
-    send.bytes = 4 * LONG; /* of none like it, or of one part */
-    send.no_cells = false;
-    ck_assert(!espi_way_takes(&send, &packed, &own));
+    send.bytes = 8200; /* nor has the longest of them a group in common with those of two parts */
+    longer.bytes = 8300;
+    run(&send, takes, COLD_SHORT + 2 * TRIAL);
+    ck_assert(espi_way_takes(&send, &packed, &own) && espi_way_is_known(&send) && !espi_way_is_known(&longer));
 }
 END_TEST
 
