@@ -23,9 +23,6 @@ enum { YOUNG = 4, LATE_MOST = 8, RESTARTS_MOST = 4 };
 /* Short messages before what they save is found out: as many as the library has cells in one direction, and those of
    the way back. */
 enum { COLD_SHORT = 128 };
-/* What a packed message costs a side beside what is timed in a trial, and one that is the library's does not: lists
-   of 3,200 bytes that take as long in turns went there and back in 2.40 us as types, and in 2.48 packed (Xeon). */
-enum { PACKED_CALL_NS = 30 };
 
 static struct espi_way_group groups[2][SIZES];
 static bool trying;
@@ -76,7 +73,7 @@ static int size_of(const struct espi_way_question *q)
     return size < most ? size : most;
 }
 
-static struct espi_way_group *group_of(const struct espi_way_question *q)
+struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
 {
     return &groups[q->near][size_of(q)];
 }
@@ -119,7 +116,7 @@ static enum espi_message_way packed_way(const struct espi_way_group *g, const st
 
 enum espi_message_way espi_way_of(const struct espi_way_question *q)
 {
-    const struct espi_way_group *g = group_of(q);
+    const struct espi_way_group *g = espi_way_group_of(q);
     const unsigned ways = ways_of(q);
 
     if (g->state == ESPI_WAYS_FRESH)
@@ -129,17 +126,17 @@ enum espi_message_way espi_way_of(const struct espi_way_question *q)
 
 bool espi_way_is_known(const struct espi_way_question *q)
 {
-    return group_of(q)->timed;
+    return espi_way_group_of(q)->timed;
 }
 
 bool espi_way_was_tried(const struct espi_way_question *q)
 {
-    return group_of(q)->tried[q->call] > 0;
+    return espi_way_group_of(q)->tried[q->call] > 0;
 }
 
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)
 {
-    return packed_way(group_of(q), q);
+    return packed_way(espi_way_group_of(q), q);
 }
 
 /* ---- a trial ---- */
@@ -223,7 +220,7 @@ static bool follows(const struct espi_way_group *g, unsigned char said)
 
 bool espi_way_is_left(const struct espi_way_question *q)
 {
-    struct espi_way_group *g = group_of(q);
+    struct espi_way_group *g = espi_way_group_of(q);
 
     if (!trying || g->state != ESPI_WAYS_DECIDED || g->way != ESPI_WAY_TYPED || g->seen + 1 >= g->next ||
         follows(g, said_by_others(q)))
@@ -313,7 +310,7 @@ static bool warms_cells(const struct espi_way_group *g, const struct espi_way_qu
 
 struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
 {
-    struct espi_way_group *g = group_of(q);
+    struct espi_way_group *g = espi_way_group_of(q);
     const unsigned ways = ways_of(q);
     struct espi_way_turn turn = {.call = q->call, .bytes = q->bytes};
 
@@ -351,7 +348,7 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
 struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells)
 {
     const struct espi_way_question q = {.near = true, .bytes = bytes, .no_cells = no_cells, .told = true};
-    struct espi_way_turn turn = {.call = ESPI_WAY_PLAIN, .bytes = bytes, .group = group_of(&q)};
+    struct espi_way_turn turn = {.call = ESPI_WAY_PLAIN, .bytes = bytes, .group = espi_way_group_of(&q)};
 
     if (turn.group->state != ESPI_WAYS_TRYING || espi_calls_overlap) {
         turn.group = NULL;
@@ -416,85 +413,9 @@ void espi_way_batch_took(uint64_t ns)
         took(batch.group, ESPI_WAY_BATCH, batch.way, batch.bytes, batch.ns);
 }
 
-/* ---- what was found ---- */
-
-double espi_way_saves(const struct espi_way_question *q)
-{
-    const float *found = group_of(q)->found[q->call];
-    const enum espi_message_way way = espi_way_of(q);
-
-    if (q->open != ESPI_WAYS_EVEN || found[way] == 0 || found[ESPI_WAY_TYPED] == 0) /* of other layouts, perhaps */
-        return -1;
-    return found[way] < found[ESPI_WAY_TYPED]
-               ? (double)(found[ESPI_WAY_TYPED] - found[way]) * (double)q->bytes * 0x1p-20
-               : 0;
-}
-
-/* What such a call takes less, of 2^20 bytes, where the message goes `way` and not as the program's type. 0: what
-   came between says more than the way; negative: it is not told. */
-static double takes_less(const struct espi_way_group *g, enum espi_way_call call, enum espi_message_way way)
-{
-    const float own = g->found[call][ESPI_WAY_OWN], now = g->found[call][way];
-
-    if (own == 0 || now == 0)
-        return -1;
-    return g->least_own[call] > now ? (double)(own - now) : own < now ? 0 : -1;
-}
-
-double espi_way_saved_in_all(const struct espi_way_question *q, enum espi_message_way way)
-{
-    const struct espi_way_group *g = group_of(q);
-    const double less = takes_less(g, q->call, way), plain = takes_less(g, ESPI_WAY_PLAIN, way);
-
-    if (less < 0)
-        return -1;
-    return (less + (plain > 0 ? plain * (double)g->plain : 0)) * (double)q->bytes * 0x1p-20;
-}
-
-double espi_way_saves_of_both(const struct espi_way_question *q)
-{
-    const unsigned *tried = group_of(q)->tried;
-    struct espi_way_question other = *q;
-    double ns = 0;
-    int known = 0;
-
-    for (int call = ESPI_WAY_SEND; call <= ESPI_WAY_RECEIVE; call++) {
-        other.call = (enum espi_way_call)call;
-        const double saves = tried[call] == tried[q->call] ? espi_way_saves_in_all(&other) : -1;
-        ns += saves > 0 ? saves : 0;
-        known += saves >= 0;
-    }
-    return known > 0 ? ns / known : -1;
-}
-
-bool espi_way_takes(const struct espi_way_question *q, double *packed_ns, double *own_ns)
-{
-    const struct espi_way_group *g = group_of(q);
-    const enum espi_message_way packed = espi_way_packed(q);
-    const bool both = q->call == ESPI_WAY_SEND || q->call == ESPI_WAY_RECEIVE;
-    const enum espi_way_call first = both ? ESPI_WAY_SEND : q->call, last = both ? ESPI_WAY_RECEIVE : q->call;
-    double own = 0, as_packed = 0;
-    int calls = 0;
-
-    for (unsigned call = first; call <= last; call++) {
-        if (g->tried[call] == 0 || g->tried[call] != g->tried[q->call] || g->found[call][packed] == 0 ||
-            g->found[call][ESPI_WAY_OWN] == 0)
-            continue;
-        as_packed += (double)g->found[call][packed];
-        own += (double)g->found[call][ESPI_WAY_OWN];
-        calls++;
-    }
-    *packed_ns = as_packed * (double)q->bytes * 0x1p-20 + 2 * calls * PACKED_CALL_NS;
-    *own_ns = own * (double)q->bytes * 0x1p-20;
-    return own > 0;
-}
-
-double espi_way_saves_in_all(const struct espi_way_question *q)
-{
-    return espi_way_saved_in_all(q, espi_way_of(q));
-}
+/* ---- what will be found ---- */
 
 bool espi_way_will_be_told(const struct espi_way_question *q)
 {
-    return trying && !espi_calls_overlap && q->told && group_of(q)->decided == 0;
+    return trying && !espi_calls_overlap && q->told && espi_way_group_of(q)->decided == 0;
 }

@@ -125,7 +125,7 @@ extern unsigned espi_way_batch;
 /* Such a call took so long; ends the batch when no request of it is left. */
 void espi_way_batch_took(uint64_t ns);
 
-/* ---- what was found ---- */
+/* ---- what was found (way_found.c) ---- */
 
 /* Nanoseconds that a message like this saves in such a call against being left to the library; negative: that was not
    found out. Where the other rank waits meanwhile that is what both sides of it take less. */

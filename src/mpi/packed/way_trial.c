@@ -16,11 +16,12 @@
  */
 struct espi_way_pace {
     int run, longer, warm, times, enough;
+    int own; /* times of the program's type, at least */
 };
 enum { OF_ONE_PART = 8255, LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
-static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10}, usual = {8, 3, 2, 12, 5},
-                                  of_long = {3, 1, 1, 5, 2}, of_very_long = {3, 1, 1, 2, 2},
-                                  of_long_far = {6, 2, 2, 8, 4}, of_very_long_far = {4, 1, 1, 4, 2};
+static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, 12}, usual = {8, 3, 2, 12, 5, 4},
+                                  of_long = {3, 1, 1, 5, 2, 2}, of_very_long = {3, 1, 1, 2, 2, 2},
+                                  of_long_far = {6, 2, 2, 8, 4, 4}, of_very_long_far = {4, 1, 1, 4, 2, 3};
 
 /* A way is given up when its least times, of all calls together, are so much above the second least of another; the
    way that is gone stays unless another is faster by one part in so many. Messages until the next trial: at first,
@@ -30,8 +31,8 @@ static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10}, usua
 #define GIVEN_UP 1.5
 enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, RUNS_MOST = 4,
        RUNS_OF_FEW = 16, SELDOM = 8 };
-/* Times of the program's type, at least; and runs that are longer do without their last call, where it is told. */
-enum { OF_OWN = 4, LONGER = 4 };
+/* Runs that are longer do without their last call, where it is told. */
+enum { LONGER = 4 };
 
 void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, unsigned ways)
 {
@@ -96,10 +97,8 @@ static double sum_of_least(const struct espi_way_group *g, unsigned calls, int w
    more: who receives is where who sends is, or one behind, and meets another way as soon as that gives one up. */
 static bool has_enough(const struct espi_way_group *g, unsigned calls, int way)
 {
-    const int run = g->pace->run - g->pace->warm, wanted = run < OF_OWN ? run : OF_OWN;
-
     for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE && way == ESPI_WAY_OWN; call++)
-        if (calls & 1u << call && g->times[call][way].n < wanted)
+        if (calls & 1u << call && g->times[call][way].n < g->pace->own)
             return false;
     return true;
 }

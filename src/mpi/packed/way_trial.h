@@ -43,6 +43,9 @@ struct espi_way_group {
     bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */
 };
 
+/* That of a message (message_ways.c). */
+struct espi_way_group *espi_way_group_of(const struct espi_way_question *question);
+
 /* A trial of messages of so many bytes begins; `near`: within the node; `ways`: bits 1 << way that are open to the
    first one. */
 void espi_way_trial_begin(struct espi_way_group *group, int64_t bytes, bool near, unsigned ways);
