@@ -11,6 +11,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/late_credit.h"
 #include "mpi/typeplan/message.h"
 #include "mpi/typeplan/plan_credit.h"
@@ -141,10 +142,12 @@ START_TEST(told)
     int sends = 0, went[ESPI_WAYS + 1] = {0};
 
     begin(true);
+    espi_core_distance.more_ns = 320; /* as first times show it; what is measured has it in it */
     for (; sends < MESSAGES && !goes_the_short_way(); sends++)
         went[go_the_long_way()]++;
     ck_assert_int_lt(sends, MESSAGES);
     ck_assert(went[ESPI_WAY_OWN] > 0 && went[ESPI_WAY_OWN] < sends / 2);
+    espi_core_distance.more_ns = 0;
     const uint64_t before = said_ps(), uses = atomic_load(&espi_slot_of(type)->uses),
                    noted = espi_plan_saving(plan_of_type(), COUNT, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     ck_assert(goes_the_short_way());
