@@ -4,6 +4,7 @@
  * Messages are begun and ended; those of the program's type take longer.
  */
 #include <check.h>
+#include <math.h>
 #include <mpi.h>
 #include <string.h>
 
@@ -155,6 +156,10 @@ START_TEST(told)
     const double is = (double)(said_ps() - before) / 1000, most = espi_plan_saves_at_most(plan_of_type(), COUNT);
     ck_assert_msg(most < OWN_NS / 2 && is > 0.99 * most && is < 1.01 * most, "%g ns, not %g", is, most);
     ck_assert_uint_eq(atomic_load(&plan_of_type()->saved_ns), 1 + noted / 1000); /* decisions go by the models */
+    espi_core_distance.more_ns = 320;
+    ck_assert(goes_the_short_way());
+    ck_assert(fabs((double)(said_ps() - before) / 2000 - is) < 1);
+    espi_core_distance.more_ns = 0;
     ck_assert_int_eq(go_the_long_way(), ESPI_WAY_DENSE);
     end();
 }
