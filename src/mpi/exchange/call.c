@@ -282,15 +282,14 @@ static uint64_t peers_with_bytes(const struct call *c, int which)
     return peers & ~(UINT64_C(1) << c->own);
 }
 
-/* The turn that all ranks of the call have agreed on. */
-static enum espi_exchange_turn turn_of(const struct call *c, enum espi_fn fn, struct espi_exchange_kind *kind)
+/* The turn that is wanted, if all ranks of the call agree on it. */
+static enum espi_exchange_turn agreed_turn(const struct call *c, enum espi_fn fn, enum espi_exchange_turn turn)
 {
     struct espi_channel_end *to[ESPI_SEGMENT_PROCESSES], *from[ESPI_SEGMENT_PROCESSES];
-    const enum espi_exchange_turn turn = espi_exchange_turn_wanted(kind);
-    const uint64_t peers = turn != ESPI_TURN_NONE ? peers_with_bytes(c, 0) & peers_with_bytes(c, 1) : 0;
+    const uint64_t peers = peers_with_bytes(c, 0) & peers_with_bytes(c, 1);
     int n = 0;
 
-    if (turn == ESPI_TURN_NONE || __builtin_popcountll(peers) < c->members - 1)
+    if (__builtin_popcountll(peers) < c->members - 1)
         return ESPI_TURN_NONE;
     for (int peer = 0; peer < ESPI_SEGMENT_PROCESSES; peer++)
         if (peers >> peer & 1) {
@@ -351,7 +350,7 @@ static int exchange(struct call *c, struct espi_stats_thread *stats)
 static int exchange_told(struct call *c, enum espi_exchange_turn turn, struct espi_exchange_kind *kind,
                          uint64_t before, struct espi_stats_thread *stats)
 {
-    const uint64_t begun = espi_stats_now(),
+    const uint64_t begun = turn == ESPI_TURN_SHARED ? espi_stats_now() : 0,
                    own_saved = stats != NULL ? counted(stats, ESPI_COUNT_blocks_saved) : 0;
     const int result = exchange(c, stats);
 
@@ -374,9 +373,11 @@ static int call_in_turn(struct call *c, enum espi_fn fn, espi_word *args, espi_n
                         struct espi_stats_thread *stats, bool *done)
 {
     struct espi_exchange_kind *kind = kind_of(c, fn);
-    const uint64_t before = espi_stats_now() - c->begun;
-    const enum espi_exchange_turn turn = kind != NULL ? turn_of(c, fn, kind) : ESPI_TURN_NONE;
+    enum espi_exchange_turn turn = kind != NULL ? espi_exchange_turn_wanted(kind) : ESPI_TURN_NONE;
+    const uint64_t before = turn != ESPI_TURN_NONE ? espi_stats_now() - c->begun : 0;
 
+    if (turn != ESPI_TURN_NONE)
+        turn = agreed_turn(c, fn, turn);
     *done = turn == ESPI_TURN_LIBRARYS;
     if (kind == NULL)
         return exchange(c, stats);

@@ -22,6 +22,8 @@ struct espi_exchange_kind {
     uint64_t calls;
     struct espi_way_times times[WAYS]; /* ns */
     int next[WAYS];
+    bool known;                        /* what calls save, as these times say: */
+    double saves;
     double untold, credited; /* calls of which it is not known yet what they save, and what they are credited with */
     double excess;           /* what they were credited with and do not save */
 };
@@ -161,6 +163,19 @@ struct espi_exchange_kind *espi_exchange_kind(uint64_t key)
     return NULL;
 }
 
+/* After each time, and not for each call: it sorts them. */
+static void find_what_it_saves(struct espi_exchange_kind *kind)
+{
+    const struct espi_way_times *shared = &kind->times[ESPI_TURN_SHARED],
+                                *librarys = &kind->times[ESPI_TURN_LIBRARYS];
+
+    kind->known = shared->n > 0 && librarys->n > 0;
+    if (!kind->known)
+        return;
+    const double own = espi_way_middle(shared), saved = espi_way_middle(librarys) - own - COLD_NS;
+    kind->saves = espi_way_least(librarys, false) > own && saved > 0 ? saved : 0;
+}
+
 void espi_exchange_took(struct espi_exchange_kind *kind, enum espi_exchange_turn turn, uint64_t ns)
 {
     struct espi_way_times *times = &kind->times[turn];
@@ -170,17 +185,12 @@ void espi_exchange_took(struct espi_exchange_kind *kind, enum espi_exchange_turn
     *next = (*next + 1) % LATEST;
     if (times->n < LATEST)
         times->n++;
+    find_what_it_saves(kind);
 }
 
 double espi_exchange_kind_saves(const struct espi_exchange_kind *kind)
 {
-    const struct espi_way_times *shared = &kind->times[ESPI_TURN_SHARED],
-                                *librarys = &kind->times[ESPI_TURN_LIBRARYS];
-
-    if (shared->n == 0 || librarys->n == 0)
-        return -1;
-    const double own = espi_way_middle(shared), saved = espi_way_middle(librarys) - own - COLD_NS;
-    return espi_way_least(librarys, false) > own && saved > 0 ? saved : 0;
+    return kind->known ? kind->saves : -1;
 }
 
 uint64_t espi_exchange_kind_rest(struct espi_exchange_kind *kind, double credited)
