@@ -179,11 +179,10 @@ void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bo
     (void)slot, (void)use, (void)packs;
 }
 
-bool espi_message_plan_is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
-                                   const struct espi_way_question *question)
+void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
+                              const struct espi_way_question *question)
 {
     (void)plan, (void)slot, (void)count, (void)question;
-    return false;
 }
 
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)

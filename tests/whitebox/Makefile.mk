@@ -40,6 +40,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_lists_anew_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_pack_once_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_engine_cost_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_short_told_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)

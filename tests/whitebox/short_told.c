@@ -1,7 +1,7 @@
 /*
  * What short messages save, where that is to be told (src/mpi/typeplan/short_message.c, message.h): some of the first
  * ones go as the program's type, and from then on what the models say is counted as much more or less as that showed.
- * Messages are begun and ended; those of the program's type take longer.
+ * Messages are begun and ended, by a clock that is set; those of the program's type take longer.
  */
 #include <check.h>
 #include <math.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/overlap.h"
+#include "clock.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
@@ -24,7 +25,7 @@
 #include "suite.h"
 #include "type_service.h"
 
-enum { COUNT = 3, ROOM = 1 << 16, OWN_NS = 30000, MESSAGES = 1000 };
+enum { COUNT = 3, ROOM = 1 << 16, OWN_NS = 30000, CALL_NS = 1000, MESSAGES = 1000 };
 
 static char data[ROOM];
 static MPI_Datatype type;
@@ -84,8 +85,8 @@ static enum espi_message_way go_the_long_way(void)
     }
     const enum espi_message_way way = m.turn.way;
     ck_assert_int_eq((MPI_Datatype)changed[2] == type, way == ESPI_WAY_OWN);
-    for (const uint64_t begun = espi_stats_now(); way == slow && espi_stats_now() < begun + OWN_NS;)
-        ;
+    const uint64_t took = CALL_NS + (way == slow ? OWN_NS : 0);
+    test_clock_passes(took, took);
     ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
     ck_assert_int_eq(atomic_load(&plan_of_type()->users), users);
     return way;
@@ -112,11 +113,14 @@ static void begin(bool told)
     for (int i = 0; i < 4; i++)
         look();
     ck_assert_ptr_ne(plan_of_type(), NULL);
+    test_clock_stands();
     atomic_store(&plan_of_type()->packed_ns[ESPI_PACK_MESSAGE], 2000);
 }
 
 static void end(void)
 {
+    test_clock.set = false;
+    slow = ESPI_WAY_OWN;
     atomic_store(&espi_running, false);
     espi_calls_overlap = true;
     MPI_Type_free(&type);
@@ -242,70 +246,148 @@ START_TEST(wanted)
 }
 END_TEST
 
-/* Where nobody asks, but the models are not sure, the first ones are tried in the same way, once for all types whose
-   messages are alike; then all go the short way, or none: the program's types go as they are, and soon without a
-   plan. `in_all`: all calls go the long way, as those that do not block. */
-static void find_out(bool in_all, bool loses)
-{
-    int sends = 0, went[ESPI_WAYS + 1] = {0};
+/* ---- messages of which the models are not sure that they are better packed ---- */
 
+/* As `begin`, with such a plan. */
+static struct espi_plan *begin_in_doubt(enum espi_message_way slower)
+{
     begin(false);
     espi_type_service.packing = ESPI_MODE_AUTO;
-    slow = loses ? ESPI_WAY_DENSE : ESPI_WAY_OWN;
-    const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
+    slow = slower;
     struct espi_plan *plan = plan_of_type();
     ck_assert(goes_the_short_way());
+    ck_assert_int_eq(plan->count, COUNT);
     plan->doubtful = true;
     plan->last_short.count = 0;
-    espi_slot_class(espi_slot_of(type))->passed = -3;
-    for (; sends < MESSAGES && plan->doubtful && (in_all || !goes_the_short_way()) && plan->doubtful; sends++)
-        went[go_the_long_way()]++;
-    ck_assert_int_lt(sends, MESSAGES);
-    ck_assert(went[ESPI_WAY_OWN] > 0 && went[ESPI_WAY_OWN] < sends / 2);
-    ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + loses);
-    ck_assert_int_eq(goes_the_short_way(), !loses);
-    ck_assert_int_eq(plan->packed_ns[ESPI_PACK_MESSAGE] > 0, !loses);
-    const struct espi_type_reversal *said = &plan->record->reversal[ESPI_PACKED_IN_MESSAGES];
-    ck_assert_int_eq(said->is, loses);
-    ck_assert(!loses || (said->what == ESPI_SLOW_CALLS && said->ns_measured > said->ns_most + OWN_NS / COUNT / 2));
-    for (int i = 0; i < ESPI_CLASS_PASSED_MOST && loses; i++) {
-        ck_assert_int_eq(go_the_long_way(), ESPI_WAYS);
-        ck_assert_ptr_eq(plan_of_type(), plan);
-    }
-    look();
-    ck_assert(loses ? plan_of_type() == NULL : plan_of_type() == plan);
-    slow = ESPI_WAY_OWN;
-    end();
+    return plan;
 }
 
+/* Messages until that is settled; `in_all`: all go the long way. How many. */
+static int settle(const struct espi_plan *plan, bool in_all, int went[ESPI_WAYS + 1])
+{
+    int sends = 0;
+
+    for (; sends < MESSAGES && plan->doubtful && (in_all || !goes_the_short_way()) && plan->doubtful; sends++)
+        went[go_the_long_way()]++;
+    ck_assert(sends < MESSAGES && !plan->doubtful);
+    return sends;
+}
+
+/* They are tried, whoever asks; then all go the short way, or none: the program's types go as they are, and soon
+   without a plan. */
 START_TEST(doubtful)
 {
-    for (int i = 0; i < 4; i++)
-        find_out(i & 1, i & 2);
+    for (int i = 0; i < 4; i++) {
+        const bool in_all = i & 1, loses = i & 2;
+        int went[ESPI_WAYS + 1] = {0};
+        const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
+        struct espi_plan *plan = begin_in_doubt(loses ? ESPI_WAY_DENSE : ESPI_WAY_OWN);
+        espi_slot_class(espi_slot_of(type))->passed = -3;
+        const int sends = settle(plan, in_all, went);
+        ck_assert(went[ESPI_WAY_OWN] > 0 && went[ESPI_WAY_OWN] < sends / 2);
+        ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + loses);
+        ck_assert_int_eq(goes_the_short_way(), !loses);
+        ck_assert_int_eq(espi_plan_packs_message(plan, COUNT), !loses);
+        const struct espi_type_reversal *said = &plan->record->reversal[ESPI_PACKED_IN_MESSAGES];
+        ck_assert_int_eq(said->is, loses);
+        ck_assert(!loses || (said->what == ESPI_SLOW_CALLS && said->ns_most < CALL_NS / COUNT &&
+                             said->ns_measured > (CALL_NS + OWN_NS) / COUNT));
+        for (int k = 0; k < ESPI_CLASS_PASSED_MOST && loses; k++) {
+            ck_assert_int_eq(go_the_long_way(), ESPI_WAYS);
+            ck_assert_ptr_eq(plan_of_type(), plan);
+        }
+        look();
+        ck_assert(loses ? plan_of_type() == NULL : plan_of_type() == plan);
+        end();
+    }
+}
+END_TEST
+
+/* What takes nearly as long is left, and what other waiting hides is believed to be as the models say. */
+START_TEST(doubtful_and_close)
+{
+    int went[ESPI_WAYS + 1] = {0};
+    struct espi_plan *plan = begin_in_doubt(ESPI_WAYS); /* both take as long */
+
+    settle(plan, false, went);
+    ck_assert(plan->loses && !espi_plan_packs_message(plan, COUNT));
+    end();
+    plan = begin_in_doubt(ESPI_WAY_DENSE);
+    for (int sends = 0; sends < MESSAGES && plan->doubtful && !goes_the_short_way() && plan->doubtful; sends++) {
+        test_clock.each = sends % 4 == 0 ? 0 : 2000; /* what is waited for comes soon now and then */
+        go_the_long_way();
+    }
+    test_clock.each = 0;
+    ck_assert(!plan->doubtful && !plan->loses && espi_plan_packs_message(plan, COUNT));
+    end();
+}
+END_TEST
+
+/* Messages of far more items, or fewer, are packed as the models say, and are not tried. */
+START_TEST(doubtful_of_a_count)
+{
+    int went[ESPI_WAYS + 1] = {0};
+    struct espi_plan *plan = begin_in_doubt(ESPI_WAY_DENSE);
+
+    count = 2 * COUNT + 1;
+    ck_assert(goes_the_short_way());
+    count = COUNT;
+    settle(plan, false, went);
+    for (int more = 1; more <= 3 * COUNT; more++) {
+        espi_slot_class(espi_slot_of(type))->packs = true;
+        ck_assert_int_eq(espi_plan_packs_message(plan, more), more > 2 * COUNT);
+        count = more;
+        ck_assert_int_eq(goes_the_short_way(), more > 2 * COUNT);
+    }
+    count = COUNT;
+    end();
 }
 END_TEST
 
 /* The next type's messages, which are alike, are judged by the same turns. */
 START_TEST(doubtful_too)
 {
-    begin(false);
+    int went[ESPI_WAYS + 1] = {0};
+
+    settle(begin_in_doubt(ESPI_WAY_DENSE), false, went);
+    MPI_Datatype first = type;
+    type = regular_ints(4);
+    for (int i = 0; i < 4; i++) {
+        espi_type_service.packing = ESPI_MODE_ALWAYS;
+        look();
+    }
     espi_type_service.packing = ESPI_MODE_AUTO;
-    slow = ESPI_WAY_DENSE;
     struct espi_plan *plan = plan_of_type();
-    plan->doubtful = true;
-    plan->last_short.count = 0;
-    for (int sends = 0; sends < MESSAGES && plan->doubtful && !goes_the_short_way() && plan->doubtful; sends++)
-        go_the_long_way();
-    atomic_store(&plan->times.reversed, 0); /* as if it were another one's */
+    ck_assert(plan != NULL && plan != atomic_load(&espi_slot_of(first)->plan));
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 100);
-    espi_slot_class(espi_slot_of(type))->packs = true;
     ck_assert(goes_the_short_way());
     plan->last_short.count = 0;
     plan->doubtful = true;
     const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
-    ck_assert(!goes_the_short_way() && !plan->doubtful);
+    ck_assert(!goes_the_short_way() && !plan->doubtful && plan->loses);
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
-    slow = ESPI_WAY_OWN;
+    MPI_Type_free(&first);
+    end();
+}
+END_TEST
+
+/* Where other calls are packed the plan stays for them; and a class whose types have the plan, too, without having
+   been tried, comes to know that messages are not packed. */
+START_TEST(doubtful_beside_others)
+{
+    int went[ESPI_WAYS + 1] = {0};
+    struct espi_plan *plan = begin_in_doubt(ESPI_WAY_DENSE);
+    struct espi_type_slot *slot = espi_slot_of(type);
+
+    espi_class_note(slot, plan, ESPI_PACK_LOCAL, true);
+    settle(plan, false, went);
+    for (int i = 0; i < 3 * ESPI_CLASS_PASSED_MOST; i++)
+        go_the_long_way();
+    ck_assert_ptr_eq(plan_of_type(), plan);
+    ck_assert(espi_slot_class(slot)->packs && !goes_the_short_way());
+    espi_slot_class(slot)->packs_others = false; /* as another class that had messages packed */
+    go_the_long_way();
+    ck_assert(!espi_slot_class(slot)->packs);
     end();
 }
 END_TEST
@@ -323,5 +405,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_told", not_told, told, told_later, never_told, wanted,
-                     doubtful, doubtful_too, several_nodes);
+                     doubtful, doubtful_and_close, doubtful_of_a_count, doubtful_too, doubtful_beside_others,
+                     several_nodes);
 }

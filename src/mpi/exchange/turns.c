@@ -14,6 +14,7 @@ enum { FIRST = 8, RARER = 4, RUN = 4, BOTH = 2 * RUN, AT_LAST = 2048 };
 enum { KINDS = 32, WAYS = ESPI_TURN_NONE };
 /* Times of a way that count: the latest ones. */
 enum { LATEST = 12 };
+_Static_assert((int)LATEST <= (int)ESPI_WAY_TIMES, "there is room for them");
 /* What the library uses is no more in the caches when its turn comes. */
 enum { COLD_NS = 100 };
 

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mpi/packed/stream_type.h"
+
 extern struct espi_core_distance {
     unsigned rest;  /* messages until one is timed */
     unsigned taken; /* times in this window */
@@ -48,9 +50,9 @@ static inline uint64_t espi_core_distance_more(void)
 /* The same of so many bytes: the library writes and reads the cells block by block. */
 static inline uint64_t espi_core_distance_more_of(int64_t bytes)
 {
-    enum { CELL = 8255 };
+    const int64_t in_cell = bytes < ESPI_STREAM_CELL ? bytes : ESPI_STREAM_CELL;
 
-    return espi_core_distance.more_ns * (uint64_t)(3072 + (bytes < CELL ? bytes : CELL)) / 5120;
+    return espi_core_distance.more_ns * (uint64_t)(3072 + in_cell) / 5120;
 }
 
 #endif

@@ -63,14 +63,17 @@ static bool tries_own(const struct espi_way_question *q)
     return q->told || q->doubtful;
 }
 
-/* Short ones have no group in common with long ones: nothing is to follow for these. */
+/* Short ones have no group in common with long ones, nor doubtful ones with others: nothing follows for these. The
+   numbers of groups are powers of two, but those up to 5, which are of doubtful ones of 2^7 to 2^12 bytes. */
 static int size_of(const struct espi_way_question *q)
 {
-    enum { SHORT_MOST = 12 };
-    const int size = 63 - __builtin_clzll((uint64_t)q->bytes | 1),
-              most = tries_own(q) && q->no_cells ? SHORT_MOST : SIZES - 1;
+    enum { SHORT_LEAST = 7, SHORT_MOST = 12 };
+    const int size = 63 - __builtin_clzll((uint64_t)q->bytes | 1);
 
-    return size < most ? size : most;
+    if (!tries_own(q) || !q->no_cells)
+        return size < SIZES - 1 ? size : SIZES - 1;
+    const int is = size < SHORT_LEAST ? SHORT_LEAST : size < SHORT_MOST ? size : SHORT_MOST;
+    return q->doubtful ? is - SHORT_LEAST : is;
 }
 
 struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
@@ -205,7 +208,7 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
         espi_trial_say(size_of(q), q->n_others > 0 ? g->number | ESPI_TRIAL_YOUNG : g->number);
     }
     espi_way_trial_begin(g, q->bytes, q->near, ways);
-    if (q->told && q->near && !g->told) {
+    if (q->told && !q->doubtful && q->near && !g->told) {
         g->told = true;
         told_trials++;
     }

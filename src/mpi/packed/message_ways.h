@@ -33,7 +33,7 @@
  * whose turns these are, as often as there was one for each in the trial: after it they pass unseen.
  *
  * Short messages of which the models are not sure that they are better packed (`doubtful`) have such turns in any
- * run: by these it is decided (espi_way_takes).
+ * run, in groups of their own: by these it is decided, once (espi_way_takes).
  *
  * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
  */
@@ -60,8 +60,8 @@ struct espi_way_question {
     enum espi_way_call call;
     bool near;     /* the other rank is on this rank's node; of several, all are */
     bool packs;    /* what the models say, as long as nothing is known better */
-    int64_t bytes; /* of the message, more than one part; of blocks, of one of them */
-    bool no_cells; /* packed it is dense bytes: it is no message of its own */
+    int64_t bytes; /* of the message; of blocks, of one of them */
+    bool no_cells; /* packed it is dense bytes: it is of one part, or no message of its own */
     int n_others;  /* ranks of MPI_COMM_WORLD that it is known to be from or for, or may be; 0: they are not known */
     const unsigned char *others;
     bool told; /* what it saves is to be told: OWN is tried, too */
@@ -79,10 +79,6 @@ enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 /* Whether that was found out; and whether such calls have taken part in a trial that has come to its end. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
-
-/* What messages like this take, sending and receiving together as far as these were tried together, packed and as the
-   program's type, ns, with what packing costs outside of turns. False: that was not found out. */
-bool espi_way_takes(const struct espi_way_question *question, double *packed_ns, double *own_ns);
 
 /* Whether a message like this one is left to the library, by what a trial has found, and no other trial is due. It is
    seen then. */
@@ -126,6 +122,11 @@ extern unsigned espi_way_batch;
 void espi_way_batch_took(uint64_t ns);
 
 /* ---- what was found (way_found.c) ---- */
+
+/* What messages like this take, packed and as the program's type, ns; of those that are sent and received, if they were
+   tried together, what both take. False: that was not found out, or other things that calls wait for make more
+   difference. */
+bool espi_way_takes(const struct espi_way_question *question, double *packed_ns, double *own_ns);
 
 /* Nanoseconds that a message like this saves in such a call against being left to the library; negative: that was not
    found out. Where the other rank waits meanwhile that is what both sides of it take less. */

@@ -6,9 +6,8 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/own_types.h"
 
-/* Longer dense messages go by rendezvous (the border is that of ESPI_ENGINE_PART, typeplan/engine_cost.h); room
-   behind the block; datatypes that one is made of. */
-enum { CELL = 8255, ROOM = 64, DATATYPES = 3 };
+/* Room behind the block; datatypes that one is made of. */
+enum { ROOM = 64, DATATYPES = 3 };
 
 /* The types of the sizes that were sent last: size and handle in one word, so that taking one out of the table or
    putting one in is one exchange, and nobody else has what is taken. Sizes with the same place replace each other. */
@@ -59,7 +58,7 @@ static MPI_Datatype make(int64_t bytes)
 
 bool espi_stream_may_go_in_cells(int64_t bytes)
 {
-    return bytes > CELL && bytes <= INT32_MAX - ROOM && atomic_load_explicit(&opened, memory_order_relaxed) &&
+    return bytes > ESPI_STREAM_CELL && bytes <= INT32_MAX - ROOM && atomic_load_explicit(&opened, memory_order_relaxed) &&
            (espi_own_types_room() >= DATATYPES || atomic_load_explicit(&ours, memory_order_relaxed) > 0);
 }
 

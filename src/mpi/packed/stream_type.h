@@ -20,6 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes of a message that fit a cell. Longer dense ones go by rendezvous. */
+enum { ESPI_STREAM_CELL = 8255 };
+
 /* From the start on there are such types, if the device is UCX. At the end there are none any more, and those that
    are kept are freed. Not while other threads are in calls. */
 void espi_stream_types_open(void);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "mpi/packed/stream_type.h"
 #include "stats/stats.h"
 
 /*
@@ -18,7 +19,7 @@ struct espi_way_pace {
     int run, longer, warm, times, enough;
     int own; /* times of the program's type, at least */
 };
-enum { OF_ONE_PART = 8255, LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
+enum { OF_ONE_PART = ESPI_STREAM_CELL, LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
 static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, 12}, usual = {8, 3, 2, 12, 5, 4},
                                   of_long = {3, 1, 1, 5, 2, 2}, of_very_long = {3, 1, 1, 2, 2, 2},
                                   of_long_far = {6, 2, 2, 8, 4, 4}, of_very_long_far = {4, 1, 1, 4, 2, 3};
@@ -213,6 +214,7 @@ static void note_found(struct espi_way_group *g, int call)
     for (int way = 0; way < ESPI_WAYS; way++)
         g->found[call][way] = times[way].n > 0 ? takes(g, &times[way]) : 0;
     g->least_own[call] = own->n > 0 ? espi_way_least(own, waits && own->n > 2) : 0;
+    g->weight[call] = has_times(g, call, g->pace->enough) ? (float)messages_of(g, call) : 0;
     g->tried[call] = g->decided + 1;
 }
 

@@ -38,6 +38,7 @@ struct espi_way_group {
     unsigned tried[ESPI_WAY_CALLS]; /* number of the last trial with such calls that has come to its end; 0: none */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* in that one, what a message takes; 0: not known */
     float least_own[ESPI_WAY_CALLS];        /* the same: the least of OWN */
+    float weight[ESPI_WAY_CALLS];           /* the same: messages; 0: there were not times enough */
     float plain;               /* of the last trial: PLAIN calls for each message, 1 at most */
     enum espi_way_call latest; /* that had a turn */
     bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */

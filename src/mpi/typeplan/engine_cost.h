@@ -21,10 +21,11 @@
 #include <stdbool.h>
 
 #include "layout/layout.h"
+#include "mpi/packed/stream_type.h"
 
 /* Messages between processes of one node are cut at about this size (a cell of UCX's shared memory, less its head),
    others at more. */
-enum { ESPI_ENGINE_PART = 8255, ESPI_ENGINE_NESTING = 3 };
+enum { ESPI_ENGINE_PART = ESPI_STREAM_CELL, ESPI_ENGINE_NESTING = 3 };
 
 /* Nanoseconds: of one step, of one element copied by a kernel, of a displacement that a kernel reads, and bytes that
    memcpy copies in one. */

@@ -17,7 +17,8 @@ static bool is_alike(const struct noted *e, const struct noted *f)
 {
     return e->record == f->record && e->way == f->way && e->where == f->where &&
            e->question.bytes == f->question.bytes && e->question.call == f->question.call &&
-           e->question.near == f->question.near && e->question.no_cells == f->question.no_cells;
+           e->question.near == f->question.near && e->question.no_cells == f->question.no_cells &&
+           e->question.doubtful == f->question.doubtful;
 }
 
 static void add(struct noted *to, const struct noted *e)
@@ -35,7 +36,8 @@ void espi_late_credit(struct espi_plan *plan, int64_t count, const struct espi_w
                                          .near = question->near,
                                          .bytes = question->bytes,
                                          .no_cells = question->no_cells,
-                                         .told = true},
+                                         .told = true,
+                                         .doubtful = question->doubtful},
                             .way = way,
                             .where = modelled->where,
                             .calls = share,

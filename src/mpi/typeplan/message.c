@@ -100,29 +100,44 @@ static enum espi_way_call kind_of(const struct espi_api_row *row)
                                         : ESPI_WAY_RECEIVE;
 }
 
+/* A short one of which it is to be found out if it is better packed. */
+static bool is_doubtful(const struct espi_message_side *side)
+{
+    return side->found.plan != NULL && !side->found.parts && espi_plan_is_doubtful(side->found.plan, side->count);
+}
+
 /* Whether a side's part of the call is asked about: a longer message; and a short one within the node, of which it is
    to be told what it saves, or found out. */
 static bool is_asked(const struct espi_message_side *side)
 {
-    return side->found.plan != NULL && (side->found.parts || side->found.plan->doubtful ||
-                                        (espi_type_service.told && espi_type_service.one_node));
+    return side->found.plan != NULL &&
+           (side->found.parts || is_doubtful(side) || (espi_type_service.told && espi_type_service.one_node));
 }
 
-/* What is asked of its way. Of two sides the longer one counts, and both go its way; what is not sure about one of
-   them is not sure. */
-static bool ask_way(const struct espi_message *m, const struct espi_api_row *row, struct espi_way_question *q)
+/* Of two sides the one that counts more: the longer one, of short ones that which is doubtful. */
+static bool counts_more(const struct espi_message_side *a, const struct espi_message_side *b)
 {
-    const struct espi_message_side *longer = NULL;
+    if (a->found.parts == b->found.parts && is_doubtful(a) != is_doubtful(b))
+        return is_doubtful(a);
+    return a->found.bytes > b->found.bytes;
+}
+
+/* What is asked of its way. Of two sides one counts, and both go its way; what is not sure about one of them is not
+   sure. Gives that side, or NULL. */
+static struct espi_message_side *ask_way(struct espi_message *m, const struct espi_api_row *row,
+                                         struct espi_way_question *q)
+{
+    struct espi_message_side *longer = NULL;
 
     for (int i = 0; i < 2; i++) {
-        const struct espi_message_side *side = &m->side[i];
+        struct espi_message_side *side = &m->side[i];
         if (!is_asked(side))
             continue;
-        if (longer == NULL || side->found.bytes > longer->found.bytes)
+        if (longer == NULL || counts_more(side, longer))
             longer = side;
     }
     if (longer == NULL)
-        return false;
+        return NULL;
     const struct espi_buffer_args *typed = &row->typed[longer - m->side];
     const struct espi_plan *plan = longer->found.plan;
     const bool parts = longer->found.parts;
@@ -138,9 +153,9 @@ static bool ask_way(const struct espi_message *m, const struct espi_api_row *row
         .bytes = longer->found.bytes,
         .no_cells = !parts,
         .told = espi_type_service.told,
-        .doubtful = !parts && plan->doubtful};
+        .doubtful = is_doubtful(longer)};
     espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
-    return true;
+    return longer;
 }
 
 /* ---- a message that is left to the library ---- */
@@ -276,14 +291,6 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
     }
 }
 
-/* What was found of messages like this one, for the next ones. */
-static void settle_doubts(const struct espi_message *m, const struct espi_way_question *q)
-{
-    for (int i = 0; i < 2; i++)
-        if (m->side[i].found.plan != NULL && !m->side[i].found.parts && !espi_calls_overlap)
-            espi_message_plan_is_doubtful(m->side[i].found.plan, m->side[i].found.slot, m->side[i].count, q);
-}
-
 /* What is handed over at once, and does not wait for the other rank. */
 static bool is_handed_over(const struct espi_message *m)
 {
@@ -310,7 +317,8 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
     m->args = args;
     m->request = NULL;
     m->turn = (struct espi_way_turn){.way = ESPI_WAY_DENSE};
-    const bool chosen = ask_way(m, row, &question);
+    const struct espi_message_side *asked = ask_way(m, row, &question);
+    const bool chosen = asked != NULL;
     if (chosen)
         m->turn = espi_way_turn(&question);
     if (!begin_sides(m, row, args, changed) ||
@@ -321,8 +329,8 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
         return false;
     }
     count_uses(m, &question, chosen);
-    if (chosen && question.doubtful)
-        settle_doubts(m, &question);
+    if (chosen && question.doubtful && !espi_calls_overlap)
+        espi_message_plan_settle(asked->found.plan, asked->found.slot, asked->count, &question);
     note_left(m);
     m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
     return true;

@@ -21,6 +21,8 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     found.parts = found.bytes > ESPI_ENGINE_PART;
     if (found.parts)
         return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
+    if (espi_plan_loses(found.plan, count))
+        espi_class_packs_no_messages(s); /* if it is another class than that by which it was found */
     if ((espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
         !espi_plan_packs_message(found.plan, count) ||
         (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count)))
@@ -28,25 +30,25 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return found;
 }
 
-bool espi_message_plan_is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
-                                   const struct espi_way_question *q)
+void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
+                              const struct espi_way_question *q)
 {
-    const unsigned bit = 1u << ESPI_PACK_MESSAGE;
+    enum { CLEAR = 32 }; /* the program's type stays unless packing saves such a part: nothing is lost by that */
     double packed, own;
 
-    if (!plan->doubtful || !espi_way_was_tried(q))
-        return plan->doubtful;
+    if (!espi_plan_is_doubtful(plan, count) || !espi_way_was_tried(q))
+        return;
     plan->doubtful = false;
-    if (!espi_way_takes(q, &packed, &own) || packed < own)
-        return false;
-    espi_class_packs_no_more(slot);
-    if ((atomic_fetch_or_explicit(&plan->times.reversed, bit, memory_order_relaxed) & bit) != 0)
-        return false;
-    atomic_store_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], 0, memory_order_relaxed);
+    plan->tried_at = plan->count;
+    plan->loses = espi_way_takes(q, &packed, &own) && packed > own - own / CLEAR;
+    if (!plan->loses)
+        return;
+    plan->last_short.count = 0;
+    espi_class_packs_no_messages(slot);
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
     espi_stats_type_reversed(plan->record, ESPI_PACKED_IN_MESSAGES, ESPI_SLOW_CALLS,
-                             (uint64_t)(packed / (double)count), (uint64_t)(own / (double)count));
-    return false;
+                             (uint64_t)(packed / (double)count),
+                             (uint64_t)((own - own / CLEAR) / (double)count));
 }
 
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,

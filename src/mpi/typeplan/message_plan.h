@@ -26,12 +26,17 @@ struct espi_message_plan {
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
-/* Whether it is still to be found out if short messages of the plan are better packed, such as the one of `count`
-   items that is asked about. Where that has just been found, and they are not, the choice is reversed: its types go
-   as they are, and soon without a plan, unless other calls pack them. `slot`: of such a type. Not where calls
-   overlap. */
-bool espi_message_plan_is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
-                                   const struct espi_way_question *question);
+/* Whether it is to be found out if short messages of so many items are better packed. */
+static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t count)
+{
+    return plan->doubtful && espi_counts_are_alike(plan->count, count);
+}
+
+/* If it has been found out for such messages, which are asked about, that stays. Where they are not better packed the
+   choice is reversed: types go as they are, and soon without a plan, unless other calls pack them. `slot`: of such a
+   type. Not where calls overlap. */
+void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
+                              const struct espi_way_question *question);
 
 /* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it
    is). */

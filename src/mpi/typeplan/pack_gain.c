@@ -13,8 +13,9 @@
  *  - In parts, one side packs while the other unpacks, so that such a message takes what one side does. Packed whole
  *    it takes the one side, the way, and the other side one after another. Only one rank decides here, on what it
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
- *    That was an AMD EPYC. On an Intel Xeon (Sapphire Rapids) TYPED_NS is 150 to 200, and what the engine takes is
- *    measured too high by as much as general code takes: ESPI_PACK_DOUBT_NS. Messages that save less are tried.
+ *  - All that is of AMD EPYCs. On an Intel Xeon (Sapphire Rapids) a message of one part costs 150 to 200 ns and not
+ *    TYPED_NS, and what the engine takes is measured too high by up to 100 ns of its general code. So such messages
+ *    that save less than ESPI_PACK_DOUBT_NS are tried.
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs, and
  *    nothing is copied more. Each side saves TYPED_FAR_NS there (rows mg, lu_y and lammps of 2 kB with
  *    ESPALIER_PACK=off and =always, between virtual hosts; vectors packed by hand and not, 128 to 8,192 bytes, one

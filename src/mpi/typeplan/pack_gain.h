@@ -19,8 +19,8 @@ double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine
 double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, bool near, bool dense,
                               double engine_ns);
 
-/* Whether a message of one part that saves so much by the model above may lose in truth: the library's general code
-   takes less on some processors, by this much (pack_gain.c). */
+/* A message of one part that saves less by the model above may lose in truth: by so much the library's general code
+   differs between processors (pack_gain.c). */
 enum { ESPI_PACK_DOUBT_NS = 200 };
 
 /* What one item saves that is a single run of bytes, in one part: it is not moved, and the library's general code for

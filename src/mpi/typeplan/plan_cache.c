@@ -291,13 +291,14 @@ static void set_open(struct espi_plan *plan, const struct espi_plan_request *req
                                  plan->engine_ns[ESPI_PARTS]);
 }
 
-/* What stands loses nothing as bytes. */
-static bool is_doubtful(const struct espi_plan *plan, const struct espi_plan_request *request)
+/* What stands loses nothing as bytes; and what was found stays, also for a better program, which loses less. */
+static bool may_lose(const struct espi_plan *plan, const struct espi_plan_request *request)
 {
     const uint64_t gain = plan->packed_ns[ESPI_PACK_MESSAGE];
 
     return request->one_node && request->packing == ESPI_MODE_AUTO && !plan->stands &&
-           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && gain < ESPI_PACK_DOUBT_NS;
+           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && gain < ESPI_PACK_DOUBT_NS &&
+           !espi_counts_are_alike(plan->tried_at, plan->count);
 }
 
 static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,
@@ -316,12 +317,13 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
     }
     for (int use = 0; use < ESPI_PACKABLES; use++)
         atomic_store_explicit(&plan->packed_ns[use], s->packed_ns[use], memory_order_relaxed);
-    plan->doubtful = is_doubtful(plan, request);
+    plan->doubtful = may_lose(plan, request);
     set_open(plan, request);
     set_limits(plan, request);
     atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
     atomic_store_explicit(&plan->left, 0, memory_order_relaxed);
     plan->last_short.count = 0;
+    plan->short_told = 0;
     plan->left_items = 0;
 }
 

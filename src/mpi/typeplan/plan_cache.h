@@ -38,7 +38,9 @@ struct espi_plan {
     _Atomic uint64_t packed_ns[ESPI_PACKABLES]; /* what the program saves on top of the gain; 0: it is not faster */
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
-    bool doubtful; /* messages of one part are packed by the models, which are not sure: tried (message_plan.h) */
+    bool doubtful; /* messages of one part are packed by the models, which are not sure: they are to be tried */
+    bool loses;    /* they were, and go as the program's type, those of about so many items: */
+    int64_t tried_at; /* the count of that time; 0: they were not tried (message_plan.h) */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
@@ -57,7 +59,8 @@ struct espi_plan {
         int64_t count;
         uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
-    float short_told; /* what such messages save, as measured, over what the models say; 0: not known, or not asked */
+    float short_told; /* what such messages save, as measured, over what the models say of near cores; 0: not known, or
+                         not asked; negative: trials say nothing, and the models are believed */
     int64_t left_items; /* of the last message of several parts that went as the program's type outside of a trial
                            (message.c); 0: none, or figures have changed since. Not where calls overlap. */
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
@@ -75,6 +78,12 @@ struct espi_plan {
  * cut between elements. What the other side does is not known.
  */
 bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count);
+
+/* Whether what was found for one count holds for another. */
+static inline bool espi_counts_are_alike(int64_t known, int64_t count)
+{
+    return known > 0 && count >= known / 2 && count <= 2 * known;
+}
 
 /* Identifies a layout: structural hash of tree and bounds. */
 uint64_t espi_plan_key(const struct espi_decoded *layout);

@@ -23,33 +23,53 @@ enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
 static _Alignas(64) char stream[ESPI_ENGINE_PART];
 static bool in_use;
 
+/* What is asked of such a message. */
+static struct espi_way_question question_of(const struct espi_plan *plan, int64_t count, enum espi_way_call asking)
+{
+    return (struct espi_way_question){
+        .open = ESPI_WAYS_SURE, .call = asking, .near = true, .bytes = plan->size * count, .no_cells = true};
+}
+
 /* Where that is to be told: what such messages save by trials in the calls of message.h, over what the models say;
-   0: it is not known yet of such calls. Those that send, and that receive, are taken together, if they were tried
-   together: one type may be used for both. */
+   0: it is not known yet of such calls; negative: other things to wait for make more difference. Those that send, and
+   that receive, are taken together, if they were tried together: one type may be used for both. */
 static float told_over_modelled(const struct espi_plan *plan, int64_t count, enum espi_way_call asking,
                                 uint64_t modelled_ps)
 {
     enum { LEAST = 64 }; /* of which it is one part */
-    const double most = espi_plan_saves_at_most(plan, count);
-    const struct espi_way_question q = {.open = ESPI_WAYS_SURE, .call = asking, .near = true,
-                                        .bytes = plan->size * count, .no_cells = true, .told = true};
+    struct espi_way_question q = question_of(plan, count, asking);
 
+    q.told = true;
     if (!espi_way_was_tried(&q))
         return 0;
-    const double ns = espi_way_saves_of_both(&q);
-    if (ns < 0) /* there were other things to wait for: the models are believed */
-        return 1;
-    const double over = 1000 * (ns < most ? ns : most) / (double)(modelled_ps + 1);
-    return (float)(over < 1. / LEAST ? 1. / LEAST : over);
+    const double over = 1000 * espi_way_saves_of_both(&q) / (double)(modelled_ps + 1);
+    return (float)(over < 0 ? -1 : over < 1. / LEAST ? 1. / LEAST : over);
 }
 
-/* Whether it is to be found out in the calls of message.h if short messages of so many items are better packed. */
-static bool is_doubtful(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count, enum espi_way_call asking)
+/* What is told that a message saves, of which the models say `modelled_ps`. 0: it is not known yet. What was measured
+   has the distance of cores in it, which its first times show too great. */
+static uint64_t told_ps(struct espi_plan *plan, int64_t count, enum espi_way_call asking, uint64_t modelled_ps)
 {
-    const struct espi_way_question q = {.open = ESPI_WAYS_SURE, .call = asking, .near = true,
-                                        .bytes = plan->size * count, .no_cells = true, .doubtful = true};
+    const uint64_t farther = 1000 * espi_core_distance_more_of(plan->size * count),
+                   nearer = modelled_ps > farther ? modelled_ps - farther : 1;
+    const double most = 1000 * espi_plan_saves_at_most(plan, count);
 
-    return plan->doubtful && espi_message_plan_is_doubtful(plan, slot, count, &q);
+    if (plan->short_told == 0)
+        plan->short_told = told_over_modelled(plan, count, asking, nearer);
+    const double told = plan->short_told < 0 ? (double)modelled_ps : (double)nearer * (double)plan->short_told;
+    return plan->short_told == 0 ? 0 : 1 + (uint64_t)(told < most ? told : most);
+}
+
+/* Whether it is still to be found out, in the calls of message.h, if short messages of so many items are better
+   packed. */
+static bool is_in_doubt(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count, enum espi_way_call asking)
+{
+    if (!espi_plan_is_doubtful(plan, count))
+        return false;
+    struct espi_way_question q = question_of(plan, count, asking);
+    q.doubtful = true;
+    espi_message_plan_settle(plan, slot, count, &q);
+    return plan->doubtful;
 }
 
 /* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
@@ -58,23 +78,17 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct
                                                   enum espi_way_call asking)
 {
     const bool kept = !plan->stands || count == 1;
-    uint64_t ps;
+    uint64_t ps, told;
 
-    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || is_doubtful(plan, slot, count, asking) ||
+    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || is_in_doubt(plan, slot, count, asking) ||
         !espi_plan_packs_message(plan, count))
         return false;
-    ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
-    const bool told = espi_type_service.told && espi_type_service.one_node;
-    /* What was measured has the distance of the cores in it, which the first times show too great. */
-    const uint64_t farther = 1000 * espi_core_distance_more_of(plan->size * count),
-                   nearer = ps > farther ? ps - farther : 1;
-    if (told && plan->short_told == 0 &&
-        (plan->short_told = told_over_modelled(plan, count, asking, nearer)) == 0)
+    told = ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    if (espi_type_service.told && espi_type_service.one_node && (told = told_ps(plan, count, asking, ps)) == 0)
         return false;
     plan->last_short = (struct espi_plan_short){
         kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
-        espi_core_distance_more(), told ? (uint64_t)((float)nearer * plan->short_told) : ps,
-        ps > 0 ? 1 + ps / 1000 : 0};
+        espi_core_distance_more(), told, ps > 0 ? 1 + ps / 1000 : 0};
     return true;
 }
 

@@ -66,7 +66,8 @@ struct espi_type_class {
     bool parts;                 /* planned for uses of more than one part of a message */
     bool staged;                /* when one was looked at, the library was to pack it into a buffer of its own */
     bool exchanged;             /* one was looked at for a call without the library, where any program is of use */
-    bool packs;                 /* a pack program has done a use of its types that was not staged */
+    bool packs;                 /* a pack program has done a use of its types that was not staged, */
+    bool packs_others;          /* and was no message */
     int8_t passed;              /* uses in calls that no pack program does, before the first that one does, less those
                                    that the library stages and one does */
     bool idle;                  /* BETTER: uses of the last one that says so saved nothing */

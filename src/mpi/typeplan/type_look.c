@@ -94,6 +94,7 @@ void espi_class_note_new(struct espi_type_slot *s, enum espi_packable use, bool 
 
     espi_types_lock_classes();
     class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
+    class->packs_others = class->packs_others || (packs && use != ESPI_PACK_STAGED && use != ESPI_PACK_MESSAGE);
     if (packs)
         class->passed -= class->passed > -ESPI_CLASS_PASSED_MOST;
     else if (class->passed < ESPI_CLASS_PASSED_MOST && ++class->passed == ESPI_CLASS_PASSED_MOST)
@@ -101,14 +102,14 @@ void espi_class_note_new(struct espi_type_slot *s, enum espi_packable use, bool 
     espi_types_unlock_classes();
 }
 
-void espi_class_packs_no_more(struct espi_type_slot *s)
+void espi_class_packs_no_messages(struct espi_type_slot *s)
 {
     struct espi_type_class *class = espi_slot_class(s);
 
-    if (class == NULL)
+    if (class == NULL || class->packs == class->packs_others)
         return;
     espi_types_lock_classes();
-    class->packs = false;
+    class->packs = class->packs_others;
     class->passed = 0;
     espi_types_unlock_classes();
 }

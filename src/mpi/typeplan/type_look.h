@@ -38,10 +38,18 @@ static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi
 
 /* Whether a message of several items that are runs of bytes is to be packed, by the model. */
 bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count);
+/* Messages of one part and so many items go as the program's type, as turns have shown. */
+static inline bool espi_plan_loses(const struct espi_plan *plan, int64_t count)
+{
+    return plan->loses && espi_counts_are_alike(plan->tried_at, count) && plan->size <= ESPI_ENGINE_PART / count;
+}
+
 /* The same as espi_plan_packs_alone of a message of `count` items. One that is a run of bytes goes where it stands,
    so that what was found for one item says nothing of several. */
 static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count)
 {
+    if (__builtin_expect(espi_plan_loses(plan, count), 0))
+        return false;
     if (!plan->stands || espi_type_service.packing != ESPI_MODE_AUTO || (plan->count > 1 && count > 1))
         return espi_plan_packs_alone(plan, ESPI_PACK_MESSAGE);
     return count == 1 || espi_plan_packs_runs(plan, count);
@@ -95,7 +103,8 @@ bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count);
 static inline bool espi_class_has_noted(const struct espi_type_class *class, const struct espi_plan *plan,
                                         enum espi_packable use, bool packs)
 {
-    return class == NULL || (class->packs && (packs || !plan->forms_pending)) ||
+    return class == NULL ||
+           (class->packs && (!packs ? !plan->forms_pending : use == ESPI_PACK_MESSAGE || class->packs_others)) ||
            (packs ? use == ESPI_PACK_STAGED && class->passed == -ESPI_CLASS_PASSED_MOST
                   : class->passed == ESPI_CLASS_PASSED_MOST);
 }
@@ -109,8 +118,8 @@ static inline void espi_class_note(struct espi_type_slot *s, const struct espi_p
         espi_class_note_new(s, use, packs);
 }
 
-/* Packing by a program, which its types have had, is of no use to the class after all, until one does a use again. */
-void espi_class_packs_no_more(struct espi_type_slot *s);
+/* Forgets that a pack program did messages of the class, as they are better left to the library. */
+void espi_class_packs_no_messages(struct espi_type_slot *s);
 
 /* Whether a message of `count` items is to be packed where a record of its request has to be kept for that, and found
    again: columns of 128 to 2,048 bytes, sent and received by MPI_Isend and MPI_Irecv, took 70 to 90 ns a side more
