@@ -108,7 +108,7 @@ struct espi_core {
  * The credit of a datatype handle, one byte: how many uses the core need not see. Beside a hint of how the type was
  * made it is all that the stub knows of a type.
  *   0                   not known: not yet committed, or freed, or committed where the core did not see it
- *   1 + g, below 128    committed; g uses of one item go straight on; in collective calls, of at most 126
+ *   1 + g, below 128    committed; g uses of at most 126 items go straight on
  *   128 + 1 + g         freed, and the core has not seen it; also while another type of this handle is not committed
  * The core writes it when a type is committed, and again whenever it sees a use. The stub counts it down, and adds
  * the 128 when the type is freed.

@@ -72,7 +72,8 @@ ESPI_INLINE bool espi_has_credit(espi_word type, int64_t count, unsigned sides, 
 {
     uint32_t bits = (uint32_t)type, at = espi_credit_at(bits);
     if (at < ESPI_CREDITS)
-        return count == 1 && (watched == 0 || (*(const unsigned char *)&espi_hot.own[at] & watched) == 0) &&
+        return (uint64_t)count - 1 < ESPI_CREDIT_MOST &&
+               (watched == 0 || (*(const unsigned char *)&espi_hot.own[at] & watched) == 0) &&
                espi_credit_is_at(at, sides);
     return espi_is_no_object(bits);
 }
@@ -83,11 +84,18 @@ ESPI_INLINE void espi_use_credit_at(uint32_t at)
     espi_add_alone(&espi_hot.on_credit);
 }
 
-ESPI_INLINE void espi_use_credit(espi_word type)
+ESPI_INLINE void espi_use_items(uint32_t at, int64_t items)
+{
+    espi_use_credit_at(at);
+    if (items > 1)
+        *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 1);
+}
+
+ESPI_INLINE void espi_use_credit(espi_word type, int64_t items)
 {
     uint32_t at = espi_credit_at((uint32_t)type);
     if (at < ESPI_CREDITS)
-        espi_use_credit_at(at);
+        espi_use_items(at, items);
 }
 
 /* Not every row uses all of its arguments. */
@@ -161,18 +169,20 @@ ESPI_INLINE void espi_use_credit(espi_word type)
 #include "typed_end.h"
 
 /* ---- use_NAME ---- */
-#define ESPI_ONE(buffer, count, type) espi_use_credit(a##type);
+#define ESPI_ONE(buffer, count, type) espi_use_credit(a##type, ESPI_COUNT_WORD(count));
 #define ESPI_V(buffer, counts, type)
 #define ESPI_W(buffer, counts, types)
 #define ESPI_ONE_AT_ROOT(buffer, count, type)
 #define ESPI_V_AT_ROOT(buffer, counts, type)
-#define ESPI_SEND(buffer, count, type, dest, tag) espi_use_credit(a##type);
-#define ESPI_RECV(buffer, count, type, source, tag) espi_use_credit(a##type);
-#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag) espi_use_credit(a##type);
-#define ESPI_TARGET(count, type, rank) espi_use_credit(a##type);
+#define ESPI_SEND(buffer, count, type, dest, tag) espi_use_credit(a##type, ESPI_COUNT_WORD(count));
+#define ESPI_RECV(buffer, count, type, source, tag) espi_use_credit(a##type, ESPI_COUNT_WORD(count));
+#define ESPI_BOTH_WAYS(buffer, count, type, dest, sendtag, source, recvtag)                                          \
+    espi_use_credit(a##type, ESPI_COUNT_WORD(count));
+#define ESPI_TARGET(count, type, rank) espi_use_credit(a##type, ESPI_COUNT_WORD(count));
 #define ESPI_API(name, n, large, treatment, kind, comm, root, reason, ...)                                           \
     ESPI_INLINE void use_##name(ESPI_PARAMS_##n)                                                                     \
     {                                                                                                                \
+        enum { large_counts = large };                                                                               \
         ESPI_UNUSED(n)                                                                                               \
         __VA_ARGS__                                                                                                  \
     }

@@ -27,13 +27,6 @@ ESPI_INLINE int64_t espi_count_of(const void *counts, bool large, int i)
     return large ? ((const int64_t *)counts)[i] : ((const int *)counts)[i];
 }
 
-ESPI_INLINE void espi_use_items(uint32_t at, int64_t items)
-{
-    espi_use_credit_at(at);
-    if (items > 1)
-        *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 1);
-}
-
 /* Whether the core has decided that own blocks of the type stay in calls on a communicator of so many ranks. */
 ESPI_INLINE bool espi_own_stays(uint32_t at, int peers)
 {

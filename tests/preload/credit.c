@@ -41,20 +41,24 @@ static void uses(void)
     expect(espi_has_credit(integer, 5, 2, 0), "predefined types need none");
     expect(!espi_has_credit(other, 1, 1, 0), "what is unknown has none");
     expect(!espi_has_credit(far, 1, 1, 0), "what has no byte has none");
-    expect(!espi_has_credit(type, 2, 1, 0) && !espi_has_credit(type, 0, 1, 0) && !espi_has_credit(type, -1, 1, 0),
-           "a use is of one item");
-    espi_use_credit(integer);
+    expect(espi_has_credit(type, 2, 1, 0) && espi_has_credit(type, ESPI_CREDIT_MOST, 1, 0) &&
+               !espi_has_credit(type, ESPI_CREDIT_MOST + 1, 1, 0) && !espi_has_credit(type, 0, 1, 0) &&
+               !espi_has_credit(type, -1, 1, 0),
+           "a use is of some items, but not of too many to go unseen");
+    espi_use_credit(integer, 7);
     expect(atomic_load(&espi_hot.on_credit) == 0, "no use of a predefined type");
     while (espi_has_credit(type, 1, 2, 0) && made < 100) {
-        espi_use_credit(type);
-        espi_use_credit(type); /* both sides */
+        espi_use_credit(type, 1);
+        espi_use_credit(type, 3); /* both sides */
         made += 2;
     }
     expect(made == 8, "uses until less than two are left");
     expect(atomic_load(byte) == 1 + 9 - 8, "what is left");
     expect(atomic_load(&espi_hot.on_credit) == 8, "uses are counted");
+    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)type)]) == 4 * 2, "and what items they have more");
+    atomic_store(&espi_hot.more[espi_credit_at((uint32_t)type)], 0);
     expect(espi_has_credit(type, 1, 1, 0), "one is enough for one side");
-    espi_use_credit(type);
+    espi_use_credit(type, 1);
     expect(atomic_load(byte) == 1 && !espi_has_credit(type, 1, 1, 0), "a type that the core knows stays known");
     for (unsigned sides = 1; sides <= 3; sides++)
         for (unsigned left = 0; left <= ESPI_CREDIT_MOST; left++) {
@@ -75,15 +79,19 @@ static void sides(void)
     expect(sides_Sendrecv == 2 && sides_Alltoall == 2 && sides_Put == 2, "calls of two");
     expect(sides_Get_accumulate == 3, "a call of three");
     atomic_store(byte, 1 + 1);
-    expect(credit_Send(0, 1, type, 0, 0, 0) && !credit_Send(0, 2, type, 0, 0, 0), "one item is sent");
+    expect(credit_Send(0, 1, type, 0, 0, 0) && credit_Send(0, 2, type, 0, 0, 0) &&
+               !credit_Send(0, 0, type, 0, 0, 0) && !credit_Send(0, 200, type, 0, 0, 0),
+           "some items are sent");
     expect(!credit_Sendrecv(0, 1, type, 0, 0, 0, 1, type, 0, 0, 0, 0), "both ways in one type take two");
     atomic_store(byte, 1 + 2);
     expect(credit_Sendrecv(0, 1, type, 0, 0, 0, 1, type, 0, 0, 0, 0), "which are there");
     use_Sendrecv(0, 1, type, 0, 0, 0, 1, type, 0, 0, 0, 0);
     expect(atomic_load(byte) == 1, "and are taken");
     atomic_store(byte, 1 + 2);
-    use_Sendrecv(0, 1, type, 0, 0, 0, 5, integer, 0, 0, 0, 0);
+    use_Sendrecv(0, 4, type, 0, 0, 0, 5, integer, 0, 0, 0, 0);
     expect(atomic_load(byte) == 1 + 1, "one of them for one side");
+    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)type)]) == 3, "and its items");
+    atomic_store(&espi_hot.more[espi_credit_at((uint32_t)type)], 0);
 }
 
 /* Where a rank gives itself blocks. */

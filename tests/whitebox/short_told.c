@@ -262,14 +262,19 @@ static struct espi_plan *begin_in_doubt(enum espi_message_way slower)
     return plan;
 }
 
+static bool is_in_doubt(const struct espi_plan *plan)
+{
+    return espi_plan_is_doubtful(plan, count);
+}
+
 /* Messages until that is settled; `in_all`: all go the long way. How many. */
 static int settle(const struct espi_plan *plan, bool in_all, int went[ESPI_WAYS + 1])
 {
     int sends = 0;
 
-    for (; sends < MESSAGES && plan->doubtful && (in_all || !goes_the_short_way()) && plan->doubtful; sends++)
+    for (; sends < MESSAGES && is_in_doubt(plan) && (in_all || !goes_the_short_way()) && is_in_doubt(plan); sends++)
         went[go_the_long_way()]++;
-    ck_assert(sends < MESSAGES && !plan->doubtful);
+    ck_assert(sends < MESSAGES && !is_in_doubt(plan));
     return sends;
 }
 
@@ -310,35 +315,42 @@ START_TEST(doubtful_and_close)
     struct espi_plan *plan = begin_in_doubt(ESPI_WAYS); /* both take as long */
 
     settle(plan, false, went);
-    ck_assert(plan->loses && !espi_plan_packs_message(plan, COUNT));
+    ck_assert(espi_plan_loses(plan, COUNT) && !espi_plan_packs_message(plan, COUNT));
     end();
     plan = begin_in_doubt(ESPI_WAY_DENSE);
-    for (int sends = 0; sends < MESSAGES && plan->doubtful && !goes_the_short_way() && plan->doubtful; sends++) {
+    for (int sends = 0; sends < MESSAGES && is_in_doubt(plan) && !goes_the_short_way() && is_in_doubt(plan);
+         sends++) {
         test_clock.each = sends % 4 == 0 ? 0 : 2000; /* what is waited for comes soon now and then */
         go_the_long_way();
     }
     test_clock.each = 0;
-    ck_assert(!plan->doubtful && !plan->loses && espi_plan_packs_message(plan, COUNT));
+    ck_assert(!is_in_doubt(plan) && !espi_plan_loses(plan, COUNT) && espi_plan_packs_message(plan, COUNT));
     end();
 }
 END_TEST
 
-/* Messages of far more items, or fewer, are packed as the models say, and are not tried. */
+/* Each count is tried by itself, and some of them are enough. */
 START_TEST(doubtful_of_a_count)
 {
-    int went[ESPI_WAYS + 1] = {0};
+    enum { MORE = 2 * ESPI_COUNTS_TRIED };
     struct espi_plan *plan = begin_in_doubt(ESPI_WAY_DENSE);
 
-    count = 2 * COUNT + 1;
-    ck_assert(goes_the_short_way());
-    count = COUNT;
-    settle(plan, false, went);
-    for (int more = 1; more <= 3 * COUNT; more++) {
+    for (int i = 0; i < MORE; i++) {
+        int went[ESPI_WAYS + 1] = {0};
+        const bool tried = i < ESPI_COUNTS_TRIED, loses = i % 2 == 0;
+        count = COUNT + i;
+        slow = loses ? ESPI_WAY_DENSE : ESPI_WAY_OWN;
         espi_slot_class(espi_slot_of(type))->packs = true;
-        ck_assert_int_eq(espi_plan_packs_message(plan, more), more > 2 * COUNT);
-        count = more;
-        ck_assert_int_eq(goes_the_short_way(), more > 2 * COUNT);
+        ck_assert_int_eq(is_in_doubt(plan), tried);
+        ck_assert_int_eq(settle(plan, false, went) > 0, tried);
+        ck_assert_int_eq(goes_the_short_way(), !tried || !loses);
+        espi_slot_class(espi_slot_of(type))->packs = true; /* some count is packed */
+        ck_assert_ptr_eq(espi_types_loses(type, count), tried && loses ? espi_slot_of(type) : NULL);
     }
+    for (int i = 0; i < MORE; i++)
+        ck_assert_int_eq(espi_plan_packs_message(plan, COUNT + i), i >= ESPI_COUNTS_TRIED || i % 2 == 1);
+    espi_slot_class(espi_slot_of(type))->packs = false; /* it is not to keep the plan */
+    ck_assert_ptr_eq(espi_types_loses(type, COUNT), NULL);
     count = COUNT;
     end();
 }
@@ -364,7 +376,7 @@ START_TEST(doubtful_too)
     plan->last_short.count = 0;
     plan->doubtful = true;
     const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
-    ck_assert(!goes_the_short_way() && !plan->doubtful && plan->loses);
+    ck_assert(!goes_the_short_way() && !is_in_doubt(plan) && espi_plan_loses(plan, COUNT));
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
     MPI_Type_free(&first);
     end();

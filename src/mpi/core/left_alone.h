@@ -89,6 +89,9 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     use->slot = espi_types_quiet(type);
     if (use->slot == NULL && asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) && !(asked->kind & ESPI_PERSISTENT))
         use->slot = left_before(facts, asked, sides, side, args, type, use->count);
+    if (use->slot == NULL &&
+        (asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P)
+        use->slot = espi_types_loses(type, use->count);
     return use->slot != NULL;
 }
 

@@ -63,22 +63,47 @@ static bool tries_own(const struct espi_way_question *q)
     return q->told || q->doubtful;
 }
 
-/* Short ones have no group in common with long ones, nor doubtful ones with others: nothing follows for these. The
-   numbers of groups are powers of two, but those up to 5, which are of doubtful ones of 2^7 to 2^12 bytes. */
+/* Short ones have no group in common with long ones: nothing is to follow for these. Those that are doubtful have
+   groups for messages of so many bytes each: what a type with gaps costs beside packing is most of it, and the same
+   for all sizes. */
+enum { DOUBTS = 6, SHORT_LEAST = DOUBTS, SHORT_MOST = 12 };
+
 static int size_of(const struct espi_way_question *q)
 {
-    enum { SHORT_LEAST = 7, SHORT_MOST = 12 };
     const int size = 63 - __builtin_clzll((uint64_t)q->bytes | 1);
 
     if (!tries_own(q) || !q->no_cells)
         return size < SIZES - 1 ? size : SIZES - 1;
-    const int is = size < SHORT_LEAST ? SHORT_LEAST : size < SHORT_MOST ? size : SHORT_MOST;
-    return q->doubtful ? is - SHORT_LEAST : is;
+    if (q->doubtful)
+        return (int)((uint64_t)q->bytes * UINT64_C(0x9e3779b97f4a7c15) >> 32) % DOUBTS;
+    return size < SHORT_LEAST ? SHORT_LEAST : size < SHORT_MOST ? size : SHORT_MOST;
 }
 
 struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
 {
-    return &groups[q->near][size_of(q)];
+    static struct espi_way_group none;
+    struct espi_way_group *g = &groups[q->near][size_of(q)];
+
+    return !q->doubtful || g->bytes == q->bytes ? g : &none;
+}
+
+/* Whether there is a group for it: one is made over to other messages when it is decided what becomes of those that
+   it was for, or they do not come any more. */
+static bool has_group(const struct espi_way_question *q)
+{
+    enum { SETTLED = 64, GONE = 4096 };
+    struct espi_way_group *g = &groups[q->near][size_of(q)];
+
+    if (!q->doubtful)
+        return true;
+    if (g->bytes == q->bytes) {
+        g->others = 0;
+        return true;
+    }
+    if (g->bytes != 0 && ++g->others < (g->state == ESPI_WAYS_DECIDED ? SETTLED : GONE))
+        return false;
+    *g = (struct espi_way_group){.bytes = q->bytes, .number = g->number, .together = g->together};
+    return true;
 }
 
 /* Between nodes there are none: such an item would go as the library sends data with gaps, but for its layout. */
@@ -319,6 +344,11 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
 
     if (warms_cells(g, q, ways, &turn.way))
         return turn;
+    if (!has_group(q)) {
+        turn.way = espi_way_packed(q);
+        return turn;
+    }
+    g = espi_way_group_of(q);
     const unsigned tried = ways_tried(q);
     if (!is_tried(g, q, tried)) {
         turn.way = espi_way_of(q);

@@ -123,8 +123,8 @@ void espi_way_batch_took(uint64_t ns);
 
 /* ---- what was found (way_found.c) ---- */
 
-/* What messages like this take, packed and as the program's type, ns; of those that are sent and received, if they were
-   tried together, what both take. False: that was not found out, or other things that calls wait for make more
+/* What messages like this take, packed and as the program's type, ns; of those that are sent and received, if they
+   were tried together, what both take. False: that was not found out, or other things that calls wait for make more
    difference. */
 bool espi_way_takes(const struct espi_way_question *question, double *packed_ns, double *own_ns);
 

@@ -58,7 +58,8 @@ static MPI_Datatype make(int64_t bytes)
 
 bool espi_stream_may_go_in_cells(int64_t bytes)
 {
-    return bytes > ESPI_STREAM_CELL && bytes <= INT32_MAX - ROOM && atomic_load_explicit(&opened, memory_order_relaxed) &&
+    return bytes > ESPI_STREAM_CELL && bytes <= INT32_MAX - ROOM &&
+           atomic_load_explicit(&opened, memory_order_relaxed) &&
            (espi_own_types_room() >= DATATYPES || atomic_load_explicit(&ours, memory_order_relaxed) > 0);
 }
 

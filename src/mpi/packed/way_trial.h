@@ -41,6 +41,8 @@ struct espi_way_group {
     float weight[ESPI_WAY_CALLS];           /* the same: messages; 0: there were not times enough */
     float plain;               /* of the last trial: PLAIN calls for each message, 1 at most */
     enum espi_way_call latest; /* that had a turn */
+    int64_t bytes;             /* of doubtful messages, of just so many; and other such ones since the last of them */
+    unsigned others;
     bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */
 };
 

@@ -319,6 +319,9 @@ static uint64_t saved_ns(const struct espi_contents *c)
     return EACH + (lengths ? LENGTHS : PLACES) * numbers + TYPE * (uint64_t)c->types;
 }
 
+/* What it takes to look at a type that is freed, or made again, about. */
+enum { LOOK_NS = 50 };
+
 static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint)
 {
     for (unsigned char i = *bucket_of(hint); i != 0; i = entries[i - 1].next) {
@@ -335,10 +338,11 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
         e->given = e->committed;
         e->used = ++uses;
         again++;
-        if (2 * again >= uses - again) /* most of those that are freed: else it is less than a look at all costs */
+        const uint64_t saved = saved_ns(&e->made);
+        if (saved * again >= LOOK_NS * uses) /* else it is less than a look at all that are freed costs */
             espi_types_pay();
         espi_count_anywhere(ESPI_COUNT_types_again, 1);
-        espi_count_anywhere(ESPI_COUNT_again_saved, saved_ns(&e->made));
+        espi_count_anywhere(ESPI_COUNT_again_saved, saved);
         return (uint32_t)e->type;
     }
     leave_room();

@@ -21,7 +21,7 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     found.parts = found.bytes > ESPI_ENGINE_PART;
     if (found.parts)
         return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
-    if (espi_plan_loses(found.plan, count))
+    if (found.plan->n_lost == found.plan->n_found && espi_plan_loses(found.plan, count))
         espi_class_packs_no_messages(s); /* if it is another class than that by which it was found */
     if ((espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
         !espi_plan_packs_message(found.plan, count) ||
@@ -38,13 +38,14 @@ void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slo
 
     if (!espi_plan_is_doubtful(plan, count) || !espi_way_was_tried(q))
         return;
-    plan->doubtful = false;
-    plan->tried_at = plan->count;
-    plan->loses = espi_way_takes(q, &packed, &own) && packed > own - own / CLEAR;
-    if (!plan->loses)
+    const bool loses = espi_way_takes(q, &packed, &own) && packed > own - own / CLEAR;
+    plan->found_of[plan->n_found++] = (struct espi_plan_found){count, loses};
+    if (!loses)
         return;
+    plan->n_lost++;
     plan->last_short.count = 0;
-    espi_class_packs_no_messages(slot);
+    if (plan->n_lost == plan->n_found)
+        espi_class_packs_no_messages(slot);
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
     espi_stats_type_reversed(plan->record, ESPI_PACKED_IN_MESSAGES, ESPI_SLOW_CALLS,
                              (uint64_t)(packed / (double)count),

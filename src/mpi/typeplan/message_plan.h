@@ -8,6 +8,7 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/plan_credit.h"
@@ -26,10 +27,12 @@ struct espi_message_plan {
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
-/* Whether it is to be found out if short messages of so many items are better packed. */
+/* Whether it is to be found out if short messages of so many items (> 0) are better packed. Of more than some counts
+   the models are believed. */
 static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t count)
 {
-    return plan->doubtful && espi_counts_are_alike(plan->count, count);
+    return plan->doubtful && plan->n_found < ESPI_COUNTS_TRIED && plan->size <= ESPI_ENGINE_PART / count &&
+           espi_plan_found(plan, count) == NULL;
 }
 
 /* If it has been found out for such messages, which are asked about, that stays. Where they are not better packed the

@@ -291,14 +291,13 @@ static void set_open(struct espi_plan *plan, const struct espi_plan_request *req
                                  plan->engine_ns[ESPI_PARTS]);
 }
 
-/* What stands loses nothing as bytes; and what was found stays, also for a better program, which loses less. */
+/* What stands loses nothing as bytes. (What was found of some counts stays, also for a better program.) */
 static bool may_lose(const struct espi_plan *plan, const struct espi_plan_request *request)
 {
     const uint64_t gain = plan->packed_ns[ESPI_PACK_MESSAGE];
 
     return request->one_node && request->packing == ESPI_MODE_AUTO && !plan->stands &&
-           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && gain < ESPI_PACK_DOUBT_NS &&
-           !espi_counts_are_alike(plan->tried_at, plan->count);
+           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && gain < ESPI_PACK_DOUBT_NS;
 }
 
 static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,

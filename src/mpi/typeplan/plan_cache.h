@@ -19,7 +19,7 @@
 
 enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
 
-enum { ESPI_JUDGED_EACH = 5 };
+enum { ESPI_JUDGED_EACH = 5, ESPI_COUNTS_TRIED = 4 };
 
 struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
@@ -39,8 +39,11 @@ struct espi_plan {
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
     bool doubtful; /* messages of one part are packed by the models, which are not sure: they are to be tried */
-    bool loses;    /* they were, and go as the program's type, those of about so many items: */
-    int64_t tried_at; /* the count of that time; 0: they were not tried (message_plan.h) */
+    struct espi_plan_found { /* those of so many items were, and go as the program's type if packing loses */
+        int64_t count;
+        bool loses;
+    } found_of[ESPI_COUNTS_TRIED];
+    int n_found, n_lost; /* of these */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
@@ -59,8 +62,8 @@ struct espi_plan {
         int64_t count;
         uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
-    float short_told; /* what such messages save, as measured, over what the models say of near cores; 0: not known, or
-                         not asked; negative: trials say nothing, and the models are believed */
+    float short_told; /* what such messages save, as measured, over what the models say of near cores; 0: not known,
+                         or not asked; negative: trials say nothing, and the models are believed */
     int64_t left_items; /* of the last message of several parts that went as the program's type outside of a trial
                            (message.c); 0: none, or figures have changed since. Not where calls overlap. */
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
@@ -79,10 +82,21 @@ struct espi_plan {
  */
 bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count);
 
-/* Whether what was found for one count holds for another. */
-static inline bool espi_counts_are_alike(int64_t known, int64_t count)
+/* What turns have shown of messages of one part and so many items; NULL: they were not tried. */
+static inline const struct espi_plan_found *espi_plan_found(const struct espi_plan *plan, int64_t count)
 {
-    return known > 0 && count >= known / 2 && count <= 2 * known;
+    for (int i = 0; i < plan->n_found; i++)
+        if (plan->found_of[i].count == count)
+            return &plan->found_of[i];
+    return NULL;
+}
+
+/* Messages of one part and so many items go as the program's type, as turns have shown. */
+static inline bool espi_plan_loses(const struct espi_plan *plan, int64_t count)
+{
+    const struct espi_plan_found *tried = plan->n_lost > 0 ? espi_plan_found(plan, count) : NULL;
+
+    return tried != NULL && tried->loses;
 }
 
 /* Identifies a layout: structural hash of tree and bounds. */

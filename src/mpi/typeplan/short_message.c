@@ -69,7 +69,7 @@ static bool is_in_doubt(struct espi_plan *plan, struct espi_type_slot *slot, int
     struct espi_way_question q = question_of(plan, count, asking);
     q.doubtful = true;
     espi_message_plan_settle(plan, slot, count, &q);
-    return plan->doubtful;
+    return espi_plan_is_doubtful(plan, count);
 }
 
 /* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items

@@ -38,12 +38,6 @@ static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi
 
 /* Whether a message of several items that are runs of bytes is to be packed, by the model. */
 bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count);
-/* Messages of one part and so many items go as the program's type, as turns have shown. */
-static inline bool espi_plan_loses(const struct espi_plan *plan, int64_t count)
-{
-    return plan->loses && espi_counts_are_alike(plan->tried_at, count) && plan->size <= ESPI_ENGINE_PART / count;
-}
-
 /* The same as espi_plan_packs_alone of a message of `count` items. One that is a run of bytes goes where it stands,
    so that what was found for one item says nothing of several. */
 static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count)
