@@ -143,6 +143,7 @@ START_TEST(doubtful)
     send.bytes = receive.bytes = both.bytes = 2000;
     send.no_cells = receive.no_cells = both.no_cells = true;
     send.doubtful = receive.doubtful = both.doubtful = true;
+    send.told = receive.told = true;
     begin(true);
     ck_assert(!espi_way_takes(&send, &packed, &own));
     run(&send, takes, COLD_SHORT / 2);

@@ -69,7 +69,8 @@ static void look(void)
         espi_plan_release(way.packed);
 }
 
-static enum espi_message_way slow = ESPI_WAY_OWN; /* the way that takes OWN_NS more */
+static enum espi_message_way slow = ESPI_WAY_OWN; /* the way that takes so much more */
+static uint64_t slow_ns = OWN_NS;
 
 /* ESPI_WAYS: the use was looked at. */
 static enum espi_message_way go_the_long_way(void)
@@ -85,7 +86,7 @@ static enum espi_message_way go_the_long_way(void)
     }
     const enum espi_message_way way = m.turn.way;
     ck_assert_int_eq((MPI_Datatype)changed[2] == type, way == ESPI_WAY_OWN);
-    const uint64_t took = CALL_NS + (way == slow ? OWN_NS : 0);
+    const uint64_t took = CALL_NS + (way == slow ? slow_ns : 0);
     test_clock_passes(took, took);
     ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
     ck_assert_int_eq(atomic_load(&plan_of_type()->users), users);
@@ -121,6 +122,7 @@ static void end(void)
 {
     test_clock.set = false;
     slow = ESPI_WAY_OWN;
+    slow_ns = OWN_NS;
     atomic_store(&espi_running, false);
     espi_calls_overlap = true;
     MPI_Type_free(&type);
@@ -163,6 +165,12 @@ START_TEST(told)
     espi_core_distance.more_ns = 320;
     ck_assert(goes_the_short_way());
     ck_assert(fabs((double)(said_ps() - before) / 2000 - is) < 1);
+    plan_of_type()->short_told = -1; /* other waiting makes more difference */
+    plan_of_type()->last_short.count = 0;
+    const uint64_t now = said_ps(),
+                   modelled = espi_plan_saving(plan_of_type(), COUNT, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
+    ck_assert(goes_the_short_way());
+    ck_assert(modelled > noted && said_ps() - now - modelled <= 1);
     espi_core_distance.more_ns = 0;
     ck_assert_int_eq(go_the_long_way(), ESPI_WAY_DENSE);
     end();
@@ -317,6 +325,13 @@ START_TEST(doubtful_and_close)
     settle(plan, false, went);
     ck_assert(espi_plan_loses(plan, COUNT) && !espi_plan_packs_message(plan, COUNT));
     end();
+    for (int saves = 250; saves <= 300; saves += 50) { /* of which 230 are spent outside of turns, perhaps */
+        plan = begin_in_doubt(ESPI_WAY_OWN);
+        slow_ns = (uint64_t)saves;
+        settle(plan, false, went);
+        ck_assert_int_eq(espi_plan_loses(plan, COUNT), saves == 250);
+        end();
+    }
     plan = begin_in_doubt(ESPI_WAY_DENSE);
     for (int sends = 0; sends < MESSAGES && is_in_doubt(plan) && !goes_the_short_way() && is_in_doubt(plan);
          sends++) {
@@ -343,8 +358,9 @@ START_TEST(doubtful_of_a_count)
         espi_slot_class(espi_slot_of(type))->packs = true;
         ck_assert_int_eq(is_in_doubt(plan), tried);
         ck_assert_int_eq(settle(plan, false, went) > 0, tried);
+        ck_assert_int_eq(espi_slot_class(espi_slot_of(type))->packs, i > 0); /* from then on some count is packed */
+        espi_slot_class(espi_slot_of(type))->packs = true;
         ck_assert_int_eq(goes_the_short_way(), !tried || !loses);
-        espi_slot_class(espi_slot_of(type))->packs = true; /* some count is packed */
         ck_assert_ptr_eq(espi_types_loses(type, count), tried && loses ? espi_slot_of(type) : NULL);
     }
     for (int i = 0; i < MORE; i++)

@@ -43,7 +43,6 @@ void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slo
     if (!loses)
         return;
     plan->n_lost++;
-    plan->last_short.count = 0;
     if (plan->n_lost == plan->n_found)
         espi_class_packs_no_messages(slot);
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);

@@ -106,10 +106,10 @@ void espi_class_packs_no_messages(struct espi_type_slot *s)
 {
     struct espi_type_class *class = espi_slot_class(s);
 
-    if (class == NULL || class->packs == class->packs_others)
+    if (class == NULL || !class->packs || class->packs_others)
         return;
     espi_types_lock_classes();
-    class->packs = class->packs_others;
+    class->packs = false;
     class->passed = 0;
     espi_types_unlock_classes();
 }
