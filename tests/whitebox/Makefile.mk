@@ -55,10 +55,10 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_packed_call_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc
 %C%_collective_SOURCES = %D%/collective.c %D%/collective_setup.h
 %C%_collective_far_SOURCES = %D%/collective_far.c %D%/collective_setup.h
-%C%_collective_far_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
+%C%_collective_far_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn,--wrap=espi_engine
 %C%_repeated_SOURCES = %D%/repeated.c %D%/collective_setup.h
-%C%_repeated_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
-%C%_collective_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn
+%C%_repeated_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn,--wrap=espi_engine
+%C%_collective_LDFLAGS = -Wl,--wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn,--wrap=espi_engine
 %C%_packed_complete_LDFLAGS = -Wl,--wrap=malloc
 %C%_reduce_requests_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=espi_staged_unpack
 endif

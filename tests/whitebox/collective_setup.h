@@ -1,5 +1,6 @@
 /* What tests of src/mpi/typeplan/collective.h share. One process, whose communicator is told to have two ranks;
-   nothing is communicated. For programs linked with --wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn. */
+   nothing is communicated. For programs linked with --wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn,
+   --wrap=espi_engine. */
 #ifndef ESPI_TESTS_WHITEBOX_COLLECTIVE_SETUP_H
 #define ESPI_TESTS_WHITEBOX_COLLECTIVE_SETUP_H
 
@@ -14,6 +15,7 @@
 #include "mpi/core/left_alone.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/typeplan/collective.h"
+#include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/substitute.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"
@@ -24,6 +26,17 @@ void *__wrap_malloc(size_t bytes);
 double __wrap_espi_way_saves(const struct espi_way_question *question);
 struct espi_way_turn __wrap_espi_way_turn(const struct espi_way_question *question);
 struct espi_way_turn __real_espi_way_turn(const struct espi_way_question *question);
+
+struct espi_engine __wrap_espi_engine(void);
+
+/* Whatever this machine does now, so that plans are the same. */
+struct espi_engine __wrap_espi_engine(void)
+{
+    struct espi_engine usual = ESPI_ENGINE_USUAL;
+
+    usual.measured = true;
+    return usual;
+}
 
 static double saves = -1; /* a call with long blocks is measured to save so much */
 static bool goes_typed; /* the way of a call with long blocks is the library's */
