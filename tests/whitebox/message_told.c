@@ -233,6 +233,25 @@ START_TEST(doubtful_by_weight)
 }
 END_TEST
 
+/* Where a type's messages take long now and then, that counts. */
+START_TEST(doubtful_by_mean)
+{
+    script takes = {[ESPI_WAY_SEND] = {0, 0, 400, 0}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    double packed, own;
+
+    q.bytes = 3600;
+    q.no_cells = q.doubtful = true;
+    begin(true);
+    for (int i = 0; i < 4 * TRIAL; i++) {
+        takes[ESPI_WAY_SEND][OWN] = i % 3 == 0 ? 2000 : 620;
+        call_once(&q, takes);
+    }
+    ck_assert(espi_way_was_tried(&q) && espi_way_takes(&q, &packed, &own));
+    ck_assert_msg(own > 800 && packed < 700, "%g, %g", own, packed);
+}
+END_TEST
+
 /* Those of each size are tried by themselves, some sizes at a time; and what is found of one is of that alone. */
 START_TEST(doubtful_sizes)
 {
@@ -476,7 +495,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
-                     doubtful, doubtful_beside_told, doubtful_by_weight, doubtful_sizes, told_short_later,
-                     told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead, watched_no_more,
+                     doubtful, doubtful_beside_told, doubtful_by_weight, doubtful_by_mean, doubtful_sizes,
+                     told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead, watched_no_more,
                      watched_until_the_last, told_in_noise);
 }

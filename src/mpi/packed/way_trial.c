@@ -211,8 +211,10 @@ static void note_found(struct espi_way_group *g, int call)
     /* One that waits for another rank may have met another way, where that has just given up this one. */
     const bool waits = call == ESPI_WAY_RECEIVE || call == ESPI_WAY_PLAIN;
 
-    for (int way = 0; way < ESPI_WAYS; way++)
+    for (int way = 0; way < ESPI_WAYS; way++) {
         g->found[call][way] = times[way].n > 0 ? takes(g, &times[way]) : 0;
+        g->mean[call][way] = times[way].n > 0 ? espi_way_mean(&times[way]) : 0;
+    }
     g->least_own[call] = own->n > 0 ? espi_way_least(own, waits && own->n > 2) : 0;
     g->weight[call] = has_times(g, call, g->pace->enough) ? (float)messages_of(g, call) : 0;
     g->tried[call] = g->decided + 1;

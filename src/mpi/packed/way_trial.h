@@ -37,6 +37,7 @@ struct espi_way_group {
     uint64_t next;                  /* with which of these to try again; 0: it was never decided */
     unsigned tried[ESPI_WAY_CALLS]; /* number of the last trial with such calls that has come to its end; 0: none */
     float found[ESPI_WAY_CALLS][ESPI_WAYS]; /* in that one, what a message takes; 0: not known */
+    float mean[ESPI_WAY_CALLS][ESPI_WAYS];  /* the same, of its times without the greatest (espi_way_mean) */
     float least_own[ESPI_WAY_CALLS];        /* the same: the least of OWN */
     float weight[ESPI_WAY_CALLS];           /* the same: messages; 0: there were not times enough */
     float plain;               /* of the last trial: PLAIN calls for each message, 1 at most */
