@@ -177,7 +177,6 @@ START_TEST(doubtful_beside_told)
 {
     const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1100}}, others = {[ESPI_WAY_SEND] = {0, 0, 1000, 5000}};
     double packed, own;
-
     for (int bytes = 1; bytes <= 8255; bytes += bytes) {
         struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true), other = q;
         q.bytes = other.bytes = bytes;
@@ -496,6 +495,6 @@ int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
                      doubtful, doubtful_beside_told, doubtful_by_weight, doubtful_by_mean, doubtful_sizes,
-                     told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead, watched_no_more,
-                     watched_until_the_last, told_in_noise);
+                     told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead,
+                     watched_no_more, watched_until_the_last, told_in_noise);
 }
