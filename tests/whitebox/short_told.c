@@ -11,6 +11,7 @@
 #include "base/overlap.h"
 #include "clock.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/left_alone.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/core_distance.h"
@@ -344,6 +345,15 @@ START_TEST(doubtful_and_close)
 }
 END_TEST
 
+/* Whether a call of such messages goes on as it is, without the general way. */
+static bool is_left_alone(enum espi_fn fn)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const struct asked asked = {row->large, false, row->kind, row->comm, row->root, fn};
+
+    return espi_left_alone(state, &asked, row->typed, 0, args());
+}
+
 /* Each count is tried by itself, and some of them are enough. */
 START_TEST(doubtful_of_a_count)
 {
@@ -362,6 +372,8 @@ START_TEST(doubtful_of_a_count)
         espi_slot_class(espi_slot_of(type))->packs = true;
         ck_assert_int_eq(goes_the_short_way(), !tried || !loses);
         ck_assert_ptr_eq(espi_types_loses(type, count), tried && loses ? espi_slot_of(type) : NULL);
+        ck_assert_int_eq(is_left_alone(ESPI_FN_Send), tried && loses);
+        ck_assert(!is_left_alone(ESPI_FN_Bsend)); /* which is packed another way */
     }
     for (int i = 0; i < MORE; i++)
         ck_assert_int_eq(espi_plan_packs_message(plan, COUNT + i), i >= ESPI_COUNTS_TRIED || i % 2 == 1);
