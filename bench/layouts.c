@@ -17,9 +17,9 @@
  * `late` the median counted from the third use of each life on.
  *
  * never: types are made once. At first native and Espalier's uses take turns, in 20 pieces, for about 0.2 s each,
- * from the types' first use on: `first` is the mean of each. What follows is counted only after these uses (#warm
- * says how many). A layout that Espalier has met before is not at its first use: scripts/bench/layouts starts a
- * process for each line of its table.
+ * from the types' first use on: `first` is the mean of each piece, joined by commas. What follows is counted only
+ * after these uses (#warm says how many). A layout that Espalier has met before is not at its first use:
+ * scripts/bench/layouts starts a process for each line of its table.
  *
  * --millis: aimed at for the turns of one line, all ways together (400); --patience: lines of which three rounds
  * would take longer are skipped, and named; --quick: little of both. Bytes are compared before anything is timed,
@@ -36,7 +36,7 @@
 
 enum { SIZES = 3, KINDS = 4, NEVER = 0, FEWEST = 3, MOST = 1001, LATE_AFTER = 2 };
 #define COLD_SECONDS 0.2
-enum { COLD_PIECES = 20 };
+enum { COLD_PIECES = 20, MOST_PIECES = COLD_PIECES + 1 };
 
 static const char *const size_name[SIZES] = { "small", "medium", "large" };
 static const char *const k_name[KINDS] = { "1", "10", "40", "never" };
@@ -51,10 +51,10 @@ static struct {
 static struct bench_calls native;
 static int rank, ranks;
 
-/* Times of a way: of each turn, and from the third use of each life on; seconds per use. */
+/* Times of a way, seconds per use: of each turn, from the third use of each life on, of pieces of the first uses. */
 struct times {
-    double each[MOST], late[MOST];
-    double first;
+    double each[MOST], late[MOST], first[MOST_PIECES];
+    int pieces;
 };
 static struct times times[LAYOUT_WAYS];
 
@@ -106,9 +106,8 @@ static void shuffle(int order[LAYOUT_WAYS])
 static int first_uses(struct layout_run *run, double per_use)
 {
     static const enum layout_way ways[2] = { LAYOUT_NATIVE, LAYOUT_ESPALIER };
-    double spent[2] = { 0, 0 };
     int each = (int)(COLD_SECONDS / COLD_PIECES / per_use) + 1, total = 0, piece, w, use;
-    int pieces = each > 1 ? COLD_PIECES : (int)(COLD_SECONDS / per_use) + 1;
+    int pieces = each > 1 ? COLD_PIECES : (int)fmin(MOST_PIECES, COLD_SECONDS / per_use + 1);
 
     for (piece = 0; piece < pieces; piece++, total += each)
         for (w = 0; w < 2; w++) {
@@ -121,17 +120,17 @@ static int first_uses(struct layout_run *run, double per_use)
                 layout_make(run, ways[now]);
             for (use = 0; use < each; use++)
                 layout_use(run, ways[now]);
-            spent[now] += bench_now() - begin;
+            times[ways[now]].first[piece] = (bench_now() - begin) / each;
         }
     for (w = 0; w < 2; w++)
-        times[ways[w]].first = spent[w] / total;
+        times[ways[w]].pieces = pieces;
     return total;
 }
 
 static void report(const struct layout_run *run, const char *row, int k, int rounds, int uses)
 {
     size_t n = (size_t)rounds, i;
-    int way;
+    int way, piece;
 
     for (way = 0; way < LAYOUT_WAYS; way++) {
         struct times *t = &times[way];
@@ -146,9 +145,11 @@ static void report(const struct layout_run *run, const char *row, int k, int rou
         else
             printf("\t-");
         if (k_value[k] == NEVER && (way == LAYOUT_NATIVE || way == LAYOUT_ESPALIER))
-            printf("\t%.1f\n", 1e9 * t->first);
+            for (piece = 0; piece < t->pieces; piece++)
+                printf("%c%.1f", piece == 0 ? '\t' : ',', 1e9 * t->first[piece]);
         else
-            printf("\t-\n");
+            printf("\t-");
+        printf("\n");
     }
     fflush(stdout);
 }

@@ -27,8 +27,14 @@ awk -F '\t' '
         for (i = 10; i <= 12; i++)
             if ($i + 0 <= 0)
                 print "FAILED: no time: " $0
+        pieces = split($14, piece, ",")
         if (($13 != "-") != ($6 == 10 || $6 == 40) || ($14 != "-") != ($6 == "never" && $7 ~ /native|espalier/))
             print "FAILED: late or first: " $0
+        if ($14 != "-" && pieces != 20)
+            print "FAILED: pieces of the first uses: " $0
+        for (i = 1; $14 != "-" && i <= pieces; i++)
+            if (piece[i] + 0 <= 0)
+                print "FAILED: no time of a piece: " $0
         if ($8 < 3 || $11 > $10 || $11 > $12)
             print "FAILED: median, minimum and mean: " $0
     }' raw >odd
@@ -36,13 +42,13 @@ test ! -s odd || { cat odd; failed=1; }
 "$ESPI_SOURCE/scripts/bench/layouts" --rows nothing >said 2>&1 && fail "a row that is not there"
 
 # ---- the table: two settings, two processes of one, a line that only one setting has ----
-process() { # SETTING NUMBER ROW K NATIVE HAND ESPALIER
-    awk -v OFS='\t' -v s="$1" -v p="$2" -v row="$3" -v k="$4" -v n="$5" -v h="$6" -v e="$7" 'BEGIN {
+process() { # SETTING NUMBER ROW K NATIVE HAND ESPALIER [FIRST]
+    awk -v OFS='\t' -v s="$1" -v p="$2" -v row="$3" -v k="$4" -v n="$5" -v h="$6" -v e="$7" -v first="${8:-}" 'BEGIN {
         split("native hand pack espalier contiguous", way)
         split(n " " h " " n " " e " " n / 4, t)
         for (i = 1; i <= 5; i++)
             print s, p, row, "large", 1000, k, way[i], 3, 40, t[i], t[i] / 2, t[i] * (i == 4 ? 3 : 2),
-                k == 10 ? t[i] * (i == 4 ? 2 : 1) : "-", k == "never" && (i == 1 || i == 4) ? t[i] * i : "-"
+                k == 10 ? t[i] * (i == 4 ? 2 : 1) : "-", i == 1 && k == "never" ? n "," n / 2 : i == 4 && k == "never" ? first : "-"
     }'
 }
 {
@@ -50,16 +56,18 @@ process() { # SETTING NUMBER ROW K NATIVE HAND ESPALIER
     process auto 1 a 10 100 200 50
     process always 1 a 10 200 100 300
     process auto 2 a 10 100 200 150
-    process auto 1 b never 400 100 100
+    process auto 1 b never 400 100 100 400,100
+    process auto 2 b never 400 100 100 4000,100 # a piece that was disturbed
+    process auto 3 b never 400 100 100 400,900  # and another one
 } >raw
 cat >expected <<'END'
 #@made=up
 #row size bytes k native hand pack contiguous auto always auto/native auto/hand auto/best auto:mean auto:min auto:late auto:late/best auto:first always/native always/hand always/best always:mean always:min always:late always:late/best always:first
 a large 1000 10 100 200 100 25 100 300 1.000 0.500 1.000 1.500 1.000 2.000 2.000 - 1.500 3.000 3.000 2.250 1.500 3.000 6.000 -
-b large 1000 never 400 100 400 100 100 - 0.250 1.000 1.000 0.375 0.250 - - 1.000 - - - - - - - -
+b large 1000 never 400 100 400 100 100 - 0.250 1.000 1.000 0.375 0.250 - - 0.750 - - - - - - - -
 geometric mean - - 10 - - - - - - 1.000 0.500 1.000 1.500 1.000 2.000 2.000 - 1.500 3.000 3.000 2.250 1.500 3.000 6.000 -
-geometric mean - - never - - - - - - 0.250 1.000 1.000 0.375 0.250 - - 1.000 - - - - - - - -
-geometric mean - - all - - - - - - 0.500 0.707 1.000 0.750 0.500 2.000 2.000 1.000 1.500 3.000 3.000 2.250 1.500 3.000 6.000 -
+geometric mean - - never - - - - - - 0.250 1.000 1.000 0.375 0.250 - - 0.750 - - - - - - - -
+geometric mean - - all - - - - - - 0.500 0.707 1.000 0.750 0.500 2.000 2.000 0.750 1.500 3.000 3.000 2.250 1.500 3.000 6.000 -
 END
 sed -i -e 's/ /\t/g' -e 's/^geometric\tmean/geometric mean/' expected
 "$table" raw >found || failed=1
