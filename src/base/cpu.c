@@ -4,6 +4,7 @@
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <stddef.h>
 
 /* Which registers the kernel saves: bits of XCR0 (Intel's manual, volume 1, chapter 13). */
 enum { AVX_STATE = 0x06, AVX512_STATE = 0xe6 };
@@ -12,10 +13,14 @@ static enum espi_vectors read_cpu(void)
 {
     unsigned a, b, c, d, saved, high;
 
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX))
+    if (__get_cpuid_max(0, NULL) < 7) /* asked once: __get_cpuid would ask before each leaf */
+        return ESPI_VECTORS_PLAIN;
+    __cpuid(1, a, b, c, d);
+    if (!(c & bit_OSXSAVE) || !(c & bit_AVX))
         return ESPI_VECTORS_PLAIN;
     __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
-    if ((saved & AVX_STATE) != AVX_STATE || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2))
+    __cpuid_count(7, 0, a, b, c, d);
+    if ((saved & AVX_STATE) != AVX_STATE || !(b & bit_AVX2))
         return ESPI_VECTORS_PLAIN;
     const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
     return (saved & AVX512_STATE) == AVX512_STATE && (b & wide) == wide ? ESPI_VECTORS_AVX512 : ESPI_VECTORS_AVX2;
@@ -29,8 +34,12 @@ static int64_t read_cache(void)
     unsigned a, b, c, d;
 
     for (int i = 0; i < 2 && last == 0; i++)
-        for (unsigned k = 0; k < 16 && __get_cpuid_count(leaves[i], k, &a, &b, &c, &d) && (a & 0x1f) != 0; k++)
+        for (unsigned k = 0, most = __get_cpuid_max(leaves[i] & 0x80000000, NULL); most >= leaves[i] && k < 16; k++) {
+            __cpuid_count(leaves[i], k, a, b, c, d);
+            if ((a & 0x1f) == 0)
+                break;
             last = (int64_t)((b >> 22) + 1) * ((b >> 12 & 0x3ff) + 1) * ((b & 0xfff) + 1) * ((int64_t)c + 1);
+        }
     return last;
 }
 #else

@@ -101,6 +101,8 @@ void espi_unpack_range_at(enum espi_vectors level, const struct espi_pack *pack,
 /* This processor's, to pack and to unpack; NULL: not known yet. */
 static _Atomic(const struct espi_kernels *) own[2];
 
+enum { LONG = 1 << 20 }; /* hardly a last cache is shorter */
+
 /* The first stream, and long ones. What is longer than the last cache is in no cache for whoever reads it, however it
    was stored. Several threads may ask for the first time; all find the same. */
 static __attribute__((noinline)) void run_asking(bool unpack, const struct espi_pack *pack, char *data, int64_t count,
@@ -108,10 +110,11 @@ static __attribute__((noinline)) void run_asking(bool unpack, const struct espi_
 {
     const enum espi_vectors level = espi_cpu_vectors();
     const struct espi_kernels *const k = espi_kernels_of(level, unpack);
-    const int64_t cache = level == ESPI_VECTORS_AVX512 ? espi_cpu_cache() : 0;
+    const int64_t bytes = pack->item->bytes * count,
+                  cache = level == ESPI_VECTORS_AVX512 && bytes > LONG ? espi_cpu_cache() : 0;
 
     atomic_store_explicit(&own[unpack], k, memory_order_relaxed);
-    if (cache <= 0 || pack->item->bytes * count < cache) {
+    if (cache <= 0 || bytes < cache) {
         run(k, pack, data, count, stream);
         return;
     }
@@ -124,7 +127,6 @@ static __attribute__((noinline)) void run_asking(bool unpack, const struct espi_
 static inline __attribute__((always_inline)) void run_own(bool unpack, const struct espi_pack *pack, char *data,
                                                           int64_t count, char *stream)
 {
-    enum { LONG = 1 << 20 }; /* hardly a last cache is shorter */
     const struct espi_kernels *const k = atomic_load_explicit(&own[unpack], memory_order_relaxed);
 
     if (__builtin_expect(k == NULL || pack->item->bytes * count > LONG, 0))
