@@ -15,6 +15,11 @@ bool espi_engine_is_contiguous(const struct espi_node *node)
     return true;
 }
 
+bool espi_engine_is_block(const struct espi_node *node, int64_t extent)
+{
+    return node->size == extent && espi_engine_is_contiguous(node);
+}
+
 /* Levels of nesting that a kernel has to see to; more than there are kernels for where a struct is inside. A dense
    run below a node becomes its block length. */
 static int levels(const struct espi_node *node)

@@ -39,6 +39,8 @@ struct espi_engine {
 
 /* Without gaps, of whatever levels: as a whole, the engine copies it by memcpy. */
 bool espi_engine_is_contiguous(const struct espi_node *node);
+/* The same of items with this extent, however many. */
+bool espi_engine_is_block(const struct espi_node *node, int64_t extent);
 
 /*
  * Nanoseconds that packing (or unpacking) `count` > 0 items of `tree` takes, as a whole or in parts. Linear in the

@@ -264,7 +264,8 @@ static void set_limits(struct espi_plan *plan, const struct espi_plan_request *r
     for (int use = 0; use < ESPI_PACKED_USES; use++) {
         const double engine = plan->engine_ns[use == ESPI_PACK_LOCAL ? ESPI_WHOLE : ESPI_PARTS];
         times->limit_ns[use] =
-            plan->packed_ns[use] == 0 || request->packing == ESPI_MODE_ALWAYS || !espi_engine().measured ||
+            plan->packed_ns[use] == 0 || request->packing == ESPI_MODE_ALWAYS ||
+                    !espi_engine_for(request->layout->tree, request->layout->extent).measured ||
                     (use == ESPI_PACK_MESSAGE && in_parts) /* their ways are tried: packed/message_ways.h */
                 ? 0
                 : espi_pack_limit(plan->pack, plan->count, (double)plan->packed_ns[use], engine);

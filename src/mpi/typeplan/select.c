@@ -296,7 +296,7 @@ static bool go_in_parts(const struct espi_plan_request *r)
     const struct espi_node *tree = r->layout->tree;
 
     return tree->size > ESPI_ENGINE_PART / r->count &&
-           !(espi_engine_is_contiguous(tree) && r->layout->extent == tree->size);
+           !espi_engine_is_block(tree, r->layout->extent);
 }
 
 /* By words, and whether the pack program is faster than what was selected. */
@@ -310,7 +310,7 @@ static void select_by_words_or_pack(struct selecting *g)
     select_by_words(g);
     if (r->pack == NULL)
         return;
-    g->engine = espi_engine();
+    g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
     tree = g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ? g->found.tree : r->layout->tree;
     for (int p = 0; p < ESPI_PURPOSES; p++)
         now[p] = espi_engine_cost(&g->engine, tree, r->count, p == ESPI_PARTS && in_parts);
@@ -339,7 +339,7 @@ static void select_by_model(struct selecting *g)
     bool distinct = false;
     double now[ESPI_PURPOSES];
 
-    g->engine = espi_engine();
+    g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
     for (int i = 0; i < RECIPES; i++) {
         tree[i] = follow(g, &recipes[i]);
         distinct = distinct || (tree[i] != NULL && !espi_node_equal(tree[i], r->layout->tree));
@@ -381,7 +381,7 @@ static bool select_packing_alone(struct selecting *g)
 
     if (r->pack == NULL || r->forms || !espi_tree_may_be_walked(r->layout->tree, VISITS_MOST) || !is_irregular(r))
         return false;
-    g->engine = espi_engine();
+    g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
     for (int p = 0; p < ESPI_PURPOSES; p++)
         now[p] = espi_engine_cost(&g->engine, r->layout->tree, r->count, p == ESPI_PARTS && in_parts);
     judge_packing(g, now, in_parts);
