@@ -11,6 +11,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/typeplan/message.h"
+#include "mpi/typeplan/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"
@@ -28,6 +29,32 @@ static bool is_left(espi_word count, MPI_Datatype of, MPI_Comm comm)
     const espi_word args[6] = {(espi_word)data, count, (espi_word)of, 0, 0, (espi_word)comm};
 
     return espi_message_is_left(state, row, args);
+}
+
+/* Of MPI_Send: what it was given. */
+static espi_word given[6];
+static int sent;
+static espi_word send(const espi_word a, const espi_word b, const espi_word c, const espi_word d, const espi_word e,
+                      const espi_word f)
+{
+    memcpy(given, (const espi_word[6]){a, b, c, d, e, f}, sizeof given);
+    sent++;
+    return MPI_ERR_OTHER;
+}
+
+/* Whether it goes at once by the way of short messages, as the program has it, and with MPI's answer. */
+static bool goes_at_once(espi_word count)
+{
+    const espi_word args[6] = {(espi_word)data, count, (espi_word)type, 0, 7, (espi_word)MPI_COMM_SELF};
+    const int before = sent;
+    espi_word result = -1;
+
+    if (!espi_short_send(state, ESPI_FN_Send, args, (espi_next)send, &result)) {
+        ck_assert_int_eq(sent, before);
+        return false;
+    }
+    ck_assert(sent == before + 1 && result == MPI_ERR_OTHER && memcmp(given, args, sizeof given) == 0);
+    return true;
 }
 
 /* A use that is looked at. */
@@ -118,6 +145,9 @@ START_TEST(left)
     ck_assert_uint_eq(atomic_load(&espi_slot_of(type)->uses), uses + 1);
     ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better), found + 1);
     ck_assert_uint_eq(atomic_load(&plan_of_type()->saved_ns), 1); /* known, and nothing */
+    ck_assert(goes_at_once(1));
+    ck_assert_uint_eq(atomic_load(&espi_slot_of(type)->uses), uses + 2);
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better), found + 2);
     end();
 }
 END_TEST
@@ -133,6 +163,7 @@ START_TEST(not_left)
     plan = plan_of_type();
     const uint64_t found = counted(ESPI_COUNT_left_not_better);
     ck_assert(!is_left(2, type, MPI_COMM_SELF) && !is_left(0, type, MPI_COMM_SELF));
+    ck_assert(!goes_at_once(2) && !goes_at_once(0));
     ck_assert(!is_left(-1, type, MPI_COMM_SELF) && !is_left(1, MPI_INT, MPI_COMM_SELF));
     ck_assert(!is_left(1, MPI_DATATYPE_NULL, MPI_COMM_SELF) && !is_left(1, type, MPI_COMM_WORLD));
     ck_assert(!is_left(1, type, MPI_COMM_NULL));
@@ -145,13 +176,13 @@ START_TEST(not_left)
     }
     plan->open[true] = ESPI_WAYS_EVEN;
     state->comm.near = ESPI_NEAR_SOME;
-    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    ck_assert(!is_left(1, type, MPI_COMM_SELF) && !goes_at_once(1));
     state->comm.near = ESPI_NEAR_ALL;
     espi_calls_overlap = true;
     ck_assert(!is_left(1, type, MPI_COMM_SELF));
     espi_calls_overlap = false;
     plan->left_items = 0;
-    ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    ck_assert(!is_left(1, type, MPI_COMM_SELF) && !goes_at_once(1));
     plan->left_items = 1;
     atomic_fetch_add(espi_slot_credit(type), ESPI_CREDIT_ENDED); /* freed, as the stub has seen */
     ck_assert(!is_left(1, type, MPI_COMM_SELF));

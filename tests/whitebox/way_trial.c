@@ -267,35 +267,37 @@ START_TEST(left)
     const script packed = {[ESPI_WAY_SEND] = {10000, 9000, 9900}};
     static const unsigned char rank[] = {1};
     atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0};
-    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), far = q;
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true), far = q, receive = q;
+    bool found = false;
 
     far.near = false;
+    receive.call = ESPI_WAY_RECEIVE;
     begin(true);
-    ck_assert(!espi_way_is_left(&q)); /* nothing is known */
+    ck_assert(!espi_way_is_left(&q, &found)); /* nothing is known */
     const int whole = calls_to_decide(&q, takes);
-    ck_assert(!espi_way_is_left(&far));
+    ck_assert(!espi_way_is_left(&far, &found));
     for (int i = whole + 1; i < AGAIN; i++)
-        ck_assert_msg(espi_way_is_left(&q), "message %d", i);
-    ck_assert(!espi_way_is_left(&q));
+        ck_assert_msg(espi_way_is_left(i % 2 == 0 ? &q : &receive, &found) && found == (i % 2 == 0), "message %d", i);
+    ck_assert(!espi_way_is_left(&q, &found));
     calls_to_decide(&q, takes); /* with that one the next trial begins */
-    ck_assert(espi_way_is_left(&q));
+    ck_assert(espi_way_is_left(&q, &found));
 
     begin(true);
     espi_trial_numbers_share(said, 0);
     q.others = rank;
     q.n_others = 1;
     calls_to_decide(&q, takes);
-    ck_assert(espi_way_is_left(&q));
+    ck_assert(espi_way_is_left(&q, &found));
     said[ESPI_TRIAL_SIZES + SIZE] = said[SIZE] + 1;
-    ck_assert(!espi_way_is_left(&q));
+    ck_assert(!espi_way_is_left(&q, &found));
     espi_trial_numbers_share(NULL, 0);
-    ck_assert(espi_way_is_left(&q));
+    ck_assert(espi_way_is_left(&q, &found));
 
     begin(true);
     calls_to_decide(&q, packed);
-    ck_assert(!espi_way_is_left(&q));
+    ck_assert(!espi_way_is_left(&q, &found));
     begin(false); /* where calls overlap */
-    ck_assert(!espi_way_is_left(&q));
+    ck_assert(!espi_way_is_left(&q, &found));
 }
 END_TEST
 

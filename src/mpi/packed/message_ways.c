@@ -246,7 +246,7 @@ static bool follows(const struct espi_way_group *g, unsigned char said)
            (g->state != ESPI_WAYS_TRYING || g->restarts < RESTARTS_MOST);
 }
 
-bool espi_way_is_left(const struct espi_way_question *q)
+bool espi_way_is_left(const struct espi_way_question *q, bool *found)
 {
     struct espi_way_group *g = espi_way_group_of(q);
 
@@ -254,6 +254,7 @@ bool espi_way_is_left(const struct espi_way_question *q)
         follows(g, said_by_others(q)))
         return false;
     g->seen++;
+    *found = g->found[q->call][ESPI_WAY_TYPED] > 0;
     return true;
 }
 

@@ -81,8 +81,8 @@ bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
 
 /* Whether a message like this one is left to the library, by what a trial has found, and no other trial is due. It is
-   seen then. */
-bool espi_way_is_left(const struct espi_way_question *question);
+   seen then. `found`: what such calls take so is known. */
+bool espi_way_is_left(const struct espi_way_question *question, bool *found);
 
 struct espi_way_group;
 /* A message under way. */

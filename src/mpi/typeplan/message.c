@@ -170,35 +170,48 @@ static void note_left(const struct espi_message *m)
         side->found.plan->left_items = side->count;
 }
 
+bool espi_message_plan_is_left(struct espi_thread_state *thread_state, struct espi_type_slot *slot,
+                               struct espi_plan *plan, int64_t count, enum espi_way_call call, int peer,
+                               MPI_Comm comm)
+{
+    struct espi_comm_facts *facts = &thread_state->comm;
+
+    if (plan->left_items != count ||
+        atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&slot->look, memory_order_relaxed) ||
+        atomic_load_explicit(&plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL ||
+        plan->open[true] != ESPI_WAYS_EVEN || facts->near != ESPI_NEAR_ALL || !espi_comm_is_last(facts, comm))
+        return false;
+    struct espi_way_question question = {.open = ESPI_WAYS_EVEN,
+                                         .call = call,
+                                         .near = true,
+                                         .bytes = plan->size * count,
+                                         .told = espi_type_service.told};
+    bool found;
+    espi_message_others(&question, facts, peer);
+    if ((question.told && espi_way_saves_in_all(&question) > 0) || !espi_way_is_left(&question, &found))
+        return false;
+    if (found) /* that it saves nothing */
+        atomic_store_explicit(&plan->saved_ns, 1, memory_order_relaxed);
+    espi_plan_count_use(thread_state->stats, slot, count);
+    espi_count(thread_state->stats, ESPI_COUNT_left_not_better, 1);
+    return true;
+}
+
 bool espi_message_is_left(struct espi_thread_state *thread_state, const struct espi_api_row *row,
                           const espi_word *args)
 {
     const struct espi_buffer_args *typed = &row->typed[0];
     const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
     const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
-    struct espi_comm_facts *facts = &thread_state->comm;
     struct espi_type_slot *slot;
     struct espi_plan *plan;
 
-    if (espi_calls_overlap || espi_type_is_predefined(type) || count <= 0 || (slot = espi_slot_of(type)) == NULL ||
-        (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) == NULL || plan->left_items != count ||
-        atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&slot->look, memory_order_relaxed) ||
-        atomic_load_explicit(&plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL ||
-        plan->open[true] != ESPI_WAYS_EVEN || facts->near != ESPI_NEAR_ALL ||
-        !espi_comm_is_last(facts, (MPI_Comm)args[(int)row->comm]))
-        return false;
-    struct espi_way_question question = {
-        .open = ESPI_WAYS_EVEN, .call = kind_of(row), .near = true, .bytes = plan->size * count,
-        .told = espi_type_service.told};
-    espi_message_others(&question, facts, peer_of(typed, args));
-    if (espi_way_saves_in_all(&question) > 0 || !espi_way_is_left(&question))
-        return false;
-    if (espi_way_saves(&question) == 0)
-        atomic_store_explicit(&plan->saved_ns, 1, memory_order_relaxed);
-    espi_plan_count_use(thread_state->stats, slot, count);
-    espi_count(thread_state->stats, ESPI_COUNT_left_not_better, 1);
-    return true;
+    return !espi_calls_overlap && !espi_type_is_predefined(type) && count > 0 &&
+           (slot = espi_slot_of(type)) != NULL &&
+           (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) != NULL &&
+           espi_message_plan_is_left(thread_state, slot, plan, count, kind_of(row), peer_of(typed, args),
+                                     (MPI_Comm)args[(int)row->comm]);
 }
 
 /* ---- a call ---- */

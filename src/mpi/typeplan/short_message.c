@@ -8,6 +8,7 @@
 #include "mpi/packed/core_distance.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/message.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/substitute.h"
@@ -98,15 +99,17 @@ static __attribute__((noinline, cold)) bool is_looked_at(struct espi_type_slot *
     return espi_type_is_looked_at(s, type, count, ESPI_PACK_MESSAGE);
 }
 
-/* The plan by which `count` items of a derived type are packed that make a message of one part; NULL: there is none,
-   or something is due, or it is the first one of its class, which does not know as yet. Nothing is counted. */
+/* The plan by which `count` items of a derived type are packed that make a message of one part, or left to the
+   library (`left`) that make one of several; NULL: there is none, or something is due, or it is the first one of its
+   class, which does not know as yet. Nothing is counted. */
 static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Datatype type, int64_t count,
                                                                          enum espi_way_call asking,
-                                                                         struct espi_type_slot **slot)
+                                                                         struct espi_type_slot **slot, bool *left)
 {
     struct espi_type_slot *s = *slot = espi_slot_of(type);
     struct espi_plan *plan;
 
+    *left = false;
     if (s == NULL || !espi_type_service.attributes || count <= 0 ||
         (__builtin_expect(atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
                               atomic_load_explicit(&s->look, memory_order_relaxed), 0) &&
@@ -118,7 +121,8 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;
-    return packs_short(plan, s, count, asking) ? plan : NULL;
+    *left = plan->left_items == count;
+    return *left || packs_short(plan, s, count, asking) ? plan : NULL;
 }
 
 /* Counts a message that is packed. */
@@ -140,24 +144,36 @@ struct under_way {
     bool stands; /* these are the program's, where they stand */
 };
 
-/* Whether the call goes this way; if so it is counted, and what is sent was packed, if it has to be. If not, nothing
-   was done. */
-static inline __attribute__((always_inline)) bool begin(struct under_way *m, struct espi_thread_state *thread_state,
-                                                        enum espi_fn fn, const espi_word *args, bool receives)
+/* Which way the call goes. Packed: it is counted, and what is sent was packed, if it has to be; left: it is counted;
+   another one: nothing was done. */
+enum course { ANOTHER, LEFT, PACKED };
+
+static inline __attribute__((always_inline)) enum course begin(struct under_way *m,
+                                                               struct espi_thread_state *thread_state,
+                                                               enum espi_fn fn, const espi_word *args, bool receives)
 {
+    const enum espi_way_call call = receives ? ESPI_WAY_RECEIVE : ESPI_WAY_SEND;
     const MPI_Datatype type = (MPI_Datatype)args[TYPE];
     const int64_t count = (int64_t)(int)args[COUNT];
     struct espi_comm_facts *facts = &thread_state->comm;
     struct espi_type_slot *slot;
     struct espi_plan *plan;
+    bool left;
 
     if (in_use || espi_calls_overlap || espi_settings.check || espi_type_is_predefined(type) ||
         (int)args[PEER] == MPI_PROC_NULL || (receives && args[STATUS] == 0) ||
-        (plan = find_plan(type, count, receives ? ESPI_WAY_RECEIVE : ESPI_WAY_SEND, &slot)) == NULL ||
-        (args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
+        (plan = find_plan(type, count, call, &slot, &left)) == NULL)
+        return ANOTHER;
+    if (left) {
+        if (!espi_message_plan_is_left(thread_state, slot, plan, count, call, (int)args[PEER], (MPI_Comm)args[COMM]))
+            return ANOTHER;
+        espi_count_call(thread_state->stats, fn);
+        return LEFT;
+    }
+    if ((args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
         !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
-        return false;
+        return ANOTHER;
     *m = (struct under_way){plan, stream, (int)(plan->size * count), plan->stands && count == 1};
     if (m->stands) {
         m->stream = (void *)((uintptr_t)args[BUFFER] + (uintptr_t)plan->begins);
@@ -169,7 +185,7 @@ static inline __attribute__((always_inline)) bool begin(struct under_way *m, str
     espi_plan_hold(plan);
     espi_count_call(thread_state->stats, fn);
     count_packed(thread_state->stats, slot, plan, count, m->bytes);
-    return true;
+    return PACKED;
 }
 
 /* After the call, with the status of one that receives, else NULL. True: it shall be made again, with the program's
@@ -208,8 +224,12 @@ ESPI_OFTEN bool espi_short_send(struct espi_thread_state *thread_state, enum esp
 {
     struct under_way m;
 
-    if (!begin(&m, thread_state, fn, args, false))
-        return false;
+    const enum course course = begin(&m, thread_state, fn, args, false);
+    if (__builtin_expect(course != PACKED, 0)) {
+        if (course == LEFT)
+            *result = ESPI_CALL(next, 6, args);
+        return course == LEFT;
+    }
     const espi_word changed[6] = {(espi_word)m.stream, (espi_word)m.bytes, MPI_PACKED, args[PEER], args[TAG],
                                   args[COMM]};
     if (fn != ESPI_FN_Ssend && espi_type_service.one_node && (int)args[PEER] != thread_state->comm.rank &&
@@ -228,8 +248,12 @@ ESPI_OFTEN bool espi_short_receive(struct espi_thread_state *thread_state, enum 
     MPI_Status own, *status = (MPI_Status *)args[STATUS] == MPI_STATUS_IGNORE ? &own : (MPI_Status *)args[STATUS];
     struct under_way m;
 
-    if (!begin(&m, thread_state, fn, args, true))
-        return false;
+    const enum course course = begin(&m, thread_state, fn, args, true);
+    if (__builtin_expect(course != PACKED, 0)) {
+        if (course == LEFT)
+            *result = ESPI_CALL(next, 7, args);
+        return course == LEFT;
+    }
     const espi_word changed[7] = {(espi_word)m.stream, (espi_word)m.bytes, MPI_PACKED, args[PEER],
                                   args[TAG],           args[COMM],         (espi_word)status};
     *result = ESPI_CALL(next, 7, changed);

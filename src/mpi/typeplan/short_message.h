@@ -1,7 +1,8 @@
 /*
  * Short messages of calls that block and have one buffer and one peer: MPI_Send and its kin, and MPI_Recv. Such a
  * message takes some 0.3 to 1 us one way, so what stands around packing it is kept short: no copy of the arguments,
- * no buffer of the pool, nothing that only other calls need. What is not so goes the way of all messages (message.h).
+ * no buffer of the pool, nothing that only other calls need. Longer ones that are left to the library go at once,
+ * too. What is not so goes the way of all messages (message.h).
  */
 #ifndef ESPI_MPI_TYPEPLAN_SHORT_MESSAGE_H
 #define ESPI_MPI_TYPEPLAN_SHORT_MESSAGE_H
