@@ -263,7 +263,7 @@ END_TEST
 START_TEST(left)
 {
     enum { SIZE = 16 };
-    const script takes = {[ESPI_WAY_SEND] = {9000, 10000, 9900}};
+    const script takes = {[ESPI_WAY_SEND] = {9900, 10000, 9950}}; /* so that the next trial comes soon */
     const script packed = {[ESPI_WAY_SEND] = {10000, 9000, 9900}};
     static const unsigned char rank[] = {1};
     atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0};
@@ -301,9 +301,35 @@ START_TEST(left)
 }
 END_TEST
 
+/* Ranks that begin trials together wait longer after one in which slower ways took much: a 256th of the messages that
+   follow, not a 64th. */
+START_TEST(dear_together)
+{
+    enum { PART = 256 };
+    const script dear = {[ESPI_WAY_SEND] = {10000, 14900, 14900}};
+    static const unsigned char rank[] = {1};
+    atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0};
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+    int slower = 0, wait = 0;
+
+    begin(true);
+    espi_trial_numbers_share(said, 0);
+    q.others = rank;
+    q.n_others = 1;
+    while (counted(ESPI_COUNT_ways_decided) == decided)
+        slower += call_once(&q, dear) != TYPED;
+    while (wait < 1 << 17 && call_once(&q, dear) == TYPED)
+        wait++;
+    ck_assert_int_gt(slower, 0);
+    ck_assert_int_gt(wait, slower * 0.45 * PART);
+    ck_assert_int_lt(wait, slower * 0.55 * PART * 4);
+    espi_trial_numbers_share(NULL, 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
-                     price_of_late, together, latest,
-                     left);
+                     price_of_late, together, latest, left, dear_together);
 }

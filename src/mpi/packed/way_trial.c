@@ -27,11 +27,12 @@ static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, 12}, 
 /* A way is given up when its least times, of all calls together, are so much above the second least of another; the
    way that is gone stays unless another is faster by one part in so many. Messages until the next trial: at first,
    how they grow, at most; and where the last trial cost more than a part of their time, which is a guess, at most.
-   Then runs that a way has to get a time in, which it does not get where there are no buffers, say, and enough of
-   them; and what part of the messages come seldom. */
+   (The part is greater where ranks do not begin together: they would begin apart if they found other costs.) Then
+   runs that a way has to get a time in, which it does not get where there are no buffers, say, and enough of them;
+   and what part of the messages come seldom. */
 #define GIVEN_UP 1.5
-enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, DEAR_MOST = 1 << 17, RUNS_MOST = 4,
-       RUNS_OF_FEW = 16, SELDOM = 8 };
+enum { CLEAR = 32, AGAIN = 512, AGAIN_GROWS = 4, AGAIN_MOST = 1 << 15, PART = 64, PART_TOGETHER = 256,
+       DEAR_MOST = 1 << 17, RUNS_MOST = 4, RUNS_OF_FEW = 16, SELDOM = 8 };
 /* Runs that are longer do without their last call, where it is told. */
 enum { LONGER = 4 };
 
@@ -183,7 +184,7 @@ static double cost_of_trial(const struct espi_way_group *g)
    begin trials together count from the begin of each, and who comes first is followed by the others. */
 static uint64_t next_trial(const struct espi_way_group *g)
 {
-    const double cost = PART * cost_of_trial(g);
+    const double cost = (g->together ? PART_TOGETHER : PART) * cost_of_trial(g);
     const uint64_t wait = cost < AGAIN / 2 ? AGAIN / 2 : cost < DEAR_MOST ? (uint64_t)cost : DEAR_MOST,
                    least = g->seen + wait;
     uint64_t next = AGAIN;
