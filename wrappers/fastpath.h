@@ -91,6 +91,15 @@ ESPI_INLINE void espi_use_items(uint32_t at, int64_t items)
         *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 1);
 }
 
+/* Two uses of a type, with so many items. */
+ESPI_INLINE void espi_use_both(uint32_t at, int64_t items)
+{
+    *espi_credit_alone(at) = (unsigned char)(*espi_credit_alone(at) - 2);
+    *(uint64_t *)&espi_hot.on_credit += 2;
+    if (items > 2)
+        *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 2);
+}
+
 ESPI_INLINE void espi_use_credit(espi_word type, int64_t items)
 {
     uint32_t at = espi_credit_at((uint32_t)type);

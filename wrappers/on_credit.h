@@ -46,22 +46,24 @@ ESPI_INLINE int espi_blocks_of(const struct espi_credit_row *row, const struct e
     return *(const int *)(!row->neighbour ? &comm->peers : side == 0 ? &comm->out : &comm->in);
 }
 
-/* Items in all blocks of a side; 0: none, a count that MPI refuses, or more than may go unseen. */
+/* Items in all blocks of a side: 0: none. More than ESPI_CREDIT_MOST: more than may go unseen, or a count that MPI
+   refuses, as negative ones are taken for great ones. */
 ESPI_INLINE int64_t espi_few_items(const void *counts, bool large, int peers)
 {
-    int64_t sum = 0;
-    for (int i = 0; counts && i < peers; i++) {
-        const int64_t count = espi_count_of(counts, large, i);
-        if (count < 0 || (sum += count) > ESPI_CREDIT_MOST)
-            return 0;
+    uint64_t sum = 0;
+    if (!counts)
+        return 0;
+    for (int i = 0; i < peers && sum <= ESPI_CREDIT_MOST; i++) {
+        const uint64_t count = (uint64_t)espi_count_of(counts, large, i);
+        sum += large ? (count <= ESPI_CREDIT_MOST ? count : ESPI_CREDIT_MOST + 1) : (uint32_t)count;
     }
-    return sum;
+    return (int64_t)sum;
 }
 
 /* What a call's sides are asked with. */
 struct espi_here_now {
     const struct espi_known_comm *comm;
-    bool known, at_root, apart;
+    bool known, at_root, own;
 };
 
 /* Whether side i's type has credit for its use; its place then goes to `at[i]`, if this rank uses it, and the number
@@ -74,7 +76,7 @@ ESPI_INLINE bool espi_side_on_credit(const struct espi_credit_row *row, unsigned
     const espi_word count = args[side->count];
     const bool asked = i > 0 && at[0] != ESPI_CREDITS && type == (uint32_t)args[row->side[0].type];
 
-    if (espi_is_no_object(type))
+    if (!asked && espi_is_no_object(type))
         return true;
     if ((side->at_root || side->counts || row->own) && !now->known)
         return false;
@@ -82,7 +84,8 @@ ESPI_INLINE bool espi_side_on_credit(const struct espi_credit_row *row, unsigned
         return true;
     at[i] = asked ? at[0] : espi_credit_at(type);
     if (!asked && (at[i] == ESPI_CREDITS || !espi_credit_is_at(at[i], row->n) ||
-                   (now->apart && !espi_own_stays(at[i], *(const int *)&now->comm->peers))))
+                   (now->own && !espi_own_stays(at[i], *(const int *)&now->comm->peers) &&
+                    args[row->side[0].buffer] != ESPI_IN_PLACE && args[row->side[1].buffer] != ESPI_IN_PLACE)))
         return false;
     items[i] = side->counts ? espi_few_items((const void *)count, row->large, espi_blocks_of(row, now->comm, i))
                : row->large ? (int64_t)count
@@ -96,11 +99,12 @@ ESPI_INLINE bool espi_on_credit(const struct espi_credit_row *row, const espi_wo
 {
     const struct espi_known_comm *comm = &espi_hot.comms[espi_comm_at((uint32_t)args[row->comm])];
     const uint64_t rank = *(const uint64_t *)&comm->rank;
-    const bool at_root = row->root >= 0 && (uint32_t)rank == (uint32_t)args[row->root];
+    const uint64_t root = row->root < 0 ? 0 : (uint32_t)args[row->root];
+    const bool at_root = row->root >= 0 && rank == ((uint64_t)(uint32_t)args[row->comm] << 32 | root);
     const bool own = row->root >= 0 ? at_root : row->side[0].counts || *(const int *)&comm->peers == 1;
     const struct espi_here_now now = {
-        comm, rank >> 32 == (uint32_t)args[row->comm], at_root,
-        row->own && own && args[row->side[0].buffer] != ESPI_IN_PLACE && args[row->side[1].buffer] != ESPI_IN_PLACE};
+        comm, at_root || rank >> 32 == (uint32_t)args[row->comm], at_root,
+        row->own && own};
     uint32_t at[2] = {ESPI_CREDITS, ESPI_CREDITS};
     int64_t items[2] = {1, 1};
 
@@ -108,8 +112,7 @@ ESPI_INLINE bool espi_on_credit(const struct espi_credit_row *row, const espi_wo
         (row->n > 1 && !espi_side_on_credit(row, 1, args, &now, at, items)))
         return false;
     if (at[0] == at[1] && at[0] < ESPI_CREDITS) { /* two uses at once: there is credit for both */
-        espi_use_credit_at(at[0]);
-        espi_use_items(at[0], items[0] + items[1] - 1);
+        espi_use_both(at[0], items[0] + items[1]);
         return true;
     }
     if (at[0] < ESPI_CREDITS)

@@ -225,6 +225,10 @@ static void blocks(void)
     args[4] = (espi_word)large_counts;
     call(&large, args, true, 1, 1, "with large counts");
     expect(atomic_load(&espi_hot.more[at]) == 10, "too");
+    large_counts[1] = -1;
+    call(&large, args, false, 0, 0, "a large count that MPI refuses");
+    large_counts[1] = INT64_MAX;
+    call(&large, args, false, 0, 0, "or that is far too large");
     args[4] = (espi_word)counts;
     counts[2] = -1;
     call(&gatherv, args, false, 0, 0, "a count that MPI refuses");
