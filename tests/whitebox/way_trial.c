@@ -328,8 +328,48 @@ START_TEST(dear_together)
 }
 END_TEST
 
+/* Two ranks' short messages come to be packed at different times; their turns begin together all the same: who is to
+   wait as yet does not where the other begins, and who comes late is followed. Both sides take as many turns. */
+START_TEST(short_together)
+{
+    enum { SIZE = 10, FEW = 10, COLD_SHORT = 128, YOUNG = ESPI_TRIAL_YOUNG };
+    static const unsigned char rank[] = {1};
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1300}, [ESPI_WAY_RECEIVE] = {0, 0, 2000, 2300}};
+    atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0}, *own = &said[SIZE], *other = &said[ESPI_TRIAL_SIZES + SIZE];
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    int turns[2];
+
+    send.bytes = 2000;
+    send.no_cells = send.told = true;
+    send.others = rank;
+    send.n_others = 1;
+    struct espi_way_question receive = send;
+    receive.call = ESPI_WAY_RECEIVE;
+    for (int young = 0; young < 2; young++) {
+        begin(true);
+        memset(said, 0, sizeof said);
+        espi_trial_numbers_share(said, 0);
+        run(&send, takes, FEW);
+        *other = young ? 1 | YOUNG : 1;
+        call_once(&send, takes);
+        ck_assert_int_eq(*own, young ? 1 | YOUNG : 0);
+    }
+    turns[0] = 1 + calls_to_decide(&send, takes);
+    for (int young = 1; young >= 0; young--) {
+        *other = (*own & ESPI_TRIAL_NUMBERS) + 1;
+        *other |= young ? YOUNG : 0;
+        call_once(young ? &send : &receive, takes);
+        ck_assert_int_eq(*own, young ? *other : (*other + 1) | YOUNG);
+        turns[1] = 1 + calls_to_decide(young ? &send : &receive, takes);
+        ck_assert_int_eq(turns[1], turns[0]);
+    }
+    espi_trial_numbers_share(NULL, 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
-                     price_of_late, together, latest, left, dear_together);
+                     price_of_late, together, latest, left, dear_together,
+                     short_together);
 }

@@ -175,14 +175,17 @@ static unsigned char said_by_others(const struct espi_way_question *q)
     return q->near && q->n_others > 0 ? espi_trial_latest(size_of(q), q->others, q->n_others) : 0;
 }
 
-/* The number of the trial that begins. */
-static unsigned char number_of_trial(const struct espi_way_group *g, unsigned char said)
+/* The number of the trial that begins. A short message's begins when its type has its plan, on each side at a time of
+   its own: so one that comes late is followed, as any first one is. */
+static unsigned char number_of_trial(const struct espi_way_group *g, const struct espi_way_question *q,
+                                     unsigned char said)
 {
     const unsigned char number = said & ESPI_TRIAL_NUMBERS;
+    const bool later = espi_trial_is_later(said, g->number);
 
-    if (g->state == ESPI_WAYS_FRESH)
+    if (g->state == ESPI_WAYS_FRESH || (later && tries_own(q) && q->no_cells))
         return said & ESPI_TRIAL_YOUNG || number >= LATE_MOST ? number : (unsigned char)(number + 1);
-    return espi_trial_is_later(said, g->number) ? number : (unsigned char)(g->number % ESPI_TRIAL_NUMBERS + 1);
+    return later ? number : (unsigned char)(g->number % ESPI_TRIAL_NUMBERS + 1);
 }
 
 /* Such calls pass the core by as long as nobody asks for them. */
@@ -226,7 +229,7 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
         batch.counts = false; /* it began before */
     g->restarts = g->state == ESPI_WAYS_TRYING ? g->restarts + 1 : 0;
     if (q->near && espi_trial_numbers_are_shared) {
-        g->number = number_of_trial(g, said);
+        g->number = number_of_trial(g, q, said);
         g->together = g->together || q->n_others > 0;
         if (q->n_others > 0)
             g->seen = 0;
@@ -265,7 +268,8 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
         return false;
     const unsigned char said = said_by_others(q);
     g->seen++;
-    if (g->state == ESPI_WAYS_FRESH && tries_own(q) && q->no_cells && g->seen <= COLD_SHORT)
+    if (g->state == ESPI_WAYS_FRESH && tries_own(q) && q->no_cells && g->seen <= COLD_SHORT &&
+        !(said & ESPI_TRIAL_YOUNG)) /* the other rank has counted some more */
         return false;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);

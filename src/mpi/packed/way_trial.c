@@ -20,7 +20,8 @@ struct espi_way_pace {
     int own; /* times of the program's type, at least */
 };
 enum { OF_ONE_PART = ESPI_STREAM_CELL, LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
-static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, 12}, usual = {8, 3, 2, 12, 5, 4},
+static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, ESPI_WAY_TIMES},
+                                  usual = {8, 3, 2, 12, 5, 4},
                                   of_long = {3, 1, 1, 5, 2, 2}, of_very_long = {3, 1, 1, 2, 2, 2},
                                   of_long_far = {6, 2, 2, 8, 4, 4}, of_very_long_far = {4, 1, 1, 4, 2, 3};
 
@@ -345,8 +346,8 @@ enum espi_message_way espi_way_trial_next(struct espi_way_group *g, enum espi_wa
     g->latest = call;
     g->turns[call]++;
     *counts = g->open & 1u << run->way && run->gone++ >= g->pace->warm;
-    if (call == ESPI_WAY_RECEIVE && run->way == ESPI_WAY_OWN && run->left == 0 && run->length > LONGER)
-        *counts = false; /* what is told by the least of them must be of this way */
+    if (call <= ESPI_WAY_RECEIVE && run->way == ESPI_WAY_OWN && run->left == 0 && run->length > LONGER)
+        *counts = false; /* what is told by the least of them must be of this way; who sends ends with who receives */
     return g->open & 1u << run->way ? run->way : best_so_far(g, call);
 }
 

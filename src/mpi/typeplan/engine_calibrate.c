@@ -118,10 +118,3 @@ struct espi_engine espi_engine(void)
     espi_count_anywhere(ESPI_COUNT_time_measure, espi_stats_now() - begun);
     return engine;
 }
-
-struct espi_engine espi_engine_for(const struct espi_node *tree, int64_t extent)
-{
-    const struct espi_engine usual = ESPI_ENGINE_USUAL;
-
-    return espi_engine_is_block(tree, extent) ? usual : espi_engine();
-}

@@ -9,6 +9,9 @@
    calls must exclude each other. */
 struct espi_engine espi_engine(void);
 /* For items of this layout. Of one block no figure counts, and the usual ones do: nothing is measured for it. */
-struct espi_engine espi_engine_for(const struct espi_node *tree, int64_t extent);
+static inline struct espi_engine espi_engine_for(const struct espi_node *tree, int64_t extent)
+{
+    return espi_engine_is_block(tree, extent) ? ESPI_ENGINE_USUAL : espi_engine();
+}
 
 #endif
