@@ -42,11 +42,13 @@ uint64_t __wrap_espi_stats_now(void)
 }
 
 static bool sensible = true;
+static int engine_asked;
 
 struct espi_engine __wrap_espi_engine(void)
 {
     struct espi_engine usual = ESPI_ENGINE_USUAL;
 
+    engine_asked++;
     usual.measured = sensible;
     return usual;
 }
@@ -223,6 +225,32 @@ START_TEST(plans)
         MPI_Type_free(&type);
     }
     sensible = true;
+}
+END_TEST
+
+/* Nothing is measured for a type of one block, of which no form and no program is of use. */
+START_TEST(blocks)
+{
+    for (int gaps = 0; gaps < 2; gaps++) {
+        MPI_Datatype type;
+        engine_asked = 0;
+        start(ESPI_MODE_AUTO);
+        espi_type_service.packing = ESPI_MODE_AUTO;
+        MPI_Type_vector(LIST, 2, 2 + gaps, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        const uint64_t planned = counted(ESPI_COUNT_types_planned);
+        for (int i = 0; i < 20000 && counted(ESPI_COUNT_types_planned) == planned; i++) {
+            struct espi_way way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+            if (way.packed != NULL)
+                espi_plan_release(way.packed);
+        }
+        ck_assert_uint_eq(counted(ESPI_COUNT_types_planned), planned + 1);
+        ck_assert_int_eq(engine_asked > 0, gaps);
+        MPI_Type_free(&type);
+        espi_types_stop();
+        espi_plans_stop();
+    }
 }
 END_TEST
 
@@ -421,5 +449,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "packed_times", sampled, limits, plans, doubtful, both_ways, near_enough, distance);
+    return TYPES_RUN(argc, argv, "packed_times", sampled, limits, plans, blocks, doubtful, both_ways, near_enough,
+                     distance);
 }
