@@ -16,10 +16,10 @@
  * A turn is some lives of types. Printed are, in nanoseconds per use, median, minimum and mean over the turns, and as
  * `late` the median counted from the third use of each life on.
  *
- * never: types are made once. At first native and Espalier's uses take turns, in 20 pieces, for about 0.2 s each,
- * from the types' first use on: `first` is the mean of each piece, joined by commas. What follows is counted only
- * after these uses (#warm says how many). A layout that Espalier has met before is not at its first use:
- * scripts/bench/layouts starts a process for each line of its table.
+ * never: types are made once. At first native and Espalier's uses take turns, in 20 pieces or, if these are fewer,
+ * uses, for about 0.2 s each, from the types' first use on: `first` is the mean of each piece, joined by commas. What
+ * follows is counted only after these uses (#warm says how many). A layout that Espalier has met before is not at its
+ * first use: scripts/bench/layouts starts a process for each line of its table.
  *
  * --millis: aimed at for the turns of one line, all ways together (400); --patience: lines of which three rounds
  * would take longer are skipped, and named; --quick: little of both. Bytes are compared before anything is timed,

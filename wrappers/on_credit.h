@@ -67,7 +67,7 @@ struct espi_here_now {
 };
 
 /* Whether side i's type has credit for its use; its place then goes to `at[i]`, if this rank uses it, and the number
-   of its items to `items[i]`. Of a type that side 0 uses, too, all is asked there. */
+   of its items to `items[i]`. Of a type that side 0 uses, too, credit and own blocks are asked about there. */
 ESPI_INLINE bool espi_side_on_credit(const struct espi_credit_row *row, unsigned i, const espi_word *args,
                                      const struct espi_here_now *now, uint32_t *at, int64_t *items)
 {

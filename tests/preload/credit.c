@@ -186,6 +186,12 @@ static void rooted(void)
     args[0] = ESPI_IN_PLACE;
     call(&gather, args, true, 1, 1, "in place there is none");
     args[0] = here;
+    args[3] = ESPI_IN_PLACE;
+    call(&gather, args, true, 1, 1, "on either side");
+    args[3] = here;
+    set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
+    atomic_store(&espi_hot.comms[espi_comm_at(WORLD)].rank, (uint64_t)(WORLD + 1) << 32 | ROOT);
+    call(&gather, args, false, 0, 0, "another communicator, of which this process would be the root");
     set(5, ESPI_OWN_SETTLED | ESPI_OWN_WATCHED, ROOT, PEERS);
     call(&gather, args, true, 1, 1, "copied, but not apart from calls with others");
     set(5, ESPI_OWN_SETTLED | ESPI_OWN_WATCHED, 0, 1);
@@ -202,6 +208,14 @@ static void rooted(void)
     args[5] = mine;
     call(&gather, args, true, 2, 0, "one type on both sides is used twice");
     expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)mine)]) == 2, "with all items of both");
+    args[4] = 2;
+    set(2, ESPI_OWN_SETTLED, ROOT, PEERS);
+    call(&gather, args, true, 2, 0, "also of just enough credit");
+    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)mine)]) == 1, "and one item more");
+    set(1, ESPI_OWN_SETTLED, ROOT, PEERS);
+    call(&gather, args, false, 0, 0, "but not of less");
+    set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
+    args[4] = 3;
     args[5] = theirs;
     args[4] = ESPI_CREDIT_MOST + 1;
     call(&gather, args, false, 0, 0, "unless they are many");
