@@ -202,13 +202,28 @@ static int begin_flows(struct call *c, int which, bool failed, int *flows)
     return ends;
 }
 
-/* `result`: of what came before. */
+/* Whether each block that is sent is one piece. */
+static bool are_pieces(const struct espi_flow *flow, int flows)
+{
+    for (int i = 0; i < flows; i++)
+        if (flow[i].block.bytes > flow[i].end->room)
+            return false;
+    return true;
+}
+
+/* `result`: of what came before. What other ranks send comes while own blocks are copied; of long ones the pieces
+   would have left the nearest caches meanwhile. */
 static int move_blocks(struct call *c, int result)
 {
     int flows[2], outs, ins;
 
-    outs = begin_flows(c, 0, result != MPI_SUCCESS && is_in_place(c), &flows[0]);
+    outs = begin_flows(c, 0, result != MPI_SUCCESS, &flows[0]);
     ins = begin_flows(c, 1, false, &flows[1]);
+    if (!is_in_place(c)) {
+        if (are_pieces(c->flow[0], flows[0]))
+            advance(c->going[0], &outs, espi_flow_writes);
+        result = copy_own_blocks(c);
+    }
     carry_out(c, outs, ins);
     for (int which = 0; which < 2; which++)
         for (int i = 0; i < flows[which]; i++) {
@@ -338,7 +353,7 @@ static int exchange(struct call *c, struct espi_stats_thread *stats)
         espi_exchange_side_pack_once(&c->side[which], c->peer[which], c->own, stats);
     }
     c->in_place = NULL;
-    result = is_in_place(c) ? take_out(c) : copy_own_blocks(c);
+    result = is_in_place(c) ? take_out(c) : MPI_SUCCESS;
     result = move_blocks(c, result);
     for (int which = first; which < 2; which++)
         espi_exchange_side_let_go(&c->side[which]);

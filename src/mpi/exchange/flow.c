@@ -84,6 +84,9 @@ void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, con
     stage(flow);
 }
 
+/* Of longer blocks the other slots are being read meanwhile, and to claim lines takes more than it saves. */
+enum { LONG = 256 << 10 };
+
 bool espi_flow_writes(struct espi_flow *flow)
 {
     const struct espi_exchange_block *b = &flow->block;
@@ -92,6 +95,8 @@ bool espi_flow_writes(struct espi_flow *flow)
 
     if (room == NULL)
         return false;
+    if (b->bytes < LONG)
+        espi_channel_claim(room, bytes);
     if (flow->staged != NULL && !flow->failed)
         memcpy(room, flow->staged + flow->done, (size_t)bytes);
     else if (b->dense && !flow->failed)
