@@ -298,6 +298,37 @@ START_TEST(limited)
 }
 END_TEST
 
+/* Copies at a negative stride are a vector with the blocks that they are of: no contiguous type for each. */
+START_TEST(backwards)
+{
+    static const char text[] = "idxbuc(1,-24,<264>,<12>,vec(2,8,leaf(MPI_DOUBLE)))";
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    const struct espi_node *tree;
+    struct espi_parse_error error;
+    struct espi_emitted e;
+    MPI_Datatype list;
+    int64_t *places, *same;
+    size_t n, k;
+    int at[12];
+
+    for (int i = 0; i < 12; i++)
+        at[i] = 33 - 3 * i;
+    MPI_Type_create_indexed_block(12, 2, at, MPI_DOUBLE, &list);
+    MPI_Type_commit(&list);
+    ck_assert_int_eq(espi_parse(&arena, text, strlen(text), &tree, &error), ESPI_OK);
+    ck_assert_int_eq(espi_emit(tree, 0, 280, 10, &e), ESPI_OK);
+    ck_assert_uint_eq(e.types, 2);
+    places = packed_places(list, &n);
+    same = packed_places(e.type, &k);
+    ck_assert(n == k && memcmp(places, same, n * sizeof *places) == 0);
+    free(places);
+    free(same);
+    MPI_Type_free(&e.type);
+    MPI_Type_free(&list);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 /* Counts and block lengths beyond int, of types that no memory could hold: what MPI says of the emitted type, and
    the tree read back from it. INT_MAX itself is the last that the calls with int are given. */
 START_TEST(large)
@@ -347,5 +378,6 @@ int main(int argc, char **argv)
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
     tcase_add_loop_test(all, every_combiner, 0, MADE_KINDS);
     tcase_add_test(all, nested);
+    tcase_add_test(all, backwards);
     return types_run(argc, argv, "types_decode", all);
 }
