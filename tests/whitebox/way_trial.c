@@ -367,9 +367,37 @@ START_TEST(short_together)
 }
 END_TEST
 
+/* Doubtful messages have groups of their own, whatever their size, and say of their trials what is theirs to say. */
+START_TEST(groups_of_sizes)
+{
+    enum { COLD_SHORT = 128 };
+    static const unsigned char rank[] = {0};
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1300}};
+    atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    int began = 0;
+
+    q.no_cells = q.doubtful = true;
+    q.others = rank;
+    q.n_others = 1;
+    for (q.bytes = 4; q.bytes <= 8192; q.bytes += 52) {
+        begin(true);
+        memset(said, 0, sizeof said);
+        espi_trial_numbers_share(said, 1);
+        run(&q, takes, COLD_SHORT + 1);
+        for (int i = 0; i < ESPI_TRIAL_SIZES; i++) {
+            ck_assert_int_eq(said[i], 0);
+            began += said[ESPI_TRIAL_SIZES + i] != 0;
+        }
+    }
+    ck_assert_int_eq(began, 158);
+    espi_trial_numbers_share(NULL, 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, disturbed, late_by_turns,
                      price_of_late, together, latest, left, dear_together,
-                     short_together);
+                     short_together, groups_of_sizes);
 }

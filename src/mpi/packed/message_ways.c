@@ -75,7 +75,7 @@ static int size_of(const struct espi_way_question *q)
     if (!tries_own(q) || !q->no_cells)
         return size < SIZES - 1 ? size : SIZES - 1;
     if (q->doubtful)
-        return (int)((uint64_t)q->bytes * UINT64_C(0x9e3779b97f4a7c15) >> 32) % DOUBTS;
+        return (int)(((uint64_t)q->bytes * UINT64_C(0x9e3779b97f4a7c15) >> 32) % DOUBTS);
     return size < SHORT_LEAST ? SHORT_LEAST : size < SHORT_MOST ? size : SHORT_MOST;
 }
 

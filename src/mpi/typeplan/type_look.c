@@ -176,27 +176,11 @@ bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count)
     return plan->size <= ESPI_ENGINE_PART / plan->count && plan->size > ESPI_ENGINE_PART / count;
 }
 
-/* Before a layout is planned in which a program or another form may be of use: programs are tested, and the library's
-   engine measured. Once in a process, for some 0.2 ms, and no part of what a look takes: returns nanoseconds. */
-static uint64_t get_ready(struct espi_plan_request *request)
-{
-    const struct espi_decoded *layout = request->layout;
-    const uint64_t begun = espi_stats_now();
-
-    if (espi_engine_is_block(layout->tree, layout->extent))
-        return 0;
-    if (request->packing != ESPI_MODE_OFF && !espi_packed_self_test())
-        request->packing = ESPI_MODE_OFF;
-    if (request->mode == ESPI_MODE_AUTO)
-        espi_engine();
-    return espi_stats_now() - begun;
-}
-
 /* Reads a type back, and finds the plan of its layout, or makes one. NULL: there is none, and the class is refused.
    `remembering`: what it took to remember how the type was made, about as long as recognizing the next one will; 0:
-   that can not be. `once`: nanoseconds of getting ready. */
+   that can not be. */
 static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan_request *request,
-                                   uint64_t *remembering, uint64_t *once)
+                                   uint64_t *remembering)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_decoded layout;
@@ -222,7 +206,6 @@ static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, 
         espi_count_anywhere(ESPI_COUNT_types_known, 1);
     } else {
         request->layout = &layout;
-        *once += get_ready(request);
         plan = espi_plan_make(request);
     }
     espi_arena_release(&arena);
@@ -259,26 +242,29 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
                                         .count = count,
                                         .tier = tier,
                                         .forms = forms};
-    uint64_t begun, took, remembering = 0, once = 0;
+    uint64_t begun, took, remembering = 0;
     struct espi_plan *plan;
 
+    if (espi_type_service.packing != ESPI_MODE_OFF && !espi_packed_self_test())
+        request.packing = ESPI_MODE_OFF;
+    if (how == ESPI_MODE_AUTO && !class->dense) /* which needs it seldom: espi_engine_for */
+        espi_engine(); /* once in a process, as the test is, and not part of what a look takes */
     const bool timed = how != ESPI_MODE_AUTO || is_to_be_timed(class);
     begun = timed ? espi_stats_now() : 0;
     plan = espi_plan_recognize(class->hint, type);
     const bool recognized = plan != NULL;
     if (!recognized) {
         begun = timed ? begun : espi_stats_now();
-        if ((plan = read_back(s, type, &request, &remembering, &once)) == NULL)
+        if ((plan = read_back(s, type, &request, &remembering)) == NULL)
             return true;
     }
     if (how == ESPI_MODE_AUTO && (plan->tier < tier || espi_plan_is_outgrown(plan, count) ||
                                   (forms && plan->forms_pending))) {
         request.layout = espi_plan_layout(plan);
-        once += get_ready(&request);
         espi_plan_improve(plan, &request);
     }
     const bool tied = settle(s, type, plan);
-    took = begun > 0 ? espi_stats_now() - begun - once : class->look_ns > TYING_NS ? class->look_ns - TYING_NS : 0;
+    took = begun > 0 ? espi_stats_now() - begun : class->look_ns > TYING_NS ? class->look_ns - TYING_NS : 0;
     if (recognized) {
         espi_count_anywhere(ESPI_COUNT_types_recognized, 1);
         espi_count_anywhere(ESPI_COUNT_time_decode, took);
