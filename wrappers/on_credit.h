@@ -46,8 +46,8 @@ ESPI_INLINE int espi_blocks_of(const struct espi_credit_row *row, const struct e
     return *(const int *)(!row->neighbour ? &comm->peers : side == 0 ? &comm->out : &comm->in);
 }
 
-/* Items in all blocks of a side: 0: none. More than ESPI_CREDIT_MOST: more than may go unseen, or a count that MPI
-   refuses, as negative ones are taken for great ones. */
+/* Items in all blocks of a side. More than ESPI_CREDIT_MOST: too many to go unseen, or a count that MPI refuses, as
+   negative ones are taken for great ones. */
 ESPI_INLINE int64_t espi_few_items(const void *counts, bool large, int peers)
 {
     uint64_t sum = 0;

@@ -75,7 +75,8 @@ static inline char *espi_channel_write(struct espi_channel_end *end, int64_t byt
 }
 
 /* The writer is about to fill that room. Its lines were last in the reader's caches, and stores wait for them one
-   behind the other, so it asks for the first of them at once: as many as leave room in a nearest cache of 32 kB. */
+   behind the other, so it asks for the first of them at once: as many as leave room in a nearest cache of 32 kB. A
+   hint: processors that do not know it pass it over. */
 static inline void espi_channel_claim(char *room, int64_t bytes)
 {
     enum { MOST = 24 << 10 };

@@ -332,7 +332,7 @@ END_TEST
    wait as yet does not where the other begins, and who comes late is followed. Both sides take as many turns. */
 START_TEST(short_together)
 {
-    enum { SIZE = 10, FEW = 10, COLD_SHORT = 128, YOUNG = ESPI_TRIAL_YOUNG };
+    enum { SIZE = 10, FEW = 10, YOUNG = ESPI_TRIAL_YOUNG };
     static const unsigned char rank[] = {1};
     const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1300}, [ESPI_WAY_RECEIVE] = {0, 0, 2000, 2300}};
     atomic_uchar said[2 * ESPI_TRIAL_SIZES] = {0}, *own = &said[SIZE], *other = &said[ESPI_TRIAL_SIZES + SIZE];
