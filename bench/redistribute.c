@@ -1,11 +1,14 @@
 /*
- * Redistributions of an n x n x n array of double between pencils (rows pencil_01 and pencil_12 of bench/layouts), by
- * MPI_Alltoallw over subarrays, natively and as a preload library sees it, against what is possible within a node:
- * loops written by hand that pack into memory which all ranks share, a chunk at a time, while the other side unpacks
- * what is there. Each byte is copied twice, through chunks that stay in the caches, and nothing else is done. The
- * ways take turns.
+ * Redistributions of an n x n x n array of double between pencils (rows pencil_01 and pencil_12 of bench/layouts),
+ * by MPI_Alltoallw over subarrays, or MPI_Alltoall of dense blocks, natively and as a preload library sees it,
+ * against what is possible within a node without the kernel: loops written by hand that pack into memory which all
+ * ranks share, a chunk at a time, while the other side unpacks what is there. Each byte is copied twice, through
+ * chunks that stay in the caches, and nothing else is done. The ways take turns.
  *
- *   redistribute AXIS N [--millis MS]     AXIS: 01 or 12; the number of ranks divides N. Ranks of one node
+ *   redistribute AXIS N [--millis MS]     AXIS: 01 or 12; the number of ranks divides N
+ *   redistribute dense KB [--millis MS]   blocks of so many kB
+ *
+ * Ranks are of one node.
  *
  * Prints medians of the slowest rank's time for a call, in microseconds, and ratios to native.
  */
@@ -29,7 +32,9 @@ struct channel {
 };
 
 static int n, ranks, rank, last_axis;
+static bool dense;
 static size_t part; /* n / ranks */
+static size_t each; /* doubles from rank to rank */
 static double *from, *to;
 static MPI_Datatype types[2][RANKS_MOST];
 static struct channel *channels;
@@ -57,6 +62,10 @@ static void by_mpi(const struct bench_calls *mpi)
     static const int none[RANKS_MOST];
     static int one[RANKS_MOST];
 
+    if (dense) {
+        mpi->alltoall(from, (int)each, MPI_DOUBLE, to, (int)each, MPI_DOUBLE, MPI_COMM_WORLD);
+        return;
+    }
     for (int k = 0; k < ranks; k++)
         one[k] = 1;
     mpi->alltoallw(from, one, none, types[0], to, one, none, types[1], MPI_COMM_WORLD);
@@ -67,6 +76,8 @@ static void by_mpi(const struct bench_calls *mpi)
 /* Rows of the block for, or from, a rank: of so many doubles each, and where the one with this number begins. */
 static size_t row_length(int side)
 {
+    if (dense)
+        return each;
     return last_axis == 0 ? part * (size_t)n * (side == 0 ? 1 : part) : side == 0 ? part : part * part;
 }
 
@@ -74,6 +85,8 @@ static double *row(int side, int peer, size_t number)
 {
     const size_t width = (size_t)n, at = (size_t)peer;
 
+    if (dense)
+        return (side == 0 ? from : to) + at * each;
     if (last_axis == 0)
         return side == 0 ? from + number * width * width + at * part * width : to + at * part * part * width;
     return side == 0 ? from + number * width + at * part : to + number * width * part + at * part * part;
@@ -134,7 +147,7 @@ static void by_shared_memory(void)
 {
     static double own[CHUNK / sizeof(double)];
     static long before;
-    const size_t all = part * part * (size_t)n;
+    const size_t all = each;
     const long chunks = (long)((all * sizeof(double) + CHUNK - 1) / CHUNK);
     long written[RANKS_MOST] = {0}, read[RANKS_MOST] = {0}, left = 2 * (ranks - 1) * chunks;
 
@@ -168,7 +181,7 @@ static void use(int way, const struct bench_calls *native)
 
 static void check(const struct bench_calls *native)
 {
-    const size_t all = part * (size_t)n * (size_t)n;
+    const size_t all = each * (size_t)ranks;
     double *wanted = malloc(all * sizeof *wanted);
 
     if (wanted == NULL)
@@ -226,8 +239,8 @@ static void bench(double millis, const struct bench_calls *native)
     if (rank == 0)
         printf("axes\tn\tranks\tnative_us\tseen_us\tshared_us\tseen/native\tshared/native\n"
                "%s\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\n",
-               last_axis == 0 ? "01" : "12", n, ranks, us[NATIVE], us[SEEN], us[SHARED], us[SEEN] / us[NATIVE],
-               us[SHARED] / us[NATIVE]);
+               dense ? "dense" : last_axis == 0 ? "01" : "12", n, ranks, us[NATIVE], us[SEEN], us[SHARED],
+               us[SEEN] / us[NATIVE], us[SHARED] / us[NATIVE]);
 }
 
 int main(int argc, char **argv)
@@ -241,19 +254,22 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 3 || ranks < 2 || ranks > RANKS_MOST || (n = atoi(argv[2])) <= 0 || n % ranks != 0)
-        bench_die("usage: redistribute 01|12 N [--millis MS], 2 to %d ranks that divide N", RANKS_MOST);
+    dense = argc > 1 && strcmp(argv[1], "dense") == 0;
+    if (argc < 3 || ranks < 2 || ranks > RANKS_MOST || (n = atoi(argv[2])) <= 0 || (!dense && n % ranks != 0))
+        bench_die("usage: redistribute 01|12|dense N [--millis MS], 2 to %d ranks, which divide N", RANKS_MOST);
     last_axis = strcmp(argv[1], "12") == 0;
     if (argc > 4 && strcmp(argv[3], "--millis") == 0)
         millis = atof(argv[4]);
     if (bench_native(&native) != 0)
         bench_die("redistribute: MPI can not be looked into");
     part = (size_t)(n / ranks);
-    from = malloc(part * (size_t)n * (size_t)n * sizeof *from);
-    to = calloc(part * (size_t)n * (size_t)n, sizeof *to);
+    each = dense ? (size_t)n * 1024 / sizeof *from : part * part * (size_t)n;
+    from = malloc(each * (size_t)ranks * sizeof *from);
+    to = calloc(each * (size_t)ranks, sizeof *to);
     if (from == NULL || to == NULL)
         bench_die("redistribute: no memory");
-    make_types();
+    if (!dense)
+        make_types();
     PMPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)((size_t)(ranks * ranks) * sizeof *channels + LINE) : 0, 1,
                              MPI_INFO_NULL, MPI_COMM_WORLD, &channels, &window);
     PMPI_Win_shared_query(window, 0, &bytes, &unit, &channels);
@@ -263,7 +279,7 @@ int main(int argc, char **argv)
     PMPI_Barrier(MPI_COMM_WORLD);
     check(&native);
     bench(millis, &native);
-    for (int k = 0; k < ranks; k++)
+    for (int k = 0; k < ranks && !dense; k++)
         for (int side = 0; side < 2; side++)
             MPI_Type_free(&types[side][k]);
     free(from);

@@ -14,6 +14,7 @@ enum espi_setting_kind { ESPI_SETTING_SWITCH, ESPI_SETTING_CHOICE, ESPI_SETTING_
 
 /* Values of settings with the choices off|auto|always, and of ESPALIER_WORLD. */
 enum espi_mode { ESPI_MODE_OFF, ESPI_MODE_AUTO, ESPI_MODE_ALWAYS };
+enum espi_exchange { ESPI_EXCHANGE_OFF, ESPI_EXCHANGE_SLOTS, ESPI_EXCHANGE_AUTO };
 enum espi_world_mode { ESPI_WORLD_AUTO, ESPI_WORLD_ALL };
 
 /* One number per row, in the order of the table. */

@@ -10,6 +10,7 @@
 #define ESPI_EXCHANGE_CHANNEL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ struct espi_channel_end {
     int64_t room;     /* bytes of each slot */
     uint64_t pieces;  /* written, or read, so far */
     uint64_t emptied; /* the writer's: as far as it has looked */
+    int from;         /* the process that writes, by its number */
+    bool refused;     /* the writer's: the reader cannot read its memory (fetch.h) */
 };
 
 /* Bytes that a channel takes in shared memory. */
@@ -113,6 +116,18 @@ static inline int espi_channel_has_piece(const struct espi_channel_end *end, int
 static inline const char *espi_channel_piece(const struct espi_channel_end *end, int64_t bytes)
 {
     return espi_channel_room(end, espi_channel_slot(end), bytes);
+}
+
+/* The reader says something of the piece, in place of its message's bytes, before it is done with it. */
+static inline void espi_channel_answer(const struct espi_channel_end *end, int64_t answer)
+{
+    espi_channel_slot(end)->total = answer;
+}
+
+/* What it has said of the last piece that was written; it is done with that. */
+static inline int64_t espi_channel_answered(const struct espi_channel_end *end)
+{
+    return end->channel->slot[(end->pieces - 1) % ESPI_CHANNEL_SLOTS].total;
 }
 
 /* The reader is done with it. */

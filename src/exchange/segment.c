@@ -9,12 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 #define NAME "espalier"
 enum { PAGE = 4096 };
 
 /* The first page. */
 struct head {
     uint64_t word;
+    struct {
+        int64_t id;
+        uintptr_t at;
+    } process[ESPI_SEGMENT_PROCESSES];
     _Alignas(64) atomic_uchar marks[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_MARKS];
 };
 _Static_assert(sizeof(struct head) <= PAGE, "it is a page");
@@ -116,11 +122,35 @@ atomic_uchar *espi_segment_marks(const struct espi_segment *segment, int process
     return ((struct head *)segment->memory)->marks[process];
 }
 
+/* What a process has in its own memory. */
+static uint64_t word_of(const struct head *head, int process)
+{
+    return espi_mix(head->word, (uint64_t)process);
+}
+
+void espi_segment_introduce(const struct espi_segment *segment, int process)
+{
+    static uint64_t word;
+    struct head *head = segment->memory;
+
+    word = word_of(head, process);
+    head->process[process].id = getpid();
+    head->process[process].at = (uintptr_t)&word;
+}
+
+struct espi_process espi_segment_process(const struct espi_segment *segment, int process)
+{
+    const struct head *head = segment->memory;
+
+    return (struct espi_process){head->process[process].id, head->process[process].at, word_of(head, process),
+                                 ESPI_PROCESS_UNSEEN};
+}
+
 struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to)
 {
     char *first = (char *)segment->memory + PAGE;
     const size_t at = (size_t)from * (size_t)segment->processes + (size_t)to;
 
     return (struct espi_channel_end){(void *)(first + at * channel_size(segment->room)), segment->room,
-                                     0, 0};
+                                     0, 0, from, false};
 }

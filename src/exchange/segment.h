@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "exchange/channel.h"
+#include "exchange/fetch.h"
 
 enum { ESPI_SEGMENT_PROCESSES = 64 };
 
@@ -39,6 +40,10 @@ void espi_segment_close(struct espi_segment *segment);
 /* Numbers that each process has for itself, and others read; zero at first. */
 enum { ESPI_SEGMENT_MARKS = 32 };
 atomic_uchar *espi_segment_marks(const struct espi_segment *segment, int process);
+
+/* Tells the others who this process is, which has such a number; they may ask when they know that it has. */
+void espi_segment_introduce(const struct espi_segment *segment, int process);
+struct espi_process espi_segment_process(const struct espi_segment *segment, int process);
 
 /* The channel from one process, by its number, to another one. */
 struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to);

@@ -172,3 +172,15 @@ bool espi_pack_is_run(const struct espi_pack *pack, int64_t *at)
     *at = pack->at;
     return pack->item->kind == ESPI_COPY_BLOCK && pack->item->bytes > 0;
 }
+
+bool espi_pack_is_rows(const struct espi_pack *pack, int64_t count, int64_t *at, int64_t *row, int64_t *step)
+{
+    const struct espi_copy c = count == 1 ? *pack->item : espi_pack_many(pack, count);
+    const bool one = c.kind == ESPI_COPY_BLOCK,
+               some = c.kind == ESPI_COPY_LOOPS && c.levels == 1 && c.child->kind == ESPI_COPY_BLOCK;
+
+    *at = pack->at;
+    *row = some ? c.child->bytes : c.bytes;
+    *step = some ? c.loop[0].from : 0;
+    return (one || some) && *row > 0;
+}

@@ -44,6 +44,10 @@ int64_t espi_pack_blocks(const struct espi_pack *pack);
 /* Whether one item is a single run of bytes, and at what displacement it begins. */
 bool espi_pack_is_run(const struct espi_pack *pack, int64_t *at);
 
+/* Whether `count` items are rows of one length, a constant step apart, in the order of the stream: `*at` is the
+   displacement of the first one. A single run is one row, with the step 0. */
+bool espi_pack_is_rows(const struct espi_pack *pack, int64_t count, int64_t *at, int64_t *row, int64_t *step);
+
 /* What packing or unpacking takes, for whoever has to choose between methods. Values saturate. */
 struct espi_pack_cost {
     int64_t bytes;  /* of data: read once and written once */

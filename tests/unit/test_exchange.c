@@ -192,8 +192,103 @@ START_TEST(others_are_not_opened)
 }
 END_TEST
 
+/* ---- reading another process's memory ---- */
+
+enum { HELD = 1 << 21 };
+static unsigned char held[HELD]; /* of the other process, at the same place after fork() */
+
+static unsigned char byte_held(uint64_t i)
+{
+    return (unsigned char)(i * 0x9e3779b97f4a7c15u >> 56);
+}
+
+/* Says that it has filled its memory, and stays until it is told to go. */
+static void hold(const struct espi_segment_key *key)
+{
+    struct espi_segment segment;
+    int64_t total;
+
+    if (!espi_segment_open(&segment, 2, key))
+        _exit(1);
+    espi_segment_introduce(&segment, 1);
+    for (uint64_t i = 0; i < HELD; i++)
+        held[i] = byte_held(i);
+    struct espi_channel_end out = espi_segment_channel(&segment, 1, 0), in = espi_segment_channel(&segment, 0, 1);
+    if (espi_channel_write(&out, 0) != NULL)
+        espi_channel_written(&out, 0);
+    while (!espi_channel_has_piece(&in, &total))
+        sched_yield();
+    _exit(0);
+}
+
+/* Rows that fit HELD, of so many bytes in all. */
+static struct espi_rows some_rows(const void *memory, int64_t bytes)
+{
+    const int64_t row = random_in(0, 2) == 0 ? bytes : random_in(ESPI_FETCH_LEAST_ROW, 20000),
+                  rows = (bytes + row - 1) / row, most = (HELD - row) / (rows > 1 ? rows - 1 : 1);
+
+    if (most < row)
+        return (struct espi_rows){(uintptr_t)memory, bytes, 0};
+    const int64_t step = random_in(row, most < 3 * row ? most : 3 * row);
+    if (random_in(0, 3) == 0) /* the last one lies first */
+        return (struct espi_rows){(uintptr_t)memory + (uintptr_t)((rows - 1) * step), row, -step};
+    return (struct espi_rows){(uintptr_t)memory, row, step};
+}
+
+static uintptr_t place_in(const struct espi_rows *rows, int64_t i)
+{
+    return rows->first + (uintptr_t)(i / rows->row * rows->step + i % rows->row);
+}
+
+START_TEST(memory_is_read_where_it_lies)
+{
+    struct espi_segment segment;
+    struct espi_segment_key key;
+    int64_t total;
+    int status;
+    unsigned char *here = malloc(HELD), *wanted = malloc(HELD);
+
+    ck_assert(espi_segment_make(&segment, 2, &key));
+    const pid_t child = fork();
+    if (child == 0)
+        hold(&key);
+    struct espi_channel_end out = espi_segment_channel(&segment, 0, 1), in = espi_segment_channel(&segment, 1, 0);
+    while (!espi_channel_has_piece(&in, &total))
+        ck_assert_int_eq(waitpid(child, &status, WNOHANG), 0);
+    struct espi_process process = espi_segment_process(&segment, 1), wrong = process;
+    for (int i = 0; i < 300; i++) {
+        const int64_t bytes = random_in(1, 1 << 20), first = random_in(0, bytes - 1),
+                      most = bytes - first < ESPI_FETCH_MOST ? bytes - first : ESPI_FETCH_MOST,
+                      n = i % 3 == 0 ? most : random_in(1, most);
+        const struct espi_rows theirs = some_rows(held, bytes), ours = some_rows(here, bytes);
+        memset(here, 7, HELD);
+        memset(wanted, 7, HELD);
+        for (int64_t k = first; k < first + n; k++)
+            wanted[place_in(&ours, k) - (uintptr_t)here] = byte_held(place_in(&theirs, k) - (uintptr_t)held);
+        ck_assert(espi_fetch(&process, &theirs, &ours, first, n));
+        ck_assert_int_eq(memcmp(here, wanted, HELD), 0);
+    }
+    const struct espi_rows nowhere = {4096, 100, 0}, ours = {(uintptr_t)here, HELD, 0};
+    const struct espi_rows theirs = {(uintptr_t)held, HELD, 0};
+    ck_assert(!espi_fetch(&process, &nowhere, &ours, 0, 100));
+    ck_assert(espi_fetch(&process, &theirs, &ours, 0, 100)); /* other memory still is */
+    wrong.word++;
+    ck_assert(!espi_fetch(&wrong, &theirs, &ours, 0, 100)); /* it is another process than was meant */
+    wrong.word--;
+    ck_assert(!espi_fetch(&wrong, &theirs, &ours, 0, 100)); /* and is not asked again */
+    espi_channel_write(&out, 0);
+    espi_channel_written(&out, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ck_assert(!espi_fetch(&process, &theirs, &ours, 0, 100));
+    espi_segment_close(&segment);
+    free(here);
+    free(wanted);
+}
+END_TEST
+
 int main(void)
 {
     return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, marks_are_seen, slots_fill_up, channels_are_apart,
-                     others_are_not_opened);
+                     others_are_not_opened, memory_is_read_where_it_lies);
 }

@@ -17,7 +17,7 @@ const struct espi_node *vec(int64_t count, int64_t stride, const struct espi_nod
 int64_t *numbers(int64_t n);
 
 /* The tests of test_pack_cases.c. */
-enum { PACK_CASES = 6 };
+enum { PACK_CASES = 7 };
 const TTest *pack_case(int number);
 
 #endif

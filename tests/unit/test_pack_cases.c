@@ -78,6 +78,38 @@ START_TEST(runs)
 }
 END_TEST
 
+/* Rows of one length, a constant step apart, for one item or several. */
+START_TEST(rows)
+{
+    static const struct {
+        const char *tree;
+        int64_t extent, count;
+        bool are;
+        int64_t at, row, step;
+    } known[] = {{"vec(10,88,vec(10,8,leaf(MPI_DOUBLE)))", 880, 1, true, 0, 80, 88},
+                 {"vec(10,88,vec(10,8,leaf(MPI_DOUBLE)))", 880, 3, true, 0, 80, 88},
+                 {"vec(10,88,vec(10,8,leaf(MPI_DOUBLE)))", 872, 3, false, 0, 0, 0},
+                 {"vec(10,88,vec(10,8,leaf(MPI_DOUBLE)))", 872, 1, true, 0, 80, 88},
+                 {"vec(10,-88,vec(10,8,leaf(MPI_DOUBLE)))", 80, 1, true, 0, 80, -88},
+                 {"vec(10,8,leaf(MPI_DOUBLE))", 80, 1, true, 0, 80, 0},
+                 {"vec(10,8,leaf(MPI_DOUBLE))", 80, 7, true, 0, 560, 0},
+                 {"vec(10,8,leaf(MPI_DOUBLE))", 96, 7, true, 0, 80, 96},
+                 {"idx(1,<-160>,vec(10,8,leaf(MPI_DOUBLE)))", 96, 7, true, -160, 80, 96},
+                 {"vec(3,1000,vec(10,88,vec(10,8,leaf(MPI_DOUBLE))))", 3000, 1, false, 0, 0, 0},
+                 {"idx(3,<0,24,56>,leaf(MPI_DOUBLE))", 64, 1, false, 0, 0, 0},
+                 {"vec(0,8,leaf(MPI_DOUBLE))", 8, 1, false, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct espi_node *node = NULL;
+        const struct espi_pack *pack;
+        int64_t at, row, step;
+        ck_assert_int_eq(espi_parse(&arena, known[i].tree, strlen(known[i].tree), &node, NULL), ESPI_OK);
+        ck_assert_int_eq(espi_pack_compile(&arena, node, known[i].extent, &pack), ESPI_OK);
+        ck_assert_msg(espi_pack_is_rows(pack, known[i].count, &at, &row, &step) == known[i].are, "%s", known[i].tree);
+        ck_assert(!known[i].are || (at == known[i].at && row == known[i].row && step == known[i].step));
+    }
+}
+END_TEST
+
 /* Displacements, extents and counts beyond 2 and 4 GiB, in mappings of which only some pages are touched. */
 START_TEST(far_apart)
 {
@@ -189,6 +221,6 @@ END_TEST
 
 const TTest *pack_case(int number)
 {
-    const TTest *const cases[PACK_CASES] = {compiled, runs, far_apart, long_streams, past_the_caches, absolute};
+    const TTest *const cases[PACK_CASES] = {compiled, runs, rows, far_apart, long_streams, past_the_caches, absolute};
     return cases[number];
 }

@@ -71,7 +71,7 @@ static void open_channels(void)
             free(channel[way][i]);
             channel[way][i] = aligned_alloc(64, espi_channel_size(ROOM));
             memset(channel[way][i], 0, espi_channel_size(ROOM));
-            here[way][i] = there[way][i] = (struct espi_channel_end){channel[way][i], ROOM, 0, 0};
+            here[way][i] = there[way][i] = (struct espi_channel_end){.channel = channel[way][i], .room = ROOM};
             ends[way][i] = &here[way][i];
         }
 }

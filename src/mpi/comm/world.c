@@ -218,7 +218,7 @@ static void begin_exchange(const struct espi_settings *settings)
         ESPI_FN_Neighbor_alltoallw, ESPI_FN_Neighbor_alltoallw_c,
     };
     int level = MPI_THREAD_MULTIPLE;
-    if (settings->exchange == ESPI_MODE_OFF || settings->pack == ESPI_MODE_OFF ||
+    if (settings->exchange == ESPI_EXCHANGE_OFF || settings->pack == ESPI_MODE_OFF ||
         settings->datatypes == ESPI_MODE_OFF || settings->check || settings->world == ESPI_WORLD_ALL ||
         espi_world.size < 2 || espi_world.size >= FEW_ON_NODE || !espi_world_all_present() ||
         !espi_all_present_on_node())
@@ -226,7 +226,8 @@ static void begin_exchange(const struct espi_settings *settings)
     bool able = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         able = able && is_last && is_last(calls[i]);
-    espi_exchange_start(espi_world.rank, espi_world.size, able, espi_settings_tell(settings));
+    espi_exchange_start(espi_world.rank, espi_world.size, able, settings->exchange == ESPI_EXCHANGE_AUTO,
+                        espi_settings_tell(settings));
 }
 
 void espi_world_open(struct espi_settings *settings)

@@ -202,18 +202,18 @@ static int begin_flows(struct call *c, int which, bool failed, int *flows)
     return ends;
 }
 
-/* Whether each block that is sent is one piece. */
+/* Whether each block that is sent is one piece, or offered. */
 static bool are_pieces(const struct espi_flow *flow, int flows)
 {
     for (int i = 0; i < flows; i++)
-        if (flow[i].block.bytes > flow[i].end->room)
+        if (flow[i].block.bytes > flow[i].end->room && !flow[i].offers)
             return false;
     return true;
 }
 
 /* `result`: of what came before. What other ranks send comes while own blocks are copied; of long ones the pieces
    would have left the nearest caches meanwhile. */
-static int move_blocks(struct call *c, int result)
+static int move_blocks(struct call *c, int result, struct espi_stats_thread *stats)
 {
     int flows[2], outs, ins;
 
@@ -228,6 +228,8 @@ static int move_blocks(struct call *c, int result)
     for (int which = 0; which < 2; which++)
         for (int i = 0; i < flows[which]; i++) {
             const int ended = espi_flow_end(&c->flow[which][i]);
+            if (stats != NULL)
+                espi_count(stats, ESPI_COUNT_blocks_fetched, c->flow[which][i].fetched);
             if (is_told(c, ended, ended == MPI_ERR_TRUNCATE))
                 result = ended;
         }
@@ -354,7 +356,7 @@ static int exchange(struct call *c, struct espi_stats_thread *stats)
     }
     c->in_place = NULL;
     result = is_in_place(c) ? take_out(c) : MPI_SUCCESS;
-    result = move_blocks(c, result);
+    result = move_blocks(c, result, stats);
     for (int which = first; which < 2; which++)
         espi_exchange_side_let_go(&c->side[which]);
     espi_pool_put(c->in_place);

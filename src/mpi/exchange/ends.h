@@ -9,6 +9,9 @@
 extern struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES]; /* to, and from, each other rank */
 extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them; all know the same */
 
+extern bool espi_exchange_fetches; /* blocks may be read in the sender's memory */
+extern struct espi_process espi_exchange_processes[ESPI_SEGMENT_PROCESSES]; /* of each other rank */
+
 /* Lets the library go on with what is under way. */
 void espi_exchange_poll(void);
 /* Nothing has moved since so many looks: a little later there may be something. */
@@ -22,6 +25,11 @@ static inline struct espi_channel_end *espi_exchange_to(int rank)
 static inline struct espi_channel_end *espi_exchange_from(int rank)
 {
     return &espi_exchange_ends[1][rank];
+}
+
+static inline struct espi_process *espi_exchange_process(int rank)
+{
+    return &espi_exchange_processes[rank];
 }
 
 #endif

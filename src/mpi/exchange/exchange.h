@@ -1,8 +1,9 @@
 /*
  * MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw and their neighbourhood forms within a node, without the library: each
  * rank packs its blocks piece by piece into memory that the ranks share (exchange/channel.h), while the others unpack
- * from there. Each byte is copied twice, through pieces that stay in the caches; no copy, no message and no wait of
- * the library's comes to that. doc/exchange.md has the figures.
+ * from there. Each byte is copied twice, through pieces that stay in the caches, or once, where a long block lies in
+ * long rows and is read there (offer.h); no copy, no message and no wait of the library's comes to that.
+ * doc/exchange.md has the figures.
  *
  * All ranks must do alike, as a rank that called the library would wait for the others there. So nothing is chosen:
  * at the start all ranks of MPI_COMM_WORLD agree whether they share memory (start.c), and from then on every such
@@ -28,9 +29,9 @@
 extern bool espi_exchange_is_on; /* the same on all ranks of MPI_COMM_WORLD, from the start to the end */
 
 /* Where all ranks of MPI_COMM_WORLD, `size` <= ESPI_SEGMENT_PROCESSES, are known to have the core and to be on one
-   node, before the program's first call: collective over it. `able`: this rank may take part. `told`, the same on
-   all: what is saved is to be reported. */
-void espi_exchange_start(int rank, int size, bool able, bool told);
+   node, before the program's first call: collective over it. `able`: this rank may take part. `fetches`: long
+   blocks may be read in another rank's memory. `told`, the same on all: what is saved is to be reported. */
+void espi_exchange_start(int rank, int size, bool able, bool fetches, bool told);
 /* This rank makes no such call any more. */
 void espi_exchange_stop(void);
 

@@ -6,6 +6,7 @@
 #include "base/buffer_pool.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/exchange/offer.h"
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -76,6 +77,7 @@ void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const 
     stage(flow);
     if (flow->staged != NULL)
         flow->failed = espi_exchange_pack(block, flow->staged) != MPI_SUCCESS;
+    flow->offers = espi_offer_suits(flow);
 }
 
 void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block)
@@ -89,6 +91,9 @@ enum { LONG = 256 << 10 };
 
 bool espi_flow_writes(struct espi_flow *flow)
 {
+    if (flow->offers)
+        return espi_offer_goes(flow);
+
     const struct espi_exchange_block *b = &flow->block;
     const int64_t bytes = flow->failed ? 0 : least(flow->end->room, b->bytes - flow->done);
     char *room = espi_channel_write(flow->end, bytes);
@@ -120,6 +125,10 @@ bool espi_flow_reads(struct espi_flow *flow)
         return false;
     if (total <= ESPI_FLOW_ASKS) {
         espi_channel_read(flow->end);
+        return true;
+    }
+    if (total == ESPI_FLOW_OFFERS) {
+        espi_offer_taken(flow);
         return true;
     }
     flow->total = total;

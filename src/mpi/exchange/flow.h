@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "exchange/channel.h"
+#include "exchange/fetch.h"
 #include "pack/pack.h"
 
 /* `count` items of a type at `data`, `bytes` in all. */
@@ -26,10 +27,17 @@ struct espi_flow {
     int64_t total; /* of what arrives, as the sender says, once something has */
     bool failed;   /* there is no memory for it: what is sent is that */
     bool through;  /* all of it has gone */
+    bool offers, offered, fetched; /* it is to be read where it lies; the sender has said where; it was (offer.h) */
+    struct espi_offer {
+        int64_t bytes;
+        struct espi_rows rows; /* in the sender's memory */
+    } offer;
     struct espi_flow *next; /* by the same end, after this one; NULL: none */
 };
-enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3,
-       ESPI_FLOW_ASKS = -4 }; /* or less: a piece of none, a word about a turn (turns.h) */
+/* What stands for the bytes of a piece's message: OFFERS, the piece is an offer, and TAKEN, it was taken; from ASKS
+   downwards, a piece of none, a word about a turn (turns.h). */
+enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3, ESPI_FLOW_OFFERS = -4,
+       ESPI_FLOW_TAKEN = -5, ESPI_FLOW_ASKS = -6 };
 
 /* Begins one. An empty one goes, too. */
 void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);

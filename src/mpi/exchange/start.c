@@ -12,6 +12,8 @@
 
 bool espi_exchange_is_on;
 bool espi_exchange_is_crowded;
+bool espi_exchange_fetches;
+struct espi_process espi_exchange_processes[ESPI_SEGMENT_PROCESSES];
 struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES];
 static struct espi_segment segment;
 static MPI_Request pending = MPI_REQUEST_NULL; /* that never completes; see espi_exchange_poll */
@@ -91,6 +93,8 @@ static bool share_memory(int rank, int size, bool able)
         good = false;
     if (rank != 0 && good)
         good = espi_segment_open(&segment, size, &key);
+    if (good)
+        espi_segment_introduce(&segment, rank);
     const struct together own = this_rank(good);
     struct together all = {.bad = 1};
     if (espi_pmpi.Allreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
@@ -105,7 +109,7 @@ static bool share_memory(int rank, int size, bool able)
     return true;
 }
 
-void espi_exchange_start(int rank, int size, bool able, bool told)
+void espi_exchange_start(int rank, int size, bool able, bool fetches, bool told)
 {
     if (!share_memory(rank, size, able)) {
         espi_log(ESPI_LOG_INFO, "rank %d: the ranks share no memory, so MPI_Alltoall and its kin are the library's",
@@ -115,7 +119,9 @@ void espi_exchange_start(int rank, int size, bool able, bool told)
     for (int other = 0; other < size; other++) {
         *espi_exchange_to(other) = espi_segment_channel(&segment, rank, other);
         *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
+        espi_exchange_processes[other] = espi_segment_process(&segment, other);
     }
+    espi_exchange_fetches = fetches;
     espi_exchange_turns_start(told && !espi_exchange_is_crowded);
     espi_exchange_is_on = true;
     _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
