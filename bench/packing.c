@@ -4,13 +4,13 @@
  * in one process; only packing and unpacking are timed, nothing is sent. Best run with real-time priority and pinned:
  *
  *   chrt -f 1 taskset -c 1 scripts/bench/bench --native --ranks 1 packing [--millis MS] [--row NAME]
- *                                                       [--level 0|1|2] [--cold MB] [--range KB] [--listed 1]
+ *                                                       [--level 0|1|2|3] [--cold MB] [--range KB] [--listed 1]
  *
- * --row: rows whose names begin so. --level: the instructions that may be used at most (plain, AVX2, AVX-512),
- * and no stores past the caches.
- * --cold: so much other memory is written before each single use. Prints a line per row and size: medians in
- * microseconds, and ratios of the program to the loops (below 1 the program is faster), of the ranges of 16 kB (or
- * --range) to the program, and of the predicted time to the one measured; at the end geometric means.
+ * --row: rows whose names begin so. --level: the instructions that are used at most (plain, AVX2, AVX-512, that and
+ * lines asked for), and no stores past the caches. --cold: so much other memory is written before each use. Prints a
+ * line per row and size: medians in microseconds, and ratios of the program to the loops (below 1 the program is
+ * faster), of the ranges of 16 kB (or --range) to the program, and of the predicted time to the one measured; at the
+ * end geometric means.
  *
  * --listed: what the second tier of plans gains. Each layout is given as a list of its blocks, as a program says it
  * that knows of no loops. In the place of the loops there is the program of that list; the other one is compiled from
@@ -412,12 +412,12 @@ static void bench(const struct layout_row *row, int size, enum espi_vectors leve
     double once[WAYS], end, predicted = 0;
     int n = 0, repeat[WAYS];
 
-    if (cold > 0 && flush == NULL)
-        flush = memory(cold);
+    flush = cold > 0 && flush == NULL ? memory(cold) : flush;
     if (!open_task(&t, row, size, level)) {
         close_task(&t);
         return;
     }
+    t.level = capped || espi_pack_level((int64_t)t.bytes) > level ? level : espi_pack_level((int64_t)t.bytes);
     check(&t);
     for (int p = 0; p < t.layout.pieces; p++) {
         const struct espi_pack_cost cost = espi_pack_cost(t.pack[p], 1);
@@ -465,7 +465,7 @@ int main(int argc, char **argv)
 {
     double millis = 100;
     const char *only = "";
-    enum espi_vectors level = espi_cpu_vectors();
+    enum espi_vectors level = espi_pack_level(1 << 20);
     size_t cold = 0;
 
     MPI_Init(&argc, &argv);
@@ -489,7 +489,7 @@ int main(int argc, char **argv)
     for (int row = 0; row < layout_row_count + (int)(sizeof own_rows / sizeof *own_rows); row++) {
         const struct layout_row *r = row < layout_row_count ? &layout_rows[row] : &own_rows[row - layout_row_count];
         for (int size = 0; size < 3; size++)
-            if (*only == '\0' || strncmp(only, r->name, strlen(only)) == 0)
+            if (strncmp(only, r->name, strlen(only)) == 0)
                 bench(r, size, level, millis, cold);
     }
     if (rows_done > 0)

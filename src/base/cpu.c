@@ -5,16 +5,18 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <stddef.h>
+#include <unistd.h>
 
 /* Which registers the kernel saves: bits of XCR0 (Intel's manual, volume 1, chapter 13). */
 enum { AVX_STATE = 0x06, AVX512_STATE = 0xe6 };
 
-static enum espi_vectors read_cpu(void)
+static enum espi_vectors read_cpu(bool *intel)
 {
-    unsigned a, b, c, d, saved, high;
+    unsigned a, b, c, d, saved, high, maker = 0;
 
-    if (__get_cpuid_max(0, NULL) < 7) /* asked once: __get_cpuid would ask before each leaf */
+    if (__get_cpuid_max(0, &maker) < 7) /* asked once: __get_cpuid would ask before each leaf */
         return ESPI_VECTORS_PLAIN;
+    *intel = maker == signature_INTEL_ebx;
     __cpuid(1, a, b, c, d);
     if (!(c & bit_OSXSAVE) || !(c & bit_AVX))
         return ESPI_VECTORS_PLAIN;
@@ -24,6 +26,17 @@ static enum espi_vectors read_cpu(void)
         return ESPI_VECTORS_PLAIN;
     const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
     return (saved & AVX512_STATE) == AVX512_STATE && (b & wide) == wide ? ESPI_VECTORS_AVX512 : ESPI_VECTORS_AVX2;
+}
+
+/* A virtual machine is shown all of a cache that others use, too. Hardly a processor has more of its own. */
+static int64_t least_share(int64_t cache)
+{
+    enum { SHARE = 16 << 20, VIRTUAL = 31 };
+    unsigned a, b, c, d;
+
+    __cpuid(1, a, b, c, d);
+    const long processors = c >> VIRTUAL & 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    return processors > 0 && processors < cache / SHARE ? processors * SHARE : cache;
 }
 
 /* Intel's leaf and AMD's of one form list the caches, from the first level on. */
@@ -40,7 +53,7 @@ static int64_t read_cache(void)
                 break;
             last = (int64_t)((b >> 22) + 1) * ((b >> 12 & 0x3ff) + 1) * ((b & 0xfff) + 1) * ((int64_t)c + 1);
         }
-    return last;
+    return least_share(last);
 }
 #else
 static int64_t read_cache(void)
@@ -48,21 +61,35 @@ static int64_t read_cache(void)
     return 0;
 }
 
-static enum espi_vectors read_cpu(void)
+static enum espi_vectors read_cpu(bool *intel)
 {
+    (void)intel;
     return ESPI_VECTORS_PLAIN;
 }
 #endif
 
-enum espi_vectors espi_cpu_vectors(void)
+/* Several threads may ask for the first time; all find the same. */
+static int ask(void)
 {
-    static atomic_int known; /* 0: not asked yet; else one more than the answer */
+    static atomic_int known; /* 0: not asked yet; else twice one more than the vectors, and one for Intel's */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (answer == 0) {
-        answer = (int)read_cpu() + 1; /* several threads may ask; all find the same */
+        bool intel = false;
+        answer = 2 * ((int)read_cpu(&intel) + 1);
+        answer += intel;
         atomic_store_explicit(&known, answer, memory_order_relaxed);
     }
-    return (enum espi_vectors)(answer - 1);
+    return answer;
+}
+
+enum espi_vectors espi_cpu_vectors(void)
+{
+    return (enum espi_vectors)(ask() / 2 - 1);
+}
+
+bool espi_cpu_is_intel(void)
+{
+    return ask() % 2 != 0;
 }
 
 int64_t espi_cpu_cache(void)

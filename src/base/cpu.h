@@ -4,6 +4,7 @@
 #ifndef ESPI_BASE_CPU_H
 #define ESPI_BASE_CPU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum espi_vectors { ESPI_VECTORS_PLAIN, ESPI_VECTORS_AVX2, ESPI_VECTORS_AVX512 /* F, BW and VL */ };
@@ -11,7 +12,10 @@ enum espi_vectors { ESPI_VECTORS_PLAIN, ESPI_VECTORS_AVX2, ESPI_VECTORS_AVX512 /
 /* The widest of them that may be used. */
 enum espi_vectors espi_cpu_vectors(void);
 
-/* Bytes of its last cache, which it may share with others; 0 where that is not known. */
+bool espi_cpu_is_intel(void);
+
+/* Bytes of its last cache, which it may share with others, in a virtual machine no more than 16 MB for each of its
+   processors; 0 where that is not known. */
 int64_t espi_cpu_cache(void);
 
 #endif

@@ -40,8 +40,15 @@
 #endif
 typedef char espi_register __attribute__((vector_size(ESPI_WIDEST)));
 
-/* Longer blocks are left to memcpy. */
 enum { ESPI_SHORT_MOST = 4 * ESPI_WIDEST, ESPI_MEDIUM_MOST = 16 * ESPI_WIDEST };
+
+/* Whether lines are asked for before they are written (level_claims.c). */
+#ifdef ESPI_CLAIMS
+#define ESPI_CLAIM(at) __asm__ volatile("prefetchw %0" : : "m"(*(at)))
+#else
+#define ESPI_CLAIMS 0
+#define ESPI_CLAIM(at) ((void)(at))
+#endif
 
 /* Up to ESPI_SHORT_MOST bytes without a call; moves may overlap within the block. */
 ESPI_BODY espi_body_copy_short(char *to, const char *from, size_t n)
@@ -83,12 +90,15 @@ ESPI_BODY espi_body_copy_short(char *to, const char *from, size_t n)
 #undef ENDS
 }
 
-/* More than ESPI_SHORT_MOST bytes, up to ESPI_MEDIUM_MOST: four registers a turn; the last ones may overlap. */
-ESPI_BODY espi_body_copy_medium(char *to, const char *from, size_t n)
+/* More than ESPI_SHORT_MOST bytes: four registers a turn; the last ones may overlap. `claims`: lines so far ahead of
+   where it writes, as they are written next. */
+ESPI_BODY espi_body_turns(bool claims, char *to, const char *from, size_t n, int64_t ahead)
 {
     enum { TURN = 4 * ESPI_WIDEST };
     espi_register a, b, c, d;
 #define FOUR(at)                                                                                                     \
+    for (int i = 0; claims && i < 4; i++)                                                                            \
+        ESPI_CLAIM(to + (at) + ahead + i * ESPI_WIDEST);                                                             \
     memcpy(&a, from + (at), ESPI_WIDEST);                                                                            \
     memcpy(&b, from + (at) + ESPI_WIDEST, ESPI_WIDEST);                                                              \
     memcpy(&c, from + (at) + 2 * ESPI_WIDEST, ESPI_WIDEST);                                                          \
@@ -103,6 +113,30 @@ ESPI_BODY espi_body_copy_medium(char *to, const char *from, size_t n)
     }
     FOUR(n - TURN)
 #undef FOUR
+}
+
+/* Up to ESPI_MEDIUM_MOST. */
+ESPI_BODY espi_body_copy_medium(char *to, const char *from, size_t n)
+{
+    espi_body_turns(false, to, from, n, 0);
+}
+
+/* The next block begins so far ahead. */
+enum { ESPI_BLOCK_FAR = 4 << 10, ESPI_AHEAD = 1024 };
+ESPI_BODY espi_body_copy_claiming(char *to, const char *from, size_t n, int64_t next)
+{
+    espi_body_turns(true, to, from, n, n > ESPI_BLOCK_FAR ? ESPI_AHEAD : next);
+}
+
+/* Longer ones: left to memcpy where nothing is claimed. */
+ESPI_BODY espi_body_copy_long(char *to, const char *from, size_t n)
+{
+    if (ESPI_CLAIMS && n > ESPI_BLOCK_FAR)
+        espi_body_turns(true, to, from, n, ESPI_AHEAD);
+    else if (ESPI_CLAIMS)
+        espi_body_turns(false, to, from, n, 0);
+    else
+        memcpy(to, from, n);
 }
 
 /* From one register to eight, from both ends, without a loop: for lengths that differ from block to block. */
@@ -140,7 +174,7 @@ ESPI_BODY espi_body_block(bool unpack, int64_t bytes, char *layout, char *stream
     else if (bytes <= ESPI_MEDIUM_MOST)
         espi_body_copy_medium(to, from, (size_t)bytes);
     else
-        memcpy(to, from, (size_t)bytes);
+        espi_body_copy_long(to, from, (size_t)bytes);
 }
 
 ESPI_BODY espi_body_move(bool unpack, size_t size, char *layout, char *stream)
@@ -191,26 +225,30 @@ ESPI_BODY espi_body_grid(bool unpack, int64_t bytes, const struct espi_copy_loop
     }
 #define DENSE(size) GRID(size, size)
 #define STRIDED(size) GRID(size, onto)
-#define EACH(copy)                                                                                                   \
+#define EACH(copy, ...)                                                                                              \
     for (int64_t i = 0; i < turns; i++) {                                                                            \
         char *to = unpack ? layout + i * outer->from : stream + i * outer->onto;                                     \
         const char *source = unpack ? stream + i * outer->onto : layout + i * outer->from;                           \
         for (int64_t k = 0; k < n; k++, to += unpack ? from : onto, source += unpack ? onto : from)                  \
-            copy(to, source, (size_t)bytes);                                                                         \
+            copy(to, source, (size_t)bytes, ##__VA_ARGS__);                                                          \
     }
+#define NEXT (k + 1 < n ? unpack ? from : onto : 0)
 #define ANY                                                                                                          \
     if (bytes <= ESPI_SHORT_MOST) {                                                                                  \
         EACH(espi_body_copy_short)                                                                                   \
+    } else if (ESPI_CLAIMS) {                                                                                        \
+        EACH(espi_body_copy_claiming, NEXT)                                                                          \
     } else if (bytes <= ESPI_MEDIUM_MOST) {                                                                          \
         EACH(espi_body_copy_medium)                                                                                  \
     } else {                                                                                                         \
-        EACH(memcpy)                                                                                                 \
+        EACH(espi_body_copy_long)                                                                                    \
     }
     if (onto == bytes)
         ESPI_BY_SIZE(bytes, DENSE, ANY)
     else
         ESPI_BY_SIZE(bytes, STRIDED, ANY)
 #undef ANY
+#undef NEXT
 #undef EACH
 #undef STRIDED
 #undef DENSE

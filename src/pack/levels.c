@@ -11,6 +11,8 @@ const struct espi_kernels *espi_kernels_of(enum espi_vectors level, bool unpack)
 #ifdef __x86_64__
     if (level == ESPI_VECTORS_PAST)
         return &espi_kernels_past[unpack];
+    if (level == ESPI_VECTORS_CLAIMS)
+        return &espi_kernels_claims[unpack];
     if (level == ESPI_VECTORS_AVX512)
         return &espi_kernels_avx512[unpack];
 #endif

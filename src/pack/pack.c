@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/often.h"
+#include "pack/copy.h"
 #include "pack/program.h"
 
 espi_status espi_pack_compile(struct espi_arena *arena, const struct espi_node *tree, int64_t extent,
@@ -98,30 +99,43 @@ void espi_unpack_range_at(enum espi_vectors level, const struct espi_pack *pack,
     range(espi_kernels_of(level, true), pack, data, count, (char *)stream, first, bytes);
 }
 
-/* This processor's, to pack and to unpack; NULL: not known yet. */
+/* Streams of so many bytes, and what they are packed from, are hardly in the nearest cache; of so many they may be
+   longer than the last one. */
+enum { NEAR = 24 << 10, LONG = 1 << 20 };
+
+enum espi_vectors espi_pack_level(int64_t bytes)
+{
+    const enum espi_vectors level = espi_cpu_vectors();
+
+    if (level != ESPI_VECTORS_AVX512 || bytes < NEAR)
+        return level;
+    const int64_t cache = bytes > LONG ? espi_cpu_cache() : 0;
+    return cache > 0 && bytes >= cache ? ESPI_VECTORS_PAST : espi_cpu_is_intel() ? ESPI_VECTORS_CLAIMS : level;
+}
+
+/* Whoever sees what is stored after this sees all that was stored past the caches before it. */
+static void fence(enum espi_vectors level)
+{
+#ifdef __x86_64__
+    if (level == ESPI_VECTORS_PAST)
+        __builtin_ia32_sfence();
+#else
+    (void)level;
+#endif
+}
+
+/* Those for short streams, to pack and to unpack; NULL: not known yet. */
 static _Atomic(const struct espi_kernels *) own[2];
 
-enum { LONG = 1 << 20 }; /* hardly a last cache is shorter */
-
-/* The first stream, and long ones. What is longer than the last cache is in no cache for whoever reads it, however it
-   was stored. Several threads may ask for the first time; all find the same. */
+/* The first stream, and long ones. Several threads may ask for the first time; all find the same. */
 static __attribute__((noinline)) void run_asking(bool unpack, const struct espi_pack *pack, char *data, int64_t count,
                                                  char *stream)
 {
-    const enum espi_vectors level = espi_cpu_vectors();
-    const struct espi_kernels *const k = espi_kernels_of(level, unpack);
-    const int64_t bytes = pack->item->bytes * count,
-                  cache = level == ESPI_VECTORS_AVX512 && bytes > LONG ? espi_cpu_cache() : 0;
+    const enum espi_vectors level = espi_pack_level(pack->item->bytes * count);
 
-    atomic_store_explicit(&own[unpack], k, memory_order_relaxed);
-    if (cache <= 0 || bytes < cache) {
-        run(k, pack, data, count, stream);
-        return;
-    }
-    run(espi_kernels_of(ESPI_VECTORS_PAST, unpack), pack, data, count, stream);
-#ifdef __x86_64__
-    __builtin_ia32_sfence(); /* whoever sees what is stored after this sees all of it */
-#endif
+    atomic_store_explicit(&own[unpack], espi_kernels_of(espi_cpu_vectors(), unpack), memory_order_relaxed);
+    run(espi_kernels_of(level, unpack), pack, data, count, stream);
+    fence(level);
 }
 
 static inline __attribute__((always_inline)) void run_own(bool unpack, const struct espi_pack *pack, char *data,
@@ -129,7 +143,7 @@ static inline __attribute__((always_inline)) void run_own(bool unpack, const str
 {
     const struct espi_kernels *const k = atomic_load_explicit(&own[unpack], memory_order_relaxed);
 
-    if (__builtin_expect(k == NULL || pack->item->bytes * count > LONG, 0))
+    if (__builtin_expect(k == NULL || pack->item->bytes * count >= NEAR, 0))
         run_asking(unpack, pack, data, count, stream);
     else
         run(k, pack, data, count, stream);
@@ -145,16 +159,31 @@ ESPI_OFTEN void espi_unpack_run(const struct espi_pack *pack, const void *stream
     run_own(true, pack, data, count, (char *)stream);
 }
 
+/* Of a part the level is that of the whole; the stream of a part that is packed is at hand. */
 void espi_pack_range(const struct espi_pack *pack, const void *data, int64_t count, int64_t first, int64_t bytes,
                      void *stream)
 {
-    espi_pack_range_at(espi_cpu_vectors(), pack, data, count, first, bytes, stream);
+    const enum espi_vectors level = espi_pack_level(pack->item->bytes * count);
+
+    espi_pack_range_at(level != ESPI_VECTORS_PAST ? level : espi_pack_level(NEAR), pack, data, count, first, bytes,
+                       stream);
 }
 
 void espi_unpack_range(const struct espi_pack *pack, const void *stream, void *data, int64_t count, int64_t first,
                        int64_t bytes)
 {
-    espi_unpack_range_at(espi_cpu_vectors(), pack, stream, data, count, first, bytes);
+    const enum espi_vectors level = espi_pack_level(pack->item->bytes * count);
+
+    espi_unpack_range_at(level, pack, stream, data, count, first, bytes);
+    fence(level);
+}
+
+void espi_copy_run(const struct espi_copy *copy, const void *source, void *target)
+{
+    const enum espi_vectors level = espi_pack_level(copy->bytes);
+
+    espi_copy_run_with(espi_kernels_of(level, false), copy, (char *)source, target);
+    fence(level);
 }
 
 int64_t espi_pack_size(const struct espi_pack *pack)

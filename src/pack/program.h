@@ -121,12 +121,18 @@ struct espi_kernels {
     void (*pairs)(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto, char *layout, char *stream);
 };
 
-/* One more level: AVX-512, and stores that go past the caches. They are seen by others in any order until a fence. */
-#define ESPI_VECTORS_PAST ((enum espi_vectors)(ESPI_VECTORS_AVX512 + 1))
+/* One more level: AVX-512, and lines that are asked for before they are written (level_claims.c). */
+#define ESPI_VECTORS_CLAIMS ((enum espi_vectors)(ESPI_VECTORS_AVX512 + 1))
+/* And another: AVX-512, and stores that go past the caches. They are seen by others in any order until a fence. */
+#define ESPI_VECTORS_PAST ((enum espi_vectors)(ESPI_VECTORS_AVX512 + 2))
+
+/* The level for this processor, and for streams of so many bytes. */
+enum espi_vectors espi_pack_level(int64_t bytes);
 
 /* Those of a level, which the machine must have. */
 const struct espi_kernels *espi_kernels_of(enum espi_vectors level, bool unpack);
-extern const struct espi_kernels espi_kernels_avx512[2], espi_kernels_past[2]; /* to pack, and to unpack */
+/* To pack, and to unpack. */
+extern const struct espi_kernels espi_kernels_avx512[2], espi_kernels_claims[2], espi_kernels_past[2];
 
 /* run.c */
 void espi_copy_run_with(const struct espi_kernels *k, const struct espi_copy *c, char *layout, char *stream);

@@ -162,8 +162,3 @@ ESPI_OFTEN void espi_copy_run_with(const struct espi_kernels *k, const struct es
     else
         espi_copy_some_with(k, c, layout, stream, 0, c->count);
 }
-
-void espi_copy_run(const struct espi_copy *copy, const void *source, void *target)
-{
-    espi_copy_run_with(espi_kernels_of(espi_cpu_vectors(), false), copy, (char *)source, target);
-}

@@ -302,7 +302,7 @@ bool espi_copy_tiles(enum espi_vectors level, int64_t bytes, const struct espi_c
         return false;
     if ((bytes == 4 || bytes == 8 || bytes == 16) && outer->from == bytes && inner->onto == bytes)
         (level == ESPI_VECTORS_PAST     ? panels_past
-         : level == ESPI_VECTORS_AVX512 ? panels_wide
+         : level >= ESPI_VECTORS_AVX512 ? panels_wide
                                         : panels_plain)(bytes, outer, inner, source, target);
     else
         tiled(bytes, outer, inner, source, target);

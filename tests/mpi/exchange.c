@@ -5,36 +5,14 @@
  * with large counts, on parts of the ranks in any order; blocks that are cut off; pairs that have nothing for each
  * other, and do not meet; and ranks that need the library to go on while they wait.
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "bytes.h"
 
 enum { RANKS_MOST = 16, LIVES = 12 };
 enum form { ALLTOALL, ALLTOALLV, ALLTOALLW, FORMS };
 enum layout { DENSE, GAPS, PAIRS, LAYOUTS };
-
-/* A system in which no process reads another one's memory, as containers may be: also for the library, from the start
-   on. */
-static void seal(void)
-{
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 1, 0), /* which UCX tries before it reads */
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
-    };
-    const struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        exit(77);
-}
 
 /* Bytes that depend on all that is given. */
 static void fill(unsigned char *data, size_t bytes, uint64_t seed)
@@ -448,8 +426,6 @@ int main(int argc, char **argv)
 {
     MPI_Comm comm, odd, backwards;
 
-    if (getenv("TEST_SEALED") != NULL)
-        seal();
     prog_start(&argc, &argv, 0);
     all(prog.comm);
     CK(MPI_Comm_split(prog.comm, 0, -prog.me, &backwards));

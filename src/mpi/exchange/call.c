@@ -44,6 +44,7 @@ struct call {
     struct espi_exchange_side side[2];
     struct espi_flow flow[2][ESPI_SEGMENT_PROCESSES];
     struct espi_flow *going[2][ESPI_SEGMENT_PROCESSES]; /* one of each end */
+    struct espi_own_steps own_steps;
 };
 
 static bool is_neighbours(const struct call *c)
@@ -92,11 +93,15 @@ static void carry_out(struct call *c, int outs, int ins)
         espi_exchange_poll();
     while (outs + ins > 0) {
         const bool wrote = advance(c->going[0], &outs, espi_flow_writes);
+        if (wrote && c->own_steps.done < c->own_steps.end)
+            espi_own_steps_go(&c->own_steps, c->flow[0][0].end->room);
         if (advance(c->going[1], &ins, espi_flow_reads) || wrote)
             looks = 0;
         else
             espi_exchange_wait(looks++);
     }
+    if (c->own_steps.done < c->own_steps.end)
+        espi_own_steps_go(&c->own_steps, INT64_MAX);
 }
 
 /* ---- a call ---- */
@@ -129,13 +134,13 @@ static const struct espi_exchange_block *next_own(const struct call *c, int whic
     return NULL;
 }
 
-static int copy_own_blocks(struct call *c)
+static int copy_own_blocks(struct call *c, struct espi_own_steps *steps)
 {
     const struct espi_exchange_block *from, *to;
     int step[2] = {0, 0}, result = MPI_SUCCESS;
 
     while ((from = next_own(c, 0, &step[0])) != NULL && (to = next_own(c, 1, &step[1])) != NULL) {
-        const int copied = espi_exchange_copy_own(c->thread, from, to);
+        const int copied = espi_exchange_copy_own(c->thread, from, to, steps);
         if (is_told(c, copied, from->bytes > to->bytes))
             result = copied;
     }
@@ -202,27 +207,29 @@ static int begin_flows(struct call *c, int which, bool failed, int *flows)
     return ends;
 }
 
-/* Whether each block that is sent is one piece, or offered. */
-static bool are_pieces(const struct espi_flow *flow, int flows)
+/* Whether a block that is sent goes in more than one piece. */
+static bool is_in_pieces(const struct espi_flow *flow, int flows)
 {
     for (int i = 0; i < flows; i++)
         if (flow[i].block.bytes > flow[i].end->room && !flow[i].offers)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
-/* `result`: of what came before. What other ranks send comes while own blocks are copied; of long ones the pieces
-   would have left the nearest caches meanwhile. */
+/* `result`: of what came before. What other ranks send comes while own blocks are copied; those pieces of long blocks
+   would have left the nearest caches meanwhile, so the own block goes along with them. */
 static int move_blocks(struct call *c, int result, struct espi_stats_thread *stats)
 {
     int flows[2], outs, ins;
 
     outs = begin_flows(c, 0, result != MPI_SUCCESS, &flows[0]);
     ins = begin_flows(c, 1, false, &flows[1]);
+    c->own_steps = (struct espi_own_steps){0};
     if (!is_in_place(c)) {
-        if (are_pieces(c->flow[0], flows[0]))
+        const bool pieces = is_in_pieces(c->flow[0], flows[0]);
+        if (!pieces)
             advance(c->going[0], &outs, espi_flow_writes);
-        result = copy_own_blocks(c);
+        result = copy_own_blocks(c, pieces && !is_neighbours(c) ? &c->own_steps : NULL);
     }
     carry_out(c, outs, ins);
     for (int which = 0; which < 2; which++)

@@ -8,14 +8,14 @@
 
 enum { PIECE = 8192 };
 
-/* Through a piece that stays in the nearest cache. */
+/* Bytes first .. end - 1, through a piece that stays in the nearest cache. */
 static void copy_in_pieces(const struct espi_exchange_block *from, const struct espi_exchange_block *to,
-                           int64_t bytes)
+                           int64_t first, int64_t end)
 {
     _Alignas(64) char piece[PIECE];
 
-    for (int64_t done = 0; done < bytes; done += PIECE) {
-        const int64_t n = bytes - done < PIECE ? bytes - done : PIECE;
+    for (int64_t done = first; done < end; done += PIECE) {
+        const int64_t n = end - done < PIECE ? end - done : PIECE;
         const char *stream = piece;
         if (from->dense)
             stream = from->data + done;
@@ -37,6 +37,22 @@ static int copy_packed(const struct espi_exchange_block *from, const struct espi
     const int result = espi_exchange_pack(from, piece);
 
     return result != MPI_SUCCESS ? result : espi_exchange_unpack(to, piece, from->bytes);
+}
+
+void espi_own_steps_go(struct espi_own_steps *steps, int64_t bytes)
+{
+    const int64_t end = steps->end - steps->done < bytes ? steps->end : steps->done + bytes;
+
+    copy_in_pieces(steps->from, steps->to, steps->done, end);
+    steps->done = end;
+}
+
+/* Where runs are so long, a copy without the piece between takes hardly less. */
+static bool has_long_runs(const struct espi_exchange_block *b)
+{
+    enum { RUN = 128 };
+
+    return b->dense || (b->pack != NULL && espi_pack_size(b->pack) >= RUN * espi_pack_blocks(b->pack));
 }
 
 /* Directly, where that was found to be faster. `known`: in pieces it can be copied, too, which has turns then. */
@@ -62,19 +78,23 @@ static bool copies_directly(struct espi_thread *thread, const struct espi_exchan
     if (!known)
         return false;
     const uint64_t begun = espi_stats_now();
-    copy_in_pieces(from, to, from->bytes);
+    copy_in_pieces(from, to, 0, from->bytes);
     espi_selfcopy_called(&block, espi_stats_now() - begun);
     return true;
 }
 
 int espi_exchange_copy_own(struct espi_thread *thread, const struct espi_exchange_block *from,
-                           const struct espi_exchange_block *to)
+                           const struct espi_exchange_block *to, struct espi_own_steps *steps)
 {
     const int64_t bytes = from->bytes < to->bytes ? from->bytes : to->bytes;
     const bool known = (from->dense || from->pack != NULL) && (to->dense || to->pack != NULL);
 
-    if (from->bytes == 0)
+    if (from->bytes == 0 || (from->data == to->data && from->dense && to->dense && from->bytes <= to->bytes))
         return MPI_SUCCESS;
+    if (steps != NULL && from->bytes == to->bytes && has_long_runs(from) && has_long_runs(to)) {
+        *steps = (struct espi_own_steps){from, to, 0, bytes};
+        return MPI_SUCCESS;
+    }
     if (from->bytes > to->bytes || (!known && from->bytes < to->bytes))
         return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
     if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to, known))
@@ -83,7 +103,6 @@ int espi_exchange_copy_own(struct espi_thread *thread, const struct espi_exchang
         return copy_packed(from, to);
     if (!known)
         return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
-    if (from->data != to->data || !from->dense || !to->dense)
-        copy_in_pieces(from, to, bytes);
+    copy_in_pieces(from, to, 0, bytes);
     return MPI_SUCCESS;
 }
