@@ -1,8 +1,8 @@
 /*
  * The kernels of level_avx512.c for Intel's processors, which ask for the lines of the next block before they write
  * them. Stores leave a processor of that kind in their order: one whose line is in no near cache holds up those
- * behind it, and lines that are asked for come together. It pays where blocks of more than 256 bytes are not in the nearest
- * cache (doc/pack-programs.md has figures). On processors of others it was not measured.
+ * behind it, and lines that are asked for come together. It pays where blocks of more than 256 bytes are not in the
+ * nearest cache (doc/pack-programs.md has figures). On processors of others it was not measured.
  */
 #ifdef __x86_64__
 #include <immintrin.h>
