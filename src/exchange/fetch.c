@@ -14,7 +14,7 @@ static unsigned long list(struct iovec *part, const struct espi_rows *rows, int6
     for (int64_t at = first, end = first + bytes, here; at < end; at += here) {
         const int64_t within = at % rows->row;
         here = rows->row - within < end - at ? rows->row - within : end - at;
-        part[n].iov_base = (void *)(rows->first + (uintptr_t)(at / rows->row * rows->step + within));
+        part[n].iov_base = (void *)espi_rows_at(rows, at);
         part[n++].iov_len = (size_t)here;
     }
     return n;

@@ -15,6 +15,12 @@ struct espi_rows {
     int64_t row, step;
 };
 
+/* Where byte i of them is. */
+static inline uintptr_t espi_rows_at(const struct espi_rows *rows, int64_t i)
+{
+    return rows->first + (uintptr_t)(i / rows->row * rows->step + i % rows->row);
+}
+
 /* Another process, as it has told the others, and what was found when its memory was to be read. */
 struct espi_process {
     int64_t id;

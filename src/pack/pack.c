@@ -186,6 +186,11 @@ void espi_copy_run(const struct espi_copy *copy, const void *source, void *targe
     fence(level);
 }
 
+bool espi_pack_goes_past(int64_t bytes)
+{
+    return espi_pack_level(bytes) == ESPI_VECTORS_PAST;
+}
+
 int64_t espi_pack_size(const struct espi_pack *pack)
 {
     return pack->item->bytes;

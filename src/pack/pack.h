@@ -37,6 +37,9 @@ void espi_pack_range(const struct espi_pack *pack, const void *data, int64_t cou
 void espi_unpack_range(const struct espi_pack *pack, const void *stream, void *data, int64_t count, int64_t first,
                        int64_t bytes);
 
+/* Whether a stream of so many bytes is longer than the caches: what is unpacked of it goes past them. */
+bool espi_pack_goes_past(int64_t bytes);
+
 /* Bytes that one item has in the stream. */
 int64_t espi_pack_size(const struct espi_pack *pack);
 /* Blocks that the program copies for one item: neighbours are joined where the program saw it. */

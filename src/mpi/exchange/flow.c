@@ -28,6 +28,17 @@ static bool is_by_mpi(const struct espi_exchange_block *block)
     return block->pack == NULL && !block->dense;
 }
 
+bool espi_exchange_in_rows(const struct espi_exchange_block *b, int64_t least, struct espi_rows *rows)
+{
+    int64_t at = 0;
+
+    *rows = (struct espi_rows){(uintptr_t)b->data, b->bytes, 0};
+    if (b->pack != NULL && !espi_pack_is_rows(b->pack, b->count, &at, &rows->row, &rows->step))
+        return false;
+    rows->first += (uintptr_t)at;
+    return (b->pack != NULL || b->dense) && rows->row >= least;
+}
+
 /* MPI_Pack does not know MPI_BOTTOM (MPICH 4.0.2). */
 int espi_exchange_pack(const struct espi_exchange_block *b, char *stream)
 {

@@ -54,6 +54,9 @@ int espi_flow_end(struct espi_flow *flow);
 int espi_exchange_pack(const struct espi_exchange_block *block, char *stream);
 int espi_exchange_unpack(const struct espi_exchange_block *block, const char *stream, int64_t bytes);
 
+/* Whether it lies in rows of at least so many bytes, a constant step apart, or as one. False: *rows is not known. */
+bool espi_exchange_in_rows(const struct espi_exchange_block *block, int64_t least, struct espi_rows *rows);
+
 /* Memory that a call can not do without: asked for again for a while. NULL: there is none. Goes back to the pool
    (buffer_pool.h). */
 char *espi_exchange_memory(int64_t bytes);

@@ -15,25 +15,12 @@ enum { LEAST = 24 << 10, LEAST_ROW = 4 << 10 };
 enum { STAGE = 128 << 10 };
 _Static_assert((int)LEAST_ROW >= (int)ESPI_FETCH_LEAST_ROW && (int)STAGE <= (int)ESPI_FETCH_MOST, "it is taken");
 
-static bool is_in_rows(const struct espi_exchange_block *b, int64_t least, struct espi_rows *rows)
-{
-    int64_t at = 0;
-
-    *rows = (struct espi_rows){(uintptr_t)b->data, b->bytes, 0};
-    if (b->pack != NULL) {
-        if (!espi_pack_is_rows(b->pack, b->count, &at, &rows->row, &rows->step) || rows->row < least)
-            return false;
-        rows->first += (uintptr_t)at;
-    }
-    return b->pack != NULL || b->dense;
-}
-
 bool espi_offer_suits(const struct espi_flow *flow)
 {
     struct espi_rows rows;
 
     return espi_exchange_fetches && flow->block.bytes > LEAST && !flow->end->refused && !flow->failed &&
-           flow->staged == NULL && is_in_rows(&flow->block, LEAST_ROW, &rows);
+           flow->staged == NULL && espi_exchange_in_rows(&flow->block, LEAST_ROW, &rows);
 }
 
 bool espi_offer_goes(struct espi_flow *flow)
@@ -44,7 +31,7 @@ bool espi_offer_goes(struct espi_flow *flow)
         char *room = espi_channel_write(flow->end, sizeof offer);
         if (room == NULL)
             return false;
-        is_in_rows(&flow->block, LEAST_ROW, &offer.rows);
+        espi_exchange_in_rows(&flow->block, LEAST_ROW, &offer.rows);
         memcpy(room, &offer, sizeof offer);
         espi_channel_written(flow->end, ESPI_FLOW_OFFERS);
         flow->offered = true;
@@ -66,7 +53,7 @@ static bool fetch(struct espi_flow *flow, int64_t bytes)
     struct espi_process *process = espi_exchange_process(flow->end->from);
     struct espi_rows ours = {(uintptr_t)flow->staged, b->bytes, 0};
 
-    if (flow->staged != NULL || is_in_rows(b, ESPI_FETCH_LEAST_ROW, &ours))
+    if (flow->staged != NULL || espi_exchange_in_rows(b, ESPI_FETCH_LEAST_ROW, &ours))
         return espi_fetch(process, &flow->offer.rows, &ours, flow->done, bytes);
     char *stage = espi_pool_get(STAGE);
     bool good = stage != NULL;

@@ -8,25 +8,57 @@
 
 enum { PIECE = 8192 };
 
-/* Bytes first .. end - 1, through a piece that stays in the nearest cache. */
+/* Rows of either side that are so long are packed into, or unpacked from, one by one. What no cache holds is unpacked
+   from a piece in any case: it goes past the caches then. */
+enum { LONG_ROW = 4096 };
+
+/* As many of the bytes first .. end - 1 as stand in one row, and where that is. */
+static int64_t in_row(const struct espi_rows *rows, int64_t first, int64_t end, char **at)
+{
+    const int64_t left = rows->row - first % rows->row;
+
+    *at = (char *)espi_rows_at(rows, first);
+    return end - first < left ? end - first : left;
+}
+
+static void pack_part(const struct espi_exchange_block *from, int64_t first, int64_t bytes, char *onto)
+{
+    if (from->dense)
+        memcpy(onto, from->data + first, (size_t)bytes);
+    else
+        espi_pack_range(from->pack, from->data, from->count, first, bytes, onto);
+}
+
+static void unpack_part(const struct espi_exchange_block *to, int64_t first, int64_t bytes, const char *from)
+{
+    if (to->dense)
+        memcpy(to->data + first, from, (size_t)bytes);
+    else
+        espi_unpack_range(to->pack, from, to->data, to->count, first, bytes);
+}
+
+/* Bytes first .. end - 1: by long rows, or through a piece that stays in the nearest cache. */
 static void copy_in_pieces(const struct espi_exchange_block *from, const struct espi_exchange_block *to,
                            int64_t first, int64_t end)
 {
     _Alignas(64) char piece[PIECE];
+    struct espi_rows out, in;
+    const bool onto_rows = espi_exchange_in_rows(to, LONG_ROW, &in) && !espi_pack_goes_past(to->bytes),
+               from_rows = espi_exchange_in_rows(from, LONG_ROW, &out);
+    char *row;
 
-    for (int64_t done = first; done < end; done += PIECE) {
-        const int64_t n = end - done < PIECE ? end - done : PIECE;
-        const char *stream = piece;
-        if (from->dense)
-            stream = from->data + done;
-        else if (to->dense)
-            espi_pack_range(from->pack, from->data, from->count, done, n, to->data + done);
-        else
-            espi_pack_range(from->pack, from->data, from->count, done, n, piece);
-        if (!to->dense)
-            espi_unpack_range(to->pack, stream, to->data, to->count, done, n);
-        else if (from->dense)
-            memcpy(to->data + done, stream, (size_t)n);
+    for (int64_t done = first, n; done < end; done += n) {
+        if (onto_rows) {
+            n = in_row(&in, done, end, &row);
+            pack_part(from, done, n, row);
+        } else if (from_rows) {
+            n = in_row(&out, done, end, &row);
+            unpack_part(to, done, n, row);
+        } else {
+            n = end - done < PIECE ? end - done : PIECE;
+            pack_part(from, done, n, piece);
+            unpack_part(to, done, n, piece);
+        }
     }
 }
 
