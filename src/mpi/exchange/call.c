@@ -70,14 +70,20 @@ void espi_exchange_wait(unsigned looks)
         sched_yield();
 }
 
-/* Moves a piece of each; those that are through make room for the next one of their end. */
+/* Moves a piece of each. Those that are through make room for the next one of their end, which begins at once: while
+   this rank reads, others wait for what it has not offered. */
 static bool advance(struct espi_flow **going, int *n, bool (*moves)(struct espi_flow *flow))
 {
     bool moved = false;
 
     for (int i = 0; i < *n; i++) {
-        moved = moves(going[i]) || moved;
-        if (going[i]->through && (going[i] = going[i]->next) == NULL)
+        while (going[i] != NULL && moves(going[i])) {
+            moved = true;
+            if (!going[i]->through)
+                break;
+            going[i] = going[i]->next;
+        }
+        if (going[i] == NULL)
             going[i--] = going[--*n];
     }
     return moved;
