@@ -19,7 +19,7 @@ enum { ESPI_CHANNEL_SLOTS = 4, ESPI_CHANNEL_LINE = 64, ESPI_CHANNEL_FEW = 48 };
 /* What is said of a piece. So few bytes stand beside it, in the same line of the cache. */
 struct espi_channel_slot {
     _Alignas(ESPI_CHANNEL_LINE) _Atomic uint64_t number; /* of the last piece that was put here; from 1 on; 0: none */
-    int64_t total;                                       /* bytes of the message that it belongs to */
+    int64_t total; /* bytes of the message that it belongs to, or what the reader answers in their place */
     char few[ESPI_CHANNEL_FEW];
 };
 

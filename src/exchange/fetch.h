@@ -31,9 +31,9 @@ struct espi_process {
 
 enum { ESPI_FETCH_LEAST_ROW = 1024, ESPI_FETCH_MOST = 256 << 10 };
 
-/* Bytes first .. first + bytes - 1, `bytes` <= ESPI_FETCH_MOST, of `theirs` to the same ones of `ours`; rows have at
-   least ESPI_FETCH_LEAST_ROW bytes but where there is one. False: not all could be read; what stands in `ours` is not
-   known. */
+/* Bytes first .. first + bytes - 1, `bytes` <= ESPI_FETCH_MOST, of `theirs` to the same ones of `ours`. Rows have at
+   least ESPI_FETCH_LEAST_ROW bytes, unless there is only one. False: not all could be read; what stands in `ours` is
+   not known. */
 bool espi_fetch(struct espi_process *process, const struct espi_rows *theirs, const struct espi_rows *ours,
                 int64_t first, int64_t bytes);
 

@@ -90,8 +90,8 @@ ESPI_BODY espi_body_copy_short(char *to, const char *from, size_t n)
 #undef ENDS
 }
 
-/* More than ESPI_SHORT_MOST bytes: four registers a turn; the last ones may overlap. `claims`: lines so far ahead of
-   where it writes, as they are written next. */
+/* More than ESPI_SHORT_MOST bytes: four registers a turn; the last ones may overlap. `claims`: asks for the lines
+   that are `ahead` of those that it writes. */
 ESPI_BODY espi_body_turns(bool claims, char *to, const char *from, size_t n, int64_t ahead)
 {
     enum { TURN = 4 * ESPI_WIDEST };
@@ -121,18 +121,28 @@ ESPI_BODY espi_body_copy_medium(char *to, const char *from, size_t n)
     espi_body_turns(false, to, from, n, 0);
 }
 
-/* The next block begins so far ahead. */
+/* Of more than ESPI_BLOCK_FAR bytes: lines are asked for so far ahead, none behind the end: they may be another's. */
 enum { ESPI_BLOCK_FAR = 4 << 10, ESPI_AHEAD = 1024 };
-ESPI_BODY espi_body_copy_claiming(char *to, const char *from, size_t n, int64_t next)
+ESPI_BODY espi_body_copy_far(char *to, const char *from, size_t n)
 {
-    espi_body_turns(true, to, from, n, n > ESPI_BLOCK_FAR ? ESPI_AHEAD : next);
+    espi_body_turns(true, to, from, n - ESPI_AHEAD, ESPI_AHEAD);
+    espi_body_turns(false, to + n - ESPI_AHEAD, from + n - ESPI_AHEAD, ESPI_AHEAD, 0);
 }
 
-/* Longer ones: left to memcpy where nothing is claimed. */
+/* One of many, the next of which is `next` bytes behind where this one is written; 0: it is the last. */
+ESPI_BODY espi_body_copy_claiming(char *to, const char *from, size_t n, int64_t next)
+{
+    if (n > ESPI_BLOCK_FAR)
+        espi_body_copy_far(to, from, n);
+    else
+        espi_body_turns(true, to, from, n, next);
+}
+
+/* Of more than ESPI_MEDIUM_MOST bytes: left to memcpy where nothing is claimed. */
 ESPI_BODY espi_body_copy_long(char *to, const char *from, size_t n)
 {
     if (ESPI_CLAIMS && n > ESPI_BLOCK_FAR)
-        espi_body_turns(true, to, from, n, ESPI_AHEAD);
+        espi_body_copy_far(to, from, n);
     else if (ESPI_CLAIMS)
         espi_body_turns(false, to, from, n, 0);
     else

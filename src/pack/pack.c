@@ -159,14 +159,15 @@ ESPI_OFTEN void espi_unpack_run(const struct espi_pack *pack, const void *stream
     run_own(true, pack, data, count, (char *)stream);
 }
 
-/* Of a part the level is that of the whole; the stream of a part that is packed is at hand. */
+/* Of a part the level is that of the whole; but the stream of a part that is packed is read soon, and not past the
+   caches. */
 void espi_pack_range(const struct espi_pack *pack, const void *data, int64_t count, int64_t first, int64_t bytes,
                      void *stream)
 {
-    const enum espi_vectors level = espi_pack_level(pack->item->bytes * count);
+    const int64_t all = pack->item->bytes * count;
+    const enum espi_vectors level = espi_pack_level(all < LONG ? all : LONG);
 
-    espi_pack_range_at(level != ESPI_VECTORS_PAST ? level : espi_pack_level(NEAR), pack, data, count, first, bytes,
-                       stream);
+    espi_pack_range_at(level, pack, data, count, first, bytes, stream);
 }
 
 void espi_unpack_range(const struct espi_pack *pack, const void *stream, void *data, int64_t count, int64_t first,

@@ -121,7 +121,8 @@ struct espi_kernels {
     void (*pairs)(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto, char *layout, char *stream);
 };
 
-/* One more level: AVX-512, and lines that are asked for before they are written (level_claims.c). */
+/* Levels behind the last one of the processor's, which have all that it has. One: AVX-512, and lines that are asked
+   for before they are written (level_claims.c). */
 #define ESPI_VECTORS_CLAIMS ((enum espi_vectors)(ESPI_VECTORS_AVX512 + 1))
 /* And another: AVX-512, and stores that go past the caches. They are seen by others in any order until a fence. */
 #define ESPI_VECTORS_PAST ((enum espi_vectors)(ESPI_VECTORS_AVX512 + 2))

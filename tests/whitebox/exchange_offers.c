@@ -107,7 +107,7 @@ static int carry(const struct espi_exchange_block *from, const struct espi_excha
 {
     struct espi_flow sent, received;
 
-    espi_flow_send(&sent, &out, from);
+    espi_flow_send(&sent, &out, from, false);
     espi_flow_receive(&received, &in, to);
     for (int idle = 0; !sent.through || !received.through; idle++) {
         ck_assert_int_lt(idle, 10000);
@@ -213,20 +213,72 @@ START_TEST(cut_off)
 }
 END_TEST
 
-/* Nothing to unpack from. */
+/* Nothing to unpack from but the stack; and what MPI unpacks has none. */
 START_TEST(no_room)
 {
     bool read, suits;
 
     no_memory = true;
     ck_assert_int_eq(try_pair(DENSE, SHORT_ROWS, MOST, MOST, &read, &suits), MPI_SUCCESS);
-    ck_assert(!read);
+    ck_assert(read && !out.refused);
+}
+END_TEST
+
+/* There was no memory for what was to be sent: that is said, and no place of it. */
+START_TEST(failed)
+{
+    char *to = calloc(1, MOST);
+    const struct espi_exchange_block none = {.count = MOST, .bytes = MOST, .dense = true, .type = MPI_BYTE},
+                                     block = {.data = to, .count = MOST, .bytes = MOST, .dense = true,
+                                              .type = MPI_BYTE};
+    struct espi_flow sent, received;
+
+    espi_flow_send(&sent, &out, &none, true);
+    espi_flow_receive(&received, &in, &block);
+    while (!sent.through || !received.through)
+        if (!(!sent.through && espi_flow_writes(&sent)))
+            espi_flow_reads(&received);
+    ck_assert_int_eq(fetched, 0);
+    ck_assert(!out.refused);
+    ck_assert_int_eq(espi_flow_end(&sent), MPI_ERR_NO_MEM);
+    ck_assert_int_eq(espi_flow_end(&received), MPI_ERR_NO_MEM);
+    free(to);
+}
+END_TEST
+
+/* Two for one rank: when the first is refused, the second is not offered. */
+START_TEST(two)
+{
+    char *from = calloc(1, MOST), *to = calloc(2, MOST);
+    struct espi_exchange_block b = {.data = from, .count = MOST, .bytes = MOST, .dense = true, .type = MPI_BYTE};
+    struct espi_flow sent[2], received[2];
+
+    may_fetch = 0;
+    memset(from, 3, MOST);
+    for (int i = 0; i < 2; i++)
+        espi_flow_send(&sent[i], &out, &b, false);
+    for (int i = 0; i < 2; i++) {
+        b.data = to + i * MOST;
+        espi_flow_receive(&received[i], &in, &b);
+    }
+    for (int i = 0; i < 2; i++)
+        while (!sent[i].through || !received[i].through)
+            if (!(!sent[i].through && espi_flow_writes(&sent[i])))
+                espi_flow_reads(&received[i]);
+    ck_assert_int_eq(fetched, 1);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(espi_flow_end(&sent[i]), MPI_SUCCESS);
+        ck_assert_int_eq(espi_flow_end(&received[i]), MPI_SUCCESS);
+        ck_assert_int_eq(memcmp(to + i * MOST, from, MOST), 0);
+    }
+    free(from);
+    free(to);
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
-    const TTest *const all[] = {each_pair, not_readable, of_another_process, cut_off, no_room};
+    const TTest *const all[] = {each_pair, not_readable, of_another_process, cut_off, no_room, failed, two};
     TCase *tests = types_case(all, sizeof all / sizeof *all);
 
     tcase_add_checked_fixture(tests, begin, end);

@@ -91,7 +91,7 @@ static bool advance(struct espi_flow **going, int *n, bool (*moves)(struct espi_
 
 static void carry_out(struct call *c, int outs, int ins)
 {
-    enum { SOMETIMES = 8 };
+    enum { SOMETIMES = 8, PATIENT = 64 }; /* so long another rank's pieces are waited for to go along with */
     static unsigned calls; /* a rank that never waits polls, too */
     unsigned looks = 0;
 
@@ -103,8 +103,10 @@ static void carry_out(struct call *c, int outs, int ins)
             espi_own_steps_go(&c->own_steps, c->flow[0][0].end->room);
         if (advance(c->going[1], &ins, espi_flow_reads) || wrote)
             looks = 0;
+        else if (looks++ > PATIENT && c->own_steps.done < c->own_steps.end)
+            espi_own_steps_go(&c->own_steps, c->flow[0][0].end->room);
         else
-            espi_exchange_wait(looks++);
+            espi_exchange_wait(looks);
     }
     if (c->own_steps.done < c->own_steps.end)
         espi_own_steps_go(&c->own_steps, INT64_MAX);
@@ -196,10 +198,9 @@ static int begin_flows(struct call *c, int which, bool failed, int *flows)
             continue;
         ++*flows;
         if (which == 0)
-            espi_flow_send(flow, espi_exchange_to(peer), block);
+            espi_flow_send(flow, espi_exchange_to(peer), block, failed);
         else
             espi_flow_receive(flow, espi_exchange_from(peer), block);
-        flow->failed = flow->failed || failed;
         for (int end = 0; end < ends && is_neighbours(c) && last == NULL; end++)
             if (c->going[which][end]->end == flow->end)
                 last = c->going[which][end];
@@ -217,7 +218,7 @@ static int begin_flows(struct call *c, int which, bool failed, int *flows)
 static bool is_in_pieces(const struct espi_flow *flow, int flows)
 {
     for (int i = 0; i < flows; i++)
-        if (flow[i].block.bytes > flow[i].end->room && !flow[i].offers)
+        if (flow[i].block.bytes > flow[i].end->room && flow[i].way == ESPI_FLOW_IN_PIECES)
             return true;
     return false;
 }

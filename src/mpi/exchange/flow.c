@@ -82,13 +82,16 @@ static void stage(struct espi_flow *flow)
     flow->failed = flow->staged == NULL;
 }
 
-void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block)
+void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block,
+                    bool failed)
 {
     *flow = (struct espi_flow){.end = end, .block = *block, .total = ESPI_FLOW_SENT};
-    stage(flow);
+    if (!failed)
+        stage(flow);
     if (flow->staged != NULL)
         flow->failed = espi_exchange_pack(block, flow->staged) != MPI_SUCCESS;
-    flow->offers = espi_offer_suits(flow);
+    flow->failed = flow->failed || failed;
+    flow->way = espi_offer_suits(flow) ? ESPI_FLOW_TO_BE_OFFERED : ESPI_FLOW_IN_PIECES;
 }
 
 void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block)
@@ -102,7 +105,7 @@ enum { LONG = 256 << 10 };
 
 bool espi_flow_writes(struct espi_flow *flow)
 {
-    if (flow->offers)
+    if (flow->way != ESPI_FLOW_IN_PIECES)
         return espi_offer_goes(flow);
 
     const struct espi_exchange_block *b = &flow->block;
@@ -115,7 +118,7 @@ bool espi_flow_writes(struct espi_flow *flow)
         espi_channel_claim(room, bytes);
     if (flow->staged != NULL && !flow->failed)
         memcpy(room, flow->staged + flow->done, (size_t)bytes);
-    else if (b->dense && !flow->failed)
+    else if (b->dense && bytes > 0) /* of an empty one there may be no data */
         memcpy(room, b->data + flow->done, (size_t)bytes);
     else if (b->pack != NULL && bytes < b->bytes && !flow->failed)
         espi_pack_range(b->pack, b->data, b->count, flow->done, bytes, room);
@@ -139,7 +142,7 @@ bool espi_flow_reads(struct espi_flow *flow)
         return true;
     }
     if (total == ESPI_FLOW_OFFERS) {
-        espi_offer_taken(flow);
+        espi_offer_read(flow);
         return true;
     }
     flow->total = total;

@@ -27,20 +27,22 @@ struct espi_flow {
     int64_t total; /* of what arrives, as the sender says, once something has */
     bool failed;   /* there is no memory for it: what is sent is that */
     bool through;  /* all of it has gone */
-    bool offers, offered, fetched; /* it is to be read where it lies; the sender has said where; it was (offer.h) */
-    struct espi_offer {
+    enum espi_flow_way { ESPI_FLOW_IN_PIECES, ESPI_FLOW_TO_BE_OFFERED, ESPI_FLOW_OFFERED } way;
+    struct espi_offer { /* of the sender's, to read it where it lies (offer.h) */
         int64_t bytes;
-        struct espi_rows rows; /* in the sender's memory */
+        struct espi_rows rows;
     } offer;
+    bool fetched; /* the receiver has read it there */
     struct espi_flow *next; /* by the same end, after this one; NULL: none */
 };
-/* What stands for the bytes of a piece's message: OFFERS, the piece is an offer, and TAKEN, it was taken; from ASKS
-   downwards, a piece of none, a word about a turn (turns.h). */
+/* What stands for the bytes of a piece's message: OFFERS, the piece is an offer, and, said by the receiver, TAKEN and
+   REFUSED; from ASKS downwards, a piece of none, a word about a turn (turns.h). */
 enum { ESPI_FLOW_UNKNOWN = -1, ESPI_FLOW_FAILED = -2, ESPI_FLOW_SENT = -3, ESPI_FLOW_OFFERS = -4,
-       ESPI_FLOW_TAKEN = -5, ESPI_FLOW_ASKS = -6 };
+       ESPI_FLOW_TAKEN = -5, ESPI_FLOW_REFUSED = -6, ESPI_FLOW_ASKS = -7 };
 
-/* Begins one. An empty one goes, too. */
-void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);
+/* Begins one. An empty one goes, too. `failed`: there is no memory for it, which is what is sent. */
+void espi_flow_send(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block,
+                    bool failed);
 void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, const struct espi_exchange_block *block);
 
 /* Moves a piece on, if there is room for it, or one has arrived. `through` says whether it was the last. */

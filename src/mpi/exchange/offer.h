@@ -10,9 +10,9 @@
 
 /* Whether what is about to be sent is to be offered. */
 bool espi_offer_suits(const struct espi_flow *flow);
-/* Makes the offer, or sees what came of it. False: nothing yet. If it was refused, `offers` ends. */
+/* Makes the offer, or sees what came of it; if it was refused, the block goes in pieces. False: nothing yet. */
 bool espi_offer_goes(struct espi_flow *flow);
 /* Reads on in what was offered: the piece that has arrived says where. */
-void espi_offer_taken(struct espi_flow *flow);
+void espi_offer_read(struct espi_flow *flow);
 
 #endif

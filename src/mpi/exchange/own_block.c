@@ -127,7 +127,9 @@ int espi_exchange_copy_own(struct espi_thread *thread, const struct espi_exchang
         *steps = (struct espi_own_steps){from, to, 0, bytes};
         return MPI_SUCCESS;
     }
-    if (from->bytes > to->bytes || (!known && from->bytes < to->bytes))
+    if (from->bytes > to->bytes) /* MPICH 4.0 copies nothing; where an element is cut its own copy ends the program */
+        return MPI_ERR_TRUNCATE;
+    if (!known && from->bytes < to->bytes)
         return espi_self_copy(from->data, from->count, from->type, to->data, to->count, to->type);
     if (from->bytes == to->bytes && !(from->dense && to->dense) && copies_directly(thread, from, to, known))
         return MPI_SUCCESS;
