@@ -36,7 +36,7 @@ static int64_t least_share(int64_t cache)
 
     __cpuid(1, a, b, c, d);
     const long processors = c >> VIRTUAL & 1 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    return processors > 0 && processors < cache / SHARE ? processors * SHARE : cache;
+    return processors > 0 && processors * (int64_t)SHARE < cache ? processors * (int64_t)SHARE : cache;
 }
 
 /* Intel's leaf and AMD's of one form list the caches, from the first level on. */

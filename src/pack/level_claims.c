@@ -1,8 +1,9 @@
 /*
- * The kernels of level_avx512.c for Intel's processors, which ask for the lines of the next block before they write
- * them. Stores leave a processor of that kind in their order: one whose line is in no near cache holds up those
- * behind it, and lines that are asked for come together. It pays where blocks of more than 256 bytes are not in the
- * nearest cache (doc/pack-programs.md has figures). On processors of others it was not measured.
+ * The kernels of level_avx512.c for Intel's processors, which ask for the lines of the next block of a loop, and of
+ * what is 1 kB ahead in a block of more than 4 kB, before they write them. Stores leave a processor of that kind in
+ * their order: one whose line is in no near cache holds up those behind it, and lines that are asked for come
+ * together. It pays where blocks of more than 256 bytes are not in the nearest cache (doc/pack-programs.md has
+ * figures). On processors of others it was not measured.
  */
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -64,13 +64,13 @@ static void rows(int n)
     for (int i = 0; i < ROWS; i++)
         types[i] = make_type(n, row[i]);
     for (int pair = 0; pair < ROWS * ROWS; pair++) {
-        for (int i = 0; i < prog.ranks; i++) {
-            out[i] = types[pair % ROWS];
-            in[i] = types[pair / ROWS];
-            counts[i] = 1 + (i == prog.me && pair % 2); /* the own block may be longer than all others */
-            places[i] = i * (int)room;
-        }
         for (int time = 0; time < 3; time++) {
+            for (int i = 0; i < prog.ranks; i++) { /* alike for all ranks, or not */
+                out[i] = types[(pair % ROWS + (time == 1 ? i : 0)) % ROWS];
+                in[i] = types[(pair / ROWS + (time == 1 ? 2 * i : 0)) % ROWS];
+                counts[i] = 1 + (i == prog.me && time == 2); /* the own block may be longer than all others */
+                places[i] = i * (int)room;
+            }
             fill(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + pair * 10 + time)));
             fill(to, all, 8);
             CK(MPI_Alltoallw(from, counts, places, out, to, counts, places, in, prog.comm));
@@ -78,6 +78,34 @@ static void rows(int n)
         }
     }
     for (int i = 0; i < ROWS; i++)
+        MPI_Type_free(&types[i]);
+    free(from);
+    free(to);
+}
+
+/* The same rank is the neighbour on both sides where there are two; and what is sent is received into. */
+static void again(int n)
+{
+    const int periodic = 1;
+    const size_t room = 2 * (size_t)n + 64, all = room * RANKS_MOST;
+    const int one[2] = {1, 1};
+    const MPI_Aint far[2] = {0, (MPI_Aint)room};
+    unsigned char *from = malloc(all), *to = malloc(all);
+    MPI_Datatype types[2] = {make_type(n, 8192), make_type(n, 400)};
+    MPI_Comm ring;
+
+    CK(MPI_Cart_create(prog.comm, 1, &prog.ranks, &periodic, 0, &ring));
+    for (int time = 0; time < 4; time++) {
+        const MPI_Datatype out[2] = {types[time % 2], types[0]}, in[2] = {types[0], types[time / 2]};
+        fill(from, all, mix(prog.seed, (uint64_t)(prog.me * 100 + time)));
+        fill(to, all, 7);
+        CK(MPI_Neighbor_alltoallw(from, one, far, out, to, one, far, in, ring));
+        check_bytes(NULL, "again", "received", to, all);
+        CK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, n, MPI_BYTE, prog.comm));
+        check_bytes(NULL, "again", "in place", to, all);
+    }
+    CK(MPI_Comm_free(&ring));
+    for (int i = 0; i < 2; i++)
         MPI_Type_free(&types[i]);
     free(from);
     free(to);
@@ -128,6 +156,7 @@ int main(int argc, char **argv)
     prog_start(&argc, &argv, 0);
     rows(60000);
     rows(409600);
+    again(409600);
     CK(MPI_Comm_dup(prog.comm, &comm));
     const int sizes[2] = {1, prog.ranks}; /* so that two neighbours are the rank itself */
     CK(MPI_Cart_create(prog.comm, 2, sizes, periodic, 0, &ring));

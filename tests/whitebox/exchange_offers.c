@@ -2,10 +2,13 @@
  * Long blocks that are read where they lie (src/mpi/exchange/offer.h), one rank playing both ends of a channel: each
  * pair of layouts delivers the same bytes, whether all can be read, nothing, or only the first parts.
  */
+#define _GNU_SOURCE
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "layout/layout.h"
 #include "mpi/core/pmpi.h"
@@ -79,8 +82,12 @@ static struct espi_exchange_block make_block(enum layout layout, char *memory, i
     while (bytes % row != 0) /* the nearest that divides it */
         row = row < bytes ? row + 8 : bytes;
     step = row + 8 * (int64_t)random_below((uint64_t)row / 8);
+    const int64_t last = (bytes / row - 1) * step;
+    const bool backwards = layout != DENSE && layout != ONE_RUN && random_below(3) == 0;
     for (int64_t i = 0; i < bytes / 8; i++)
-        places[i] = i * 8 / row * step + i * 8 % row;
+        places[i] = (backwards ? last - i * 8 / row * step : i * 8 / row * step) + i * 8 % row;
+    b.data += backwards ? last : 0;
+    step = backwards ? -step : step;
     b.dense = layout == DENSE;
     *suits = layout != BY_MPI && bytes > LEAST && (row >= 4096 || step == row);
     if (layout == BY_MPI) {
@@ -149,7 +156,7 @@ static int try_pair(enum layout one, enum layout other, int64_t bytes, int64_t w
     return told;
 }
 
-/* Those that suit are read, and others are not; blocks of a slot never are. */
+/* Those that suit are read, and others are not; shorter ones never are. */
 START_TEST(each_pair)
 {
     static const int64_t bytes[] = {LEAST - 8, LEAST, LEAST + 8, 131072, 262144, 262152, 393216, 1000 * 1000};
@@ -221,6 +228,17 @@ START_TEST(no_room)
     no_memory = true;
     ck_assert_int_eq(try_pair(DENSE, SHORT_ROWS, MOST, MOST, &read, &suits), MPI_SUCCESS);
     ck_assert(read && !out.refused);
+    for (int64_t bytes = LEAST + 8; bytes <= MOST; bytes += MOST - LEAST - 8) {
+        char *memory = malloc(MEMORY);
+        int64_t *places = malloc(sizeof *places * MOST / 8);
+        struct espi_exchange_block from = make_block(DENSE, memory, bytes, places, &suits),
+                                   to = make_block(BY_MPI, memory + MEMORY / 2, bytes, places, &suits);
+        ck_assert_int_eq(carry(&from, &to, &read), MPI_ERR_NO_MEM);
+        ck_assert(!out.refused);
+        done_with(&to);
+        free(memory);
+        free(places);
+    }
 }
 END_TEST
 
@@ -278,6 +296,11 @@ END_TEST
 
 int main(int argc, char **argv)
 {
+    char given = 1, got = 0;
+    const struct iovec there = {&given, 1}, here = {&got, 1};
+
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1) /* as containers may have it */
+        return 77;
     const TTest *const all[] = {each_pair, not_readable, of_another_process, cut_off, no_room, failed, two};
     TCase *tests = types_case(all, sizeof all / sizeof *all);
 

@@ -4,22 +4,33 @@
 #include "mpi/core/pmpi.h"
 #include "stats/report.h"
 
-enum { TAG_LAST, TAG_MORE };
+/* What is longer goes in parts. Where no process may read another one's memory, as in containers, MPICH 4.0.2 over
+   UCX sends messages of 20 kB over TCP, and with three ranks may hang in MPI_Finalize after one; natively, too. */
+enum { TAG_LAST, TAG_MORE, TAG_PART, PART = 4000 };
 
 static void send_bytes(void *with, int to, bool last, const void *data, size_t len)
 {
+    for (; len > PART; len -= PART, data = (const char *)data + PART)
+        espi_pmpi.Send(data, PART, MPI_BYTE, to, TAG_PART, *(MPI_Comm *)with);
     espi_pmpi.Send(data, (int)len, MPI_BYTE, to, last ? TAG_LAST : TAG_MORE, *(MPI_Comm *)with);
 }
 
 static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t size)
 {
-    MPI_Status status;
-    int len = 0;
+    MPI_Status status = {.MPI_TAG = TAG_PART};
+    size_t got = 0;
+
     *last = true;
-    if (espi_pmpi.Recv(data, (int)size, MPI_BYTE, from, MPI_ANY_TAG, *(MPI_Comm *)with, &status) != MPI_SUCCESS)
-        return 0;
+    while (status.MPI_TAG == TAG_PART) {
+        int len = 0;
+        if (espi_pmpi.Recv((char *)data + got, (int)(size - got), MPI_BYTE, from, MPI_ANY_TAG, *(MPI_Comm *)with,
+                           &status) != MPI_SUCCESS ||
+            espi_pmpi.Get_count(&status, MPI_BYTE, &len) != MPI_SUCCESS || len < 0)
+            return 0;
+        got += (size_t)len;
+    }
     *last = status.MPI_TAG == TAG_LAST;
-    return espi_pmpi.Get_count(&status, MPI_BYTE, &len) == MPI_SUCCESS && len > 0 ? (size_t)len : 0;
+    return got;
 }
 
 /* Reports of all ranks come together on rank 0. Returns whether this rank has one then. */
@@ -32,7 +43,12 @@ static bool merge_over_ranks(struct espi_report *report, bool have, const struct
         espi_report_weigh(report, &sketch);
     espi_sketch_bound(&sketch, (uint64_t)run->ranks);
     /* Where it fails, which records are kept is of less use; nothing else comes of it. */
-    espi_pmpi.Allreduce(MPI_IN_PLACE, &sketch, (int)ESPI_SKETCH_CELLS, MPI_UINT64_T, MPI_SUM, comm);
+    uint64_t *const cells = (uint64_t *)&sketch;
+    const size_t some = PART / sizeof *cells;
+    for (size_t at = 0; at < ESPI_SKETCH_CELLS; at += some) {
+        const size_t n = ESPI_SKETCH_CELLS - at < some ? ESPI_SKETCH_CELLS - at : some;
+        espi_pmpi.Allreduce(MPI_IN_PLACE, cells + at, (int)n, MPI_UINT64_T, MPI_SUM, comm);
+    }
     if (have)
         espi_report_order(report, &sketch);
     return espi_report_tree(report, have, run->rank, run->ranks, &sketch, &link);

@@ -103,6 +103,21 @@ void espi_flow_receive(struct espi_flow *flow, struct espi_channel_end *end, con
 /* Of longer blocks the other slots are being read meanwhile, and to claim lines takes more than it saves. */
 enum { LONG = 256 << 10 };
 
+/* The next bytes of it; it has not failed. */
+static void fill(struct espi_flow *flow, char *room, int64_t bytes)
+{
+    const struct espi_exchange_block *b = &flow->block;
+
+    if (flow->staged != NULL)
+        memcpy(room, flow->staged + flow->done, (size_t)bytes);
+    else if (b->dense)
+        memcpy(room, b->data + flow->done, (size_t)bytes);
+    else if (b->pack != NULL && bytes < b->bytes)
+        espi_pack_range(b->pack, b->data, b->count, flow->done, bytes, room);
+    else
+        flow->failed = espi_exchange_pack(b, room) != MPI_SUCCESS;
+}
+
 bool espi_flow_writes(struct espi_flow *flow)
 {
     if (flow->way != ESPI_FLOW_IN_PIECES)
@@ -116,14 +131,8 @@ bool espi_flow_writes(struct espi_flow *flow)
         return false;
     if (b->bytes < LONG)
         espi_channel_claim(room, bytes);
-    if (flow->staged != NULL && !flow->failed)
-        memcpy(room, flow->staged + flow->done, (size_t)bytes);
-    else if (b->dense && bytes > 0) /* of an empty one there may be no data */
-        memcpy(room, b->data + flow->done, (size_t)bytes);
-    else if (b->pack != NULL && bytes < b->bytes && !flow->failed)
-        espi_pack_range(b->pack, b->data, b->count, flow->done, bytes, room);
-    else if (!flow->failed)
-        flow->failed = espi_exchange_pack(b, room) != MPI_SUCCESS;
+    if (bytes > 0) /* of an empty one there may be no data */
+        fill(flow, room, bytes);
     espi_channel_written(flow->end, flow->failed ? ESPI_FLOW_FAILED : b->bytes);
     flow->done += bytes;
     flow->through = flow->failed || flow->done == b->bytes;

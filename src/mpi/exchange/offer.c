@@ -77,7 +77,7 @@ static bool fetch(struct espi_flow *flow, int64_t bytes)
     struct espi_rows ours = {(uintptr_t)flow->staged, b->bytes, 0};
     _Alignas(64) char few[FEW];
 
-    if (flow->staged != NULL || espi_exchange_in_rows(b, ESPI_FETCH_LEAST_ROW, &ours))
+    if (flow->staged != NULL || espi_exchange_in_rows(b, b->dense ? 1 : ESPI_FETCH_LEAST_ROW, &ours))
         return espi_fetch(espi_exchange_process(flow->end->from), &flow->offer.rows, &ours, flow->done, bytes);
     char *stage = b->pack != NULL && bytes <= FEW ? NULL : espi_pool_get(STAGE);
     if (stage == NULL && b->pack == NULL)

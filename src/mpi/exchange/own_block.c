@@ -8,9 +8,14 @@
 
 enum { PIECE = 8192 };
 
-/* Rows of either side that are so long are packed into, or unpacked from, one by one. What no cache holds is unpacked
-   from a piece in any case: it goes past the caches then. */
+/* Rows of either side that are so long are packed into, or unpacked from, one by one; a dense side is one row. Rows
+   that no cache holds are not packed into: what is unpacked goes past the caches. */
 enum { LONG_ROW = 4096 };
+
+static bool is_in_long_rows(const struct espi_exchange_block *b, struct espi_rows *rows)
+{
+    return espi_exchange_in_rows(b, b->dense ? 1 : LONG_ROW, rows);
+}
 
 /* As many of the bytes first .. end - 1 as stand in one row, and where that is. */
 static int64_t in_row(const struct espi_rows *rows, int64_t first, int64_t end, char **at)
@@ -43,8 +48,8 @@ static void copy_in_pieces(const struct espi_exchange_block *from, const struct 
 {
     _Alignas(64) char piece[PIECE];
     struct espi_rows out, in;
-    const bool onto_rows = espi_exchange_in_rows(to, LONG_ROW, &in) && !espi_pack_goes_past(to->bytes),
-               from_rows = espi_exchange_in_rows(from, LONG_ROW, &out);
+    const bool onto_rows = is_in_long_rows(to, &in) && (to->dense || !espi_pack_goes_past(to->bytes)),
+               from_rows = is_in_long_rows(from, &out);
     char *row;
 
     for (int64_t done = first, n; done < end; done += n) {

@@ -6,8 +6,8 @@
 #include "mpi/exchange/flow.h"
 
 /* One that is copied step by step, as pieces of the other blocks go: rows for both stand side by side, and what the
-   caches fetch for one has the other's. It
-   follows from the layouts, so that ranks do alike: each waits for the others' pieces. */
+   caches fetch for one has the other's. It follows from layouts and not from times, so that ranks mostly do alike:
+   each waits for the others' pieces. */
 struct espi_own_steps {
     const struct espi_exchange_block *from, *to;
     int64_t done, end;
