@@ -8,7 +8,7 @@
 /*
  * Shorter blocks, and shorter rows of the sender's, go through the channel: the kernel looks up each row anew. Of
  * dense blocks of 16 kB both take as long on an Intel Xeon (bench/redistribute dense 16), but there the sender need
- * not wait; rows of 2 kB took as long as through slots, of 4 kB three quarters.
+ * not wait; about rows of 2 kB they take as long, too.
  */
 enum { LEAST = 24 << 10, LEAST_ROW = 4 << 10 };
 /* The receiver's rows may be shorter; those that are too short, or no rows, are unpacked from so much; where there is
