@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "clock.h"
 #include "engine_sim.h"
 #include "mpi/core/pmpi.h"
@@ -19,10 +20,10 @@
 
 enum { PART = ESPI_ENGINE_PART, LONG_RUN = 16384 };
 
-static const struct espi_engine usual = ESPI_ENGINE_USUAL, counts_steps = {1, 0, 0, INFINITY, false},
-                                counts_elements = {0, 1, 0, INFINITY, false},
-                                counts_listed = {0, 0, 1, INFINITY, false},
-                                counts_bytes = {0, 0, 0, 1, false};
+static const struct espi_engine usual = ESPI_ENGINE_USUAL, counts_steps = {1, 0, 0, INFINITY, false, false},
+                                counts_elements = {0, 1, 0, INFINITY, false, false},
+                                counts_listed = {0, 0, 1, INFINITY, false, false},
+                                counts_bytes = {0, 0, 0, 1, false, false};
 static struct espi_arena arena;
 
 /* ---- trees ---- */
@@ -283,7 +284,7 @@ END_TEST
    that a kernel for dense items is thought to be as fast as memcpy. */
 START_TEST(ordered)
 {
-    const struct espi_engine slower = {10, 0.3, 0.3, 30, false};
+    const struct espi_engine slower = {10, 0.3, 0.3, 30, false, false};
 
     for (int i = 0; i < 3000; i++) {
         const struct espi_node *tree = random_tree(2 + i % 5, 10, true), *cut;
@@ -340,6 +341,39 @@ START_TEST(empty)
 }
 END_TEST
 
+/* A list with lengths of `n` single doubles, `apart` bytes from one to the next. */
+static double far_list(bool fetches, int64_t n, int64_t apart)
+{
+    struct espi_engine engine = counts_listed;
+    int64_t *at = espi_arena_alloc(&arena, (size_t)n * sizeof *at);
+    const struct espi_node *out;
+
+    engine.fetches = fetches;
+    for (int64_t i = 0; i < n; i++)
+        at[i] = i * apart;
+    ck_assert_int_eq(espi_node_idxbuc(&arena, n, 8, at, lengths(n, 1), leaf(), &out), ESPI_OK);
+    return espi_engine_cost(&engine, out, 1, false);
+}
+
+/* Where fetching the blocks takes the time, a list is free; but not a short one, nor one without lengths. */
+START_TEST(far_apart)
+{
+    enum { MANY = 512, FAR = 2048, LENGTHS = 4 };
+    const int64_t less = (int64_t)FAR * MANY / (MANY - 1);
+
+    ck_assert_double_eq(far_list(true, MANY, FAR + 8), 0);
+    ck_assert_double_eq(far_list(false, MANY, FAR + 8), LENGTHS * MANY);
+    ck_assert_double_eq(far_list(true, MANY - 1, FAR + 8), LENGTHS * (MANY - 1));
+    ck_assert_double_eq(far_list(true, MANY, less - less % 8 - 8), LENGTHS * MANY);
+    struct espi_engine engine = counts_listed;
+    engine.fetches = true;
+    const struct espi_node *out;
+    ck_assert_int_eq(espi_node_idx(&arena, MANY, rising(MANY, FAR + 8), leaf(), &out), ESPI_OK);
+    ck_assert_double_eq(espi_engine_cost(&engine, out, 1, false), MANY);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 /* ---- the constants ---- */
 
 static int (*real_pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
@@ -382,6 +416,7 @@ START_TEST(calibrated)
         ck_assert_double_eq_tol(engine.copied, 16, 0.1);
         ck_assert_double_eq_tol(engine.listed, 0.5, 0.01);
     }
+    ck_assert(engine.fetches == espi_cpu_is_intel());
     ck_assert(packs > 4 && packs < 100);
     int before = packs;
     espi_engine();
@@ -394,5 +429,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "engine_cost", as_a_whole, in_parts_on_average, long_list, dense_runs, nesting,
-                     shared, ordered, deep, empty, calibrated);
+                     shared, ordered, deep, empty, far_apart, calibrated);
 }

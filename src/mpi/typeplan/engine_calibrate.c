@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <stddef.h>
 
+#include "base/cpu.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "stats/stats.h"
@@ -114,6 +115,7 @@ struct espi_engine espi_engine(void)
             engine.listed = seen.listed > usual.listed / OFF ? seen.listed : usual.listed / OFF;
         engine.measured = step && element && copied;
     }
+    engine.fetches = espi_cpu_is_intel();
     known = true;
     espi_count_anywhere(ESPI_COUNT_time_measure, espi_stats_now() - begun);
     return engine;

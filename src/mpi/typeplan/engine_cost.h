@@ -32,10 +32,11 @@ enum { ESPI_ENGINE_PART = ESPI_STREAM_CELL, ESPI_ENGINE_NESTING = 3 };
 struct espi_engine {
     double step, element, listed, copied;
     bool measured; /* all that is measured was sensible, so that times of programs may be held against the model */
+    bool fetches;  /* blocks that are far apart take what fetching them does: Intel's processors (engine_cost.c) */
 };
 /* Measured on MPICH 4.0.2: 8 to 10 ns a step, 0.26 ns an element whatever its size, 32 bytes a nanosecond; of what a
    list adds AMD's processors (EPYC) take 0.2 ns, Intel's (Xeon, 2 MB of second cache) 0.02 to 0.05. */
-#define ESPI_ENGINE_USUAL ((struct espi_engine){9, 0.26, 0.2, 32, false})
+#define ESPI_ENGINE_USUAL ((struct espi_engine){9, 0.26, 0.2, 32, false, false})
 
 /* Without gaps, of whatever levels: as a whole, the engine copies it by memcpy. */
 bool espi_engine_is_contiguous(const struct espi_node *node);
