@@ -87,6 +87,8 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     if (espi_settings.datatypes == ESPI_MODE_OFF)
         return use->off = true;
     use->slot = espi_types_quiet(type);
+    if (asked->kind & ESPI_LOCAL && use->slot != NULL && espi_types_would_pack(use->slot))
+        return false;
     if (use->slot == NULL && asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) && !(asked->kind & ESPI_PERSISTENT))
         use->slot = left_before(facts, asked, sides, side, args, type, use->count);
     if (use->slot == NULL &&

@@ -20,6 +20,11 @@ bool espi_engine_is_block(const struct espi_node *node, int64_t extent)
     return node->size == extent && espi_engine_is_contiguous(node);
 }
 
+bool espi_engine_cuts(const struct espi_node *tree, int64_t extent, int64_t count)
+{
+    return tree->size > ESPI_ENGINE_PART / count && !espi_engine_is_block(tree, extent);
+}
+
 /* Levels of nesting that a kernel has to see to; more than there are kernels for where a struct is inside. A dense
    run below a node becomes its block length. */
 static int levels(const struct espi_node *node)

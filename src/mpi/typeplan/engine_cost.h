@@ -43,6 +43,9 @@ bool espi_engine_is_contiguous(const struct espi_node *node);
 /* The same of items with this extent, however many. */
 bool espi_engine_is_block(const struct espi_node *node, int64_t extent);
 
+/* Whether the engine gets messages of `count` > 0 items in several parts. What has no gaps does not get there. */
+bool espi_engine_cuts(const struct espi_node *tree, int64_t extent, int64_t count);
+
 /*
  * Nanoseconds that packing (or unpacking) `count` > 0 items of `tree` takes, as a whole or in parts. Linear in the
  * size of the tree; nodes that are shared are counted where they occur. 0 for an empty type map.

@@ -290,20 +290,20 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
                                        : "a pack program";
 }
 
-/* Whether messages of the type get to the engine in several parts. What has no gaps does not get there at all. */
-static bool go_in_parts(const struct espi_plan_request *r)
+/* What the engine takes. Calls that only pack are timed, and give up what is slow: a list counts in any case. */
+static double engine_ns(const struct selecting *g, const struct espi_node *tree, int purpose, bool in_parts)
 {
-    const struct espi_node *tree = r->layout->tree;
+    struct espi_engine engine = g->engine;
 
-    return tree->size > ESPI_ENGINE_PART / r->count &&
-           !espi_engine_is_block(tree, r->layout->extent);
+    engine.fetches = engine.fetches && purpose == ESPI_PARTS;
+    return espi_engine_cost(&engine, tree, g->request->count, purpose == ESPI_PARTS && in_parts);
 }
 
 /* By words, and whether the pack program is faster than what was selected. */
 static void select_by_words_or_pack(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;
-    const bool in_parts = go_in_parts(r);
+    const bool in_parts = espi_engine_cuts(r->layout->tree, r->layout->extent, r->count);
     const struct espi_node *tree;
     double now[ESPI_PURPOSES];
 
@@ -313,7 +313,7 @@ static void select_by_words_or_pack(struct selecting *g)
     g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
     tree = g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ? g->found.tree : r->layout->tree;
     for (int p = 0; p < ESPI_PURPOSES; p++)
-        now[p] = espi_engine_cost(&g->engine, tree, r->count, p == ESPI_PARTS && in_parts);
+        now[p] = engine_ns(g, tree, p, in_parts);
     judge_packing(g, now, in_parts);
 }
 
@@ -335,7 +335,7 @@ static void select_by_model(struct selecting *g)
     const struct espi_plan_request *r = g->request;
     const struct espi_node *tree[RECIPES];
     struct form win[ESPI_PURPOSES];
-    const bool in_parts = go_in_parts(r);
+    const bool in_parts = espi_engine_cuts(r->layout->tree, r->layout->extent, r->count);
     bool distinct = false;
     double now[ESPI_PURPOSES];
 
@@ -351,7 +351,7 @@ static void select_by_model(struct selecting *g)
         win[ESPI_PARTS] = win[ESPI_WHOLE];
     }
     for (int p = 0; p < ESPI_PURPOSES; p++) {
-        double own = espi_engine_cost(&g->engine, r->layout->tree, r->count, p == ESPI_PARTS && in_parts);
+        const double own = engine_ns(g, r->layout->tree, p, in_parts);
         now[p] = g->s->better[p] != MPI_DATATYPE_NULL ? win[p].ns : own;
         g->s->gain_ns[p] = rounded(own - now[p]);
     }
@@ -376,14 +376,14 @@ static bool is_irregular(const struct espi_plan_request *r)
 static bool select_packing_alone(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;
-    const bool in_parts = go_in_parts(r);
+    const bool in_parts = espi_engine_cuts(r->layout->tree, r->layout->extent, r->count);
     double now[ESPI_PURPOSES];
 
     if (r->pack == NULL || r->forms || !espi_tree_may_be_walked(r->layout->tree, VISITS_MOST) || !is_irregular(r))
         return false;
     g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
     for (int p = 0; p < ESPI_PURPOSES; p++)
-        now[p] = espi_engine_cost(&g->engine, r->layout->tree, r->count, p == ESPI_PARTS && in_parts);
+        now[p] = engine_ns(g, r->layout->tree, p, in_parts);
     judge_packing(g, now, in_parts);
     if (2 * (double)g->s->packed_ns[in_parts ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL] <
         now[in_parts ? ESPI_PARTS : ESPI_WHOLE]) {

@@ -80,6 +80,18 @@ static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_q
                : NULL;
 }
 
+/* Of a type that goes the short way in MPI_Pack or MPI_Unpack: whether a pack program would do that, and there is no
+   plan only because all uses so far were in other calls. It is looked at then. */
+static inline bool espi_types_would_pack(struct espi_type_slot *slot)
+{
+    const struct espi_type_class *class = espi_slot_class(slot);
+
+    if (class == NULL || !class->packs_alone)
+        return false;
+    atomic_store_explicit(&slot->look, 0, memory_order_relaxed);
+    return true;
+}
+
 /* What a use of `count` items (> 0) on a side of a collective call is like, as far as that says whether a pack
    program sees to it. `root`: on the root, `both`: both sides of the call have derived types. 0: no kind. */
 static inline uint64_t espi_use_kind(enum espi_fn fn, int side, int64_t count, bool root, bool both)

@@ -68,6 +68,7 @@ struct espi_type_class {
     bool exchanged;             /* one was looked at for a call without the library, where any program is of use */
     bool packs;                 /* a pack program has done a use of its types that was not staged, */
     bool packs_others;          /* and was no message */
+    bool packs_alone;           /* one would do MPI_Pack; there is no plan as all uses were in other calls */
     int8_t passed;              /* uses in calls that no pack program does, before the first that one does, less those
                                    that the library stages and one does */
     bool idle;                  /* BETTER: uses of the last one that says so saved nothing */
