@@ -76,7 +76,7 @@ START_TEST(told)
         to_and_fro(&send, &receive, takes);
         const double received = own[i] > 10000 ? (double)own[i] - 10000 : 0;
         ck_assert(espi_way_saves_in_all(&receive) > received - 50 && espi_way_saves_in_all(&receive) < received + 50);
-        ck_assert_int_eq(espi_way_of(&receive), own[i] > 5000 ? CELLS : TYPED);
+        ck_assert_int_eq(espi_way_of(&receive), own[i] > 9000 ? CELLS : TYPED);
     }
 }
 END_TEST
