@@ -62,17 +62,20 @@ START_TEST(long_ones)
 }
 END_TEST
 
-/* A way that is far slower is gone twice, after the calls that are not counted. */
+/* A way that is far slower is gone twice, after the calls that are not counted, one that is slower by a fifth four
+   times. */
 START_TEST(given_up)
 {
-    const script takes = {[ESPI_WAY_SEND] = {10000, 11000, 40000}};
-    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+    const uint64_t takes[] = {40000, 12000};
 
-    begin(true);
-    run(&q, takes, TRIAL);
-    ck_assert_int_eq(gone[DENSE], WARM + 2);
-    ck_assert_int_ge(gone[CELLS], TIMES);
-    ck_assert_int_eq(espi_way_of(&q), TYPED);
+    for (int i = 0; i < 2; i++) {
+        struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
+        begin(true);
+        run(&q, (script){[ESPI_WAY_SEND] = {10000, 11000, takes[i]}}, TRIAL);
+        ck_assert_int_eq(gone[DENSE], WARM + (i == 0 ? 2 : 4));
+        ck_assert_int_ge(gone[CELLS], TIMES);
+        ck_assert_int_eq(espi_way_of(&q), TYPED);
+    }
 }
 END_TEST
 
@@ -246,21 +249,24 @@ END_TEST
 START_TEST(dear_trials)
 {
     enum { PART = 64, MANY = 100000 };
-    const script dear = {[ESPI_WAY_SEND] = {10000, 14900, 14900}};
-    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, true);
-    int lost;
+    struct espi_way_question q = question(ESPI_WAYS_EVEN, ESPI_WAY_SEND, false);
+    int lost = 0, typed = 0, dense = 0;
 
     begin(true);
-    run(&q, dear, TRIAL);
-    ck_assert_int_eq(espi_way_of(&q), TYPED);
-    run(&q, dear, TRIAL); /* the rest, if there is one */
-    ck_assert_int_gt(gone[TYPED], TRIAL / 2);
-    run(&q, dear, 3 * AGAIN / 2); /* a trial of less cost would be made by then */
-    ck_assert_int_eq(gone[TYPED], 3 * AGAIN / 2);
-    run(&q, dear, MANY);
-    lost = gone[CELLS] + gone[DENSE];
+    for (int i = 0; i < 2 * TRIAL + 3 * AGAIN / 2 + MANY; i++) {
+        /* mostly it takes thrice as long, but not always, so that it is not given up */
+        const script dear = {[ESPI_WAY_SEND] = {10000, 0, dense % 5 == 0 ? 10000 : 30000}};
+        const bool is_dense = call_once(&q, dear) == DENSE;
+        dense += is_dense;
+        if (i < 2 * TRIAL)
+            continue;
+        ck_assert_int_eq(espi_way_of(&q), TYPED);
+        typed += !is_dense && typed == i - 2 * TRIAL;
+        lost += is_dense;
+    }
+    ck_assert_int_gt(typed, 3 * AGAIN / 2); /* a trial of less cost would be made by then */
     ck_assert_int_gt(lost, 0);
-    ck_assert_int_lt(lost * 0.49, 1.1 * MANY / PART);
+    ck_assert_int_lt(lost * 1.6, 1.1 * MANY / PART);
 }
 END_TEST
 
@@ -312,7 +318,7 @@ START_TEST(same_runs)
         } else {
             tried++;
         }
-    ck_assert_int_gt(tried, 45);
+    ck_assert_int_gt(tried, 40);
 }
 END_TEST
 

@@ -290,6 +290,7 @@ static void begin_batch(struct espi_way_group *g)
 {
     batch.group = g;
     batch.way = espi_way_trial_next(g, ESPI_WAY_BATCH, &batch.counts);
+    watch_no_more(g);
     batch.requests = batch.joined = batch.strangers = batch.calls = 0;
     batch.ns = 0;
     batch.bytes = 0;
@@ -362,6 +363,7 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
     turn.group = g;
     if (q->call != ESPI_WAY_BATCH) {
         const enum espi_message_way way = espi_way_trial_next(g, q->call, &turn.counts);
+        watch_no_more(g); /* it may have come to its end */
         take_turn(&turn, q, tried, way);
     } else {
         if (espi_way_batch == 0)

@@ -20,10 +20,10 @@
  * nonblocking calls all that are under way at a time are one, a batch: what counts is the time in MPI's calls from
  * the first that makes a request to the last that completes one.
  *
- * A way that takes half as long again as another from the start, in sending and receiving together, is not gone any
- * more. When all were gone some times, their medians are compared, between nodes, where there are no cells, their
- * means (way_trial.c). After that they are tried once more now and then, as processors come nearer and go farther,
- * and other messages with the network.
+ * A way that takes half as long again as another from the start, in sending and receiving together, or a seventh
+ * after some times, is not gone any more. When all were gone some times, their medians are compared, between nodes,
+ * where there are no cells, their means (way_trial.c). After that they are tried once more now and then, as
+ * processors come nearer and go farther, and other messages with the network.
  *
  * Where statistics are wanted (`told`) messages have some turns as the program's type (OWN), also those that are far
  * better packed, those with a better type, and short ones, which have groups of their own. Models know what packing

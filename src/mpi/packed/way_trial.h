@@ -53,7 +53,8 @@ struct espi_way_group *espi_way_group_of(const struct espi_way_question *questio
 /* A trial of messages of so many bytes begins; `near`: within the node; `ways`: bits 1 << way that are open to the
    first one. */
 void espi_way_trial_begin(struct espi_way_group *group, int64_t bytes, bool near, unsigned ways);
-/* The way whose turn it is in such calls; `counts`: such a call is to be timed. */
+/* The way whose turn it is in such calls; `counts`: such a call is to be timed. Ends the trial where nothing can come
+   of it any more. */
 enum espi_message_way espi_way_trial_next(struct espi_way_group *group, enum espi_way_call call, bool *counts);
 /* The way of a call that is the library's: that of the last one of the others, for which another rank has its turn,
    or is one ahead. */
