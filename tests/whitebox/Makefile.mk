@@ -42,7 +42,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_engine_cost_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_short_told_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
-%C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_engine
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_message_ways_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_message_told_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells

@@ -10,6 +10,8 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/typeplan/type_class.h"
+#include "mpi/typeplan/type_look.h"
+#include "random_types.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -127,6 +129,79 @@ START_TEST(not_quiet)
     ck_assert(asks(ESPI_FN_Gather, args));
     ck_assert_uint_eq(counted(ESPI_COUNT_left_switched_off), off + 1);
     end();
+}
+END_TEST
+
+/* Nor MPI_Pack and MPI_Unpack where a program would do them, and the type has no plan as it was in other calls. */
+START_TEST(packed_alone)
+{
+    int at = 0;
+    espi_word send[6] = {(espi_word)data, 1, 0, 0, 5, MPI_COMM_SELF},
+              pack[7] = {(espi_word)data, 1, 0, (espi_word)stream, sizeof stream, (espi_word)&at, MPI_COMM_SELF},
+              unpack[7] = {(espi_word)stream, sizeof stream, (espi_word)&at, (espi_word)data, 1, 0, MPI_COMM_SELF};
+
+    begin(ESPI_MODE_AUTO);
+    struct espi_type_slot *slot = espi_slot_of(type);
+    struct espi_type_class *class = espi_class_enter(4711);
+    send[2] = pack[2] = unpack[5] = (espi_word)type;
+    slot->how = (uint64_t)(uintptr_t)class;
+    for (int alone = 0; alone < 2; alone++) {
+        atomic_store(&slot->look, ESPI_NEVER);
+        class->packs_alone = (unsigned char)alone;
+        check_counted(ESPI_FN_Send, send, true, 1, 1);
+        check_counted(ESPI_FN_Pack, pack, !alone, !alone, !alone);
+        ck_assert_int_eq(atomic_load(&slot->look) == 0, alone);
+        atomic_store(&slot->look, ESPI_NEVER);
+        check_counted(ESPI_FN_Unpack, unpack, !alone, !alone, !alone);
+    }
+    end();
+}
+END_TEST
+
+/* Types that were left alone since no program served their uses are packed by MPI_Pack all the same, once it has been
+   seen some times: one is, and then others of the class. */
+START_TEST(packed_again)
+{
+    enum { N = 200 };
+    MPI_Datatype types[2];
+    struct espi_type_slot *slot[2];
+    int at[N];
+
+    for (int k = 0; k < N; k++)
+        at[k] = 20 * k + (int)random_below(18);
+    start(ESPI_MODE_AUTO);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    espi_type_service.one_node = true;
+    for (int i = 0; i < 2; i++) {
+        MPI_Type_create_indexed_block(N, 2, at, MPI_DOUBLE, &types[i]);
+        MPI_Type_commit(&types[i]);
+        espi_types_committed(espi_thread_state(&own_thread), types[i]);
+        slot[i] = espi_slot_of(types[i]);
+        for (int k = 0; k < 2000 && atomic_load(&slot[i]->look) != ESPI_NEVER; k++)
+            ck_assert_ptr_null(espi_types_blocks_way(&own_thread, types[i], 1, true, ESPI_PACK_NOT, 1).packed);
+    }
+    struct espi_type_class *class = espi_slot_class(slot[0]);
+    ck_assert(class == espi_slot_class(slot[1]) && slot[0]->plan == NULL && class->state == ESPI_CLASS_PLAIN);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 2; i == 0 && k < ESPI_CLASS_ALONE; k++)
+            ck_assert(!espi_types_would_pack(slot[i]));
+        ck_assert(espi_types_quiet(types[i]) == slot[i] && espi_types_would_pack(slot[i]));
+        ck_assert_ptr_null(espi_types_quiet(types[i]));
+        for (int k = 0; k < 3; k++) {
+            struct espi_way way = espi_types_way(&own_thread, types[i], 1, true, ESPI_PACK_LOCAL);
+            ck_assert_ptr_nonnull(way.packed);
+            espi_plan_release(way.packed);
+            ck_assert(slot[i]->plan != NULL && !atomic_load(&slot[i]->settled) && !espi_types_would_pack(slot[i]));
+        }
+    }
+    for (int k = 0; k < 2000; k++) /* it is known now that it is of use */
+        espi_types_blocks_way(&own_thread, types[0], 1, true, ESPI_PACK_NOT, 1);
+    ck_assert(slot[0]->plan != NULL && class->state == ESPI_CLASS_BETTER);
+    for (int i = 0; i < 2; i++) {
+        espi_types_ending(espi_thread_state(&own_thread), types[i]);
+        MPI_Type_free(&types[i]);
+    }
+    espi_types_stop();
 }
 END_TEST
 
@@ -265,6 +340,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet, told, own_block, small_blocks,
-                     own_block_sizes);
+    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet, packed_alone, packed_again, told, own_block,
+                     small_blocks, own_block_sizes);
 }

@@ -51,7 +51,7 @@ END_TEST
    trial. Others have no such turns, but what they save is known where both are there. */
 START_TEST(told)
 {
-    static const uint64_t own[] = {50000, 9000, 1000};
+    static const uint64_t own[] = {50000, 9000, 1000, 12500};
 
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         const script takes = {[ESPI_WAY_SEND] = {0, 10000, 12000, own[i]},
@@ -395,7 +395,7 @@ static void beside_plain(const struct espi_way_question *q, const script takes, 
     }
 }
 
-/* What others wait less is told of those that they wait for, at most once of each; and is nothing that chooses. */
+/* What others wait less is told of each that they wait for, but the last of a trial; and is nothing that chooses. */
 START_TEST(told_of_plain)
 {
     static const struct {

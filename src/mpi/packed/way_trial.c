@@ -27,9 +27,9 @@ static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, ESPI_
 
 /* A way is given up when its least times, of all calls together, are so much above the second least of another, or
    after some times by less: what a trial costs shows in short runs. (Row wrf_x of bench/layouts, large, K of 1, where
-   packed ways take 1.2 and 1.35 of the library's: 0.94 of native's time, and with this 0.88.)
-   The way that is gone stays unless another is faster by one part in so many, and within a node the library's unless
-   it is twice that at first: the first trial has cold caches and pages in its times. (Row wrf_y, large, K of 10:
+   packed ways take 1.2 and 1.35 of the library's: 0.94 of native's time, and with this 0.88.) The way that is gone
+   stays unless another is faster by one part in so many; after the first trial within a node, which has cold caches
+   and pages in its times, the library's stays unless another saves twice that part. (Row wrf_y, large, K of 10:
    packed it took as long then, and 1.07 of that later on.) Messages until the next trial: at first, how they grow, at
    most; and where the last trial cost more than a part of their time, which is a guess, at most. (The part is greater
    where ranks do not begin together: they would begin apart if they found other costs.) Then runs that a way has to
@@ -112,10 +112,12 @@ static bool has_enough(const struct espi_way_group *g, unsigned calls, int way)
     return true;
 }
 
-/* Times enough to say that a way is slower by less. The program's type is told of: it needs all. */
-static bool is_sure(const struct espi_way_group *g, unsigned calls, int way)
+/* Times enough to say that a way is slower by less, or another one than it. Not between nodes, where the least says
+   little. The program's type is told of, and needs all its times; so does the library's way in the first trial, whose
+   coldest calls it has. */
+static bool is_sure(const struct espi_way_group *g, unsigned calls, int way, bool slower)
 {
-    if (way == ESPI_WAY_OWN)
+    if (!g->near || (slower && (way == ESPI_WAY_OWN || (way == ESPI_WAY_TYPED && !g->timed))))
         return false;
     for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE; call++)
         if (calls & 1u << call && g->times[call][way].n < SURE_TIMES)
@@ -127,7 +129,7 @@ static bool is_sure(const struct espi_way_group *g, unsigned calls, int way)
 static void give_up(struct espi_way_group *g)
 {
     const unsigned calls = calls_that_count(g);
-    double best = 0;
+    double best = 0, best_sure = 0;
 
     g->open |= calls & ~g->by ? g->given_up : 0;
     g->given_up &= ~g->open;
@@ -136,11 +138,15 @@ static void give_up(struct espi_way_group *g)
         const double sum = g->open & 1u << way ? sum_of_least(g, calls, way, true) : 0;
         if (sum > 0 && (best == 0 || sum < best))
             best = sum;
+        if (sum > 0 && (best_sure == 0 || sum < best_sure) && is_sure(g, calls, way, false))
+            best_sure = sum;
     }
-    for (int way = 0; way < ESPI_WAYS && best > 0; way++)
-        if (g->open & 1u << way && has_enough(g, calls, way) &&
-            sum_of_least(g, calls, way, false) > (is_sure(g, calls, way) ? GIVEN_UP_SURE : GIVEN_UP) * best)
+    for (int way = 0; way < ESPI_WAYS && best > 0; way++) {
+        const double sum = g->open & 1u << way && has_enough(g, calls, way) ? sum_of_least(g, calls, way, false) : 0;
+        if (sum > GIVEN_UP * best ||
+            (best_sure > 0 && sum > GIVEN_UP_SURE * best_sure && is_sure(g, calls, way, true)))
             g->given_up |= 1u << way;
+    }
     g->open &= ~g->given_up;
 }
 
@@ -271,6 +277,9 @@ void espi_way_trial_decide(struct espi_way_group *g)
         if (g->open & 1u << way && (now == 0 || sum[way] < (best == before ? now - now / clear : now)))
             best = way;
     }
+    const unsigned choices = g->open & ((1u << ESPI_WAY_CHOICES) - 1);
+    if ((choices & 1u << best) == 0 && choices != 0) /* no times say anything, but it was given up before */
+        best = (unsigned)__builtin_ctz(choices);
     g->way = (enum espi_message_way)best;
     if (best != ESPI_WAY_TYPED)
         g->packed = g->way;

@@ -42,17 +42,17 @@ static int levels(const struct espi_node *node)
    takes as long as to read so many displacements; a displacement with a length, as so many without. */
 enum { LONG_RUN = 16384, SKIPPED = 4, LENGTHS = 4 };
 
-/* Whether a list with lengths is so long, and its blocks so far apart, that fetching them takes all the time: no
-   prefetcher of Intel's follows steps of more than 2 kB. What the list itself takes is hidden then, and its slower
-   loop, which has fewer fetches under way at a time, is even the faster one. (Row rowcol of bench/layouts, medium, as
-   a row and a vector took 1.2 to 1.4 of its time as that list on a Xeon whose second cache and second table of pages
-   were short of room, and 0.9 to 1.0 where they were not.) */
+/* Whether a list with lengths is so long, and its blocks on average so far apart, that fetching them takes all the
+   time: no prefetcher of Intel's follows steps of more than 2 kB. What the list itself takes is hidden then, and its
+   slower loop, which has fewer fetches under way at a time, is even the faster one. (Row rowcol of bench/layouts,
+   medium, as a row and a vector took 1.2 to 1.4 of its time as that list on a Xeon whose second cache and second
+   table of pages were short of room, and 0.9 to 1.0 where they were not.) */
 static bool hides_list(const struct espi_engine *engine, const struct espi_node *node)
 {
     enum { MANY = 512, FAR = 2048 };
 
     return engine->fetches && node->kind == ESPI_IDXBUC && node->count >= MANY &&
-           (node->true_ub - node->true_lb) / node->count > FAR;
+           ((uint64_t)node->true_ub - (uint64_t)node->true_lb) / (uint64_t)node->count > FAR;
 }
 
 static double kernel(const struct espi_engine *engine, const struct espi_node *node)

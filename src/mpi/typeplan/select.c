@@ -352,7 +352,7 @@ static void select_by_model(struct selecting *g)
     }
     for (int p = 0; p < ESPI_PURPOSES; p++) {
         const double own = engine_ns(g, r->layout->tree, p, in_parts);
-        now[p] = g->s->better[p] != MPI_DATATYPE_NULL ? win[p].ns : own;
+        now[p] = g->s->better[p] != MPI_DATATYPE_NULL ? engine_ns(g, win[p].tree, p, in_parts) : own;
         g->s->gain_ns[p] = rounded(own - now[p]);
     }
     judge_packing(g, now, in_parts);

@@ -80,13 +80,20 @@ static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_q
                : NULL;
 }
 
-/* Of a type that goes the short way in MPI_Pack or MPI_Unpack: whether a pack program would do that, and there is no
-   plan only because all uses so far were in other calls. It is looked at then. */
+/* A use that goes the short way in MPI_Pack or MPI_Unpack. Whether a pack program would do it, and there is no plan
+   only because uses were in other calls: then the type is looked at. Not for the first few: from the first one that
+   is packed on all calls with types of the class are seen. */
 static inline bool espi_types_would_pack(struct espi_type_slot *slot)
 {
-    const struct espi_type_class *class = espi_slot_class(slot);
+    struct espi_type_class *class = espi_slot_class(slot);
 
-    if (class == NULL || !class->packs_alone)
+    if (class == NULL || atomic_load_explicit(&slot->plan, memory_order_relaxed) != NULL ||
+        atomic_load_explicit(&slot->look, memory_order_relaxed) != ESPI_NEVER)
+        return false;
+    const unsigned to_come = atomic_load_explicit(&class->packs_alone, memory_order_relaxed);
+    if (to_come > 1)
+        atomic_store_explicit(&class->packs_alone, (unsigned char)(to_come - 1), memory_order_relaxed);
+    if (!espi_class_would_pack(class))
         return false;
     atomic_store_explicit(&slot->look, 0, memory_order_relaxed);
     return true;

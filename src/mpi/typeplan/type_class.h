@@ -68,7 +68,8 @@ struct espi_type_class {
     bool exchanged;             /* one was looked at for a call without the library, where any program is of use */
     bool packs;                 /* a pack program has done a use of its types that was not staged, */
     bool packs_others;          /* and was no message */
-    bool packs_alone;           /* one would do MPI_Pack; there is no plan as all uses were in other calls */
+    atomic_uchar packs_alone;   /* 0, or: one would do MPI_Pack, but as all uses were in other calls there is no plan,
+                                   until it is seen for the last of ESPI_CLASS_ALONE times, counted down to 1 */
     int8_t passed;              /* uses in calls that no pack program does, before the first that one does, less those
                                    that the library stages and one does */
     bool idle;                  /* BETTER: uses of the last one that says so saved nothing */
@@ -105,7 +106,15 @@ uint64_t espi_class_hint_asked(MPI_Datatype type);
 
 /* Plans that are better for nothing but a pack program: after so many uses that none can do, the types of the class
    are left alone. */
-enum { ESPI_CLASS_PASSED_MOST = 16 };
+enum { ESPI_CLASS_PASSED_MOST = 16, ESPI_CLASS_ALONE = 3 };
+
+/* Whether types that were left alone are to be looked at in MPI_Pack: it was seen as often as that takes, or another
+   type of the class has been looked at so. */
+static inline bool espi_class_would_pack(const struct espi_type_class *class)
+{
+    return atomic_load_explicit(&class->packs_alone, memory_order_relaxed) == 1 ||
+           (class->packs_others && class->state == ESPI_CLASS_BETTER);
+}
 
 /* Forgets all. No slot refers to a class. */
 void espi_classes_reset(void);

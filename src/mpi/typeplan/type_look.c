@@ -146,7 +146,7 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->gain_ns = plan->gain_ns[usual] + plan->packed_ns[message ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL];
     class->excess_ns = of_no_use ? 0 : plan->excess_ns[usual];
     class->parts = of_no_use || usual == ESPI_PARTS; /* and then not looked at again */
-    class->packs_alone = of_no_use && local;
+    class->packs_alone = of_no_use && local ? ESPI_CLASS_ALONE : 0;
     class->record = plan->record;
     espi_types_unlock_classes();
     atomic_store_explicit(&s->settled, !better, memory_order_relaxed);
@@ -350,10 +350,9 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     const struct espi_untold fresh = espi_types_tell(s);
     class->staged = class->staged || use == ESPI_PACK_STAGED;
     class->exchanged = class->exchanged || is_exchanged(use);
-    if (class->packs_alone && use == ESPI_PACK_LOCAL) {
+    if (use == ESPI_PACK_LOCAL && plan == NULL && espi_class_would_pack(class)) {
         class->state = ESPI_CLASS_BETTER;
-        class->packs = class->packs_others = true;
-        class->packs_alone = false;
+        class->packs_alone = 0;
         class->passed = 0;
         atomic_store_explicit(&s->settled, false, memory_order_relaxed);
     }
@@ -368,7 +367,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
         class->state = ESPI_CLASS_PLAIN;
         class->excess_ns = 0;
         class->parts = true; /* and not looked at again, unless it is packed alone */
-        class->packs_alone = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0);
+        class->packs_alone = espi_plan_packs(plan, ESPI_PACK_LOCAL, 0) ? ESPI_CLASS_ALONE : 0;
         espi_tiers_learnt(class);
     }
     usual = class->uses > 0 && class->items > class->uses ? (int64_t)(class->items / class->uses) : 1;
