@@ -45,6 +45,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_engine
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_message_ways_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
+%C%_left_alone_LDFLAGS = -Wl,--wrap=espi_engine
 %C%_message_told_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_way_trial_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_message_batches_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells

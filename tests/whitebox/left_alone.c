@@ -9,11 +9,22 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/left_alone.h"
+#include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "random_types.h"
 #include "suite.h"
 #include "type_service.h"
+
+/* As it is elsewhere: what is better does not depend on this machine's times. */
+struct espi_engine __wrap_espi_engine(void);
+struct espi_engine __wrap_espi_engine(void)
+{
+    struct espi_engine usual = ESPI_ENGINE_USUAL;
+
+    usual.measured = true;
+    return usual;
+}
 
 static char data[1 << 16], stream[1 << 16];
 static MPI_Datatype type;
