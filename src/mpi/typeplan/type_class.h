@@ -68,8 +68,8 @@ struct espi_type_class {
     bool exchanged;             /* one was looked at for a call without the library, where any program is of use */
     bool packs;                 /* a pack program has done a use of its types that was not staged, */
     bool packs_others;          /* and was no message */
-    atomic_uchar packs_alone;   /* 0, or: one would do MPI_Pack, but as all uses were in other calls there is no plan,
-                                   until it is seen for the last of ESPI_CLASS_ALONE times, counted down to 1 */
+    atomic_uchar packs_alone;   /* 0, or: one would do MPI_Pack, but as all uses were in other calls there is no plan.
+                                   From ESPI_CLASS_ALONE on, one less each time that it is seen; 1: it is due */
     int8_t passed;              /* uses in calls that no pack program does, before the first that one does, less those
                                    that the library stages and one does */
     bool idle;                  /* BETTER: uses of the last one that says so saved nothing */
