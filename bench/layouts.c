@@ -10,6 +10,7 @@
  *
  *   layouts [--rows REGEX] [--sizes small,medium,large] [--k 1,10,40,never] [--millis MS] [--patience S] [--quick]
  *   layouts --check [--rows REGEX] [--sizes ...]      no times: each way delivers the same bytes
+ *   layouts --uses N [--rows REGEX] [--sizes ...] [--k ...]   as a program does: `espalier` alone, N uses of each line
  *   layouts --list                                    names of rows
  *
  * k: types are made anew every k uses, and making, committing and freeing them counts, in all ways that have types.
@@ -20,6 +21,9 @@
  * uses, for about 0.2 s each, from the types' first use on: `first` is the mean of each piece, joined by commas. What
  * follows is counted only after these uses (#warm says how many). A layout that Espalier has met before is not at its
  * first use: scripts/bench/layouts starts a process for each line of its table.
+ *
+ * --uses: prints ROW/SIZE/K and the seconds of rank 0, from the making of the first types on, with nothing before it
+ * and no calls past a preload. scripts/bench/bench-pairs short compares such runs, natively and under Espalier.
  *
  * --millis: aimed at for the turns of one line, all ways together (400); --patience: lines of which three rounds
  * would take longer are skipped, and named; --quick: little of both. Bytes are compared before anything is timed,
@@ -36,6 +40,7 @@
 
 enum { SIZES = 3, KINDS = 4, NEVER = 0, FEWEST = 3, MOST = 1001, LATE_AFTER = 2 };
 #define COLD_SECONDS 0.2
+#define WARM_SECONDS 0.05
 enum { COLD_PIECES = 20, MOST_PIECES = COLD_PIECES + 1 };
 
 static const char *const size_name[SIZES] = { "small", "medium", "large" };
@@ -44,7 +49,7 @@ static const int k_value[KINDS] = { 1, 10, 40, NEVER };
 
 static struct {
     const char *rows;
-    int sizes[SIZES], k[KINDS], check;
+    int sizes[SIZES], k[KINDS], check, uses;
     double millis, patience;
 } options = { .rows = "", .sizes = { 1, 1, 1 }, .k = { 1, 1, 1, 1 }, .millis = 400, .patience = 60 };
 
@@ -154,18 +159,27 @@ static void report(const struct layout_run *run, const char *row, int k, int rou
     fflush(stdout);
 }
 
-/* Seconds of a native use with types made and freed every k uses; the same answer on all ranks. */
+/* Seconds of a native use with types made and freed every k uses; the same answer on all ranks. Taken when it falls no
+   more: the library's own first messages touch memory, and where a page fault takes 15 us, as in some virtual
+   machines, a hundred of them took ten times as long as later ones. */
 static double estimate(struct layout_run *run, int k)
 {
-    double seconds = 0;
+    enum { WARM_TURNS = 3, WARM_USES = 40 };
+    const int uses = k == NEVER ? 1 : k;
+    double before, least = HUGE_VAL, now, spent = 0;
     int i;
 
-    for (i = 0; i < 3; i++) { /* the last counts */
-        turn(run, LAYOUT_NATIVE, k, k == NEVER ? 1 : k, 0);
-        seconds = times[LAYOUT_NATIVE].each[0];
-    }
-    native.bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    return seconds;
+    do {
+        before = least;
+        for (i = 0; (i < WARM_TURNS || i * uses < WARM_USES) && spent < WARM_SECONDS; i++) {
+            turn(run, LAYOUT_NATIVE, k, uses, 0);
+            now = times[LAYOUT_NATIVE].each[0];
+            native.bcast(&now, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            spent += now * uses;
+            least = fmin(least, now);
+        }
+    } while (least < 0.8 * before && spent < WARM_SECONDS);
+    return least;
 }
 
 static void measure(struct layout_run *run, const char *row, int kind)
@@ -216,6 +230,27 @@ static void check(struct layout_run *run)
                 layout_check(run, way, way == LAYOUT_ESPALIER ? 20 : 1);
 }
 
+/* As a program that knows nothing of ways. */
+static void run_alone(struct layout_run *run, const char *row, const char *size, int kind)
+{
+    const int k = k_value[kind] == NEVER ? options.uses : k_value[kind];
+    double begin;
+    int use;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = bench_now();
+    for (use = 0; use < options.uses; use++) {
+        if (use % k == 0)
+            layout_make(run, LAYOUT_ESPALIER);
+        layout_use(run, LAYOUT_ESPALIER);
+        if (use % k == k - 1 || use == options.uses - 1)
+            layout_free(run, LAYOUT_ESPALIER);
+    }
+    if (rank == 0)
+        printf("%s/%s/%s seconds=%.6f\n", row, size, k_name[kind], bench_now() - begin);
+    fflush(stdout);
+}
+
 static void run_row(const struct layout_row *row, int size)
 {
     struct layout_run run;
@@ -231,6 +266,10 @@ static void run_row(const struct layout_row *row, int size)
         if (rank == 0)
             printf("%s\t%zu\tsame bytes\n", name, run.packed_bytes[LAYOUT_FROM]);
         fflush(stdout);
+    } else if (options.uses > 0) {
+        for (k = 0; k < KINDS; k++)
+            if (options.k[k])
+                run_alone(&run, row->name, size_name[size], k);
     } else {
         layout_check(&run, LAYOUT_NATIVE, 1);
         layout_check(&run, LAYOUT_PACK, 1);
@@ -287,6 +326,8 @@ static void read_options(int argc, char **argv)
             choose(argv[++i], size_name, SIZES, options.sizes);
         } else if (strcmp(argv[i], "--k") == 0) {
             choose(argv[++i], k_name, KINDS, options.k);
+        } else if (strcmp(argv[i], "--uses") == 0 && atoi(value) > 0) {
+            options.uses = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--millis") == 0 && atof(value) > 0) {
             options.millis = atof(argv[++i]);
         } else if (strcmp(argv[i], "--patience") == 0 && atof(value) > 0) {
@@ -314,7 +355,7 @@ int main(int argc, char **argv)
         layout_find_calls();
         if (regcomp(&wanted, options.rows, REG_EXTENDED | REG_NOSUB) != 0)
             bench_die("layouts: %s is no regular expression", options.rows);
-        if (rank == 0 && !options.check)
+        if (rank == 0 && !options.check && options.uses == 0)
             printf("#@intercepted=%s\n#row\tsize\tbytes\tk\tway\tturns\tuses\tmedian\tmin\tmean\tlate\tfirst\n",
                    bench_intercepted() ? "yes" : "no");
         for (r = 0; r < layout_row_count; r++)

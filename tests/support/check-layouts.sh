@@ -41,6 +41,21 @@ awk -F '\t' '
 test ! -s odd || { cat odd; failed=1; }
 "$ESPI_SOURCE/scripts/bench/layouts" --rows nothing >said 2>&1 && fail "a row that is not there"
 
+# ---- whole runs of a layout, and pairs of them ----
+"$ESPI_SOURCE/scripts/bench/bench-pairs" --yield --rounds 1 --raw raw short slab/small/10 halo3/small/never >found 2>&1 ||
+    fail "status $?: $(cat found)"
+for name in slab/small/10 halo3/small/never; do
+    for way in native espalier; do
+        awk -v way="$way" -v name="$name" '$1 == 1 && $2 == way && $3 == name && $4 == "run" && $5 > 0 { n++ }
+            END { exit n != 1 }' raw || fail "seconds of $name, $way: $(cat raw)"
+    done
+    grep -q "^$name *run *espalier " found || fail "no figures of $name: $(cat found)"
+done
+# From uses that a few tell of: half as long as asked for, or twice, is near.
+awk '$1 == 1 && $2 == "native" && $4 == "run" && ($5 < 0.02 || $5 > 2) { print "FAILED: no run of 0.2 s: " $0 }' raw >odd
+test ! -s odd || { cat odd; failed=1; }
+"$ESPI_SOURCE/scripts/bench/bench-pairs" --rounds 1 short slab/tiny/10 >found 2>&1 && fail "a size that is not there"
+
 # ---- the table: two settings, two processes of one, a line that only one setting has ----
 process() { # SETTING NUMBER ROW K NATIVE HAND ESPALIER [FIRST]
     awk -v OFS='\t' -v s="$1" -v p="$2" -v row="$3" -v k="$4" -v n="$5" -v h="$6" -v e="$7" -v first="${8:-}" 'BEGIN {
