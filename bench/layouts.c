@@ -10,7 +10,7 @@
  *
  *   layouts [--rows REGEX] [--sizes small,medium,large] [--k 1,10,40,never] [--millis MS] [--patience S] [--quick]
  *   layouts --check [--rows REGEX] [--sizes ...]      no times: each way delivers the same bytes
- *   layouts --uses N [--rows REGEX] [--sizes ...] [--k ...]   as a program does: `espalier` alone, N uses of each line
+ *   layouts --uses N [--rows REGEX] [--sizes ...] [--k ...]   as a program does: `espalier` alone, N uses a line
  *   layouts --list                                    names of rows
  *
  * k: types are made anew every k uses, and making, committing and freeing them counts, in all ways that have types.
@@ -159,8 +159,8 @@ static void report(const struct layout_run *run, const char *row, int k, int rou
     fflush(stdout);
 }
 
-/* Seconds of a native use with types made and freed every k uses; the same answer on all ranks. Taken when it falls no
-   more: the library's own first messages touch memory, and where a page fault takes 15 us, as in some virtual
+/* Seconds of a native use with types made and freed every k uses; the same answer on all ranks. Taken when it falls
+   no more: the library's own first messages touch memory, and where a page fault takes 15 us, as in some virtual
    machines, a hundred of them took ten times as long as later ones. */
 static double estimate(struct layout_run *run, int k)
 {
