@@ -20,6 +20,9 @@ enum { SHORT = 16384 };
 /* Trials that begin together: messages of one that has just begun; the number up to which others begin one more for
    the sake of a rank that comes late; and how often one that is not at its end begins again. */
 enum { YOUNG = 4, LATE_MOST = 8, RESTARTS_MOST = 4 };
+/* Short messages from the begin of a trial on in which another rank may ask for one more: its types have their plans
+   later. (Row wrf_y of bench/layouts, small, K = 40: 300 to 800 later.) */
+enum { LATE = 2048 };
 /* Short messages before what they save is found out: as many as the library has cells in one direction, and those of
    the way back. */
 enum { COLD_SHORT = 128 };
@@ -160,6 +163,13 @@ bool espi_way_is_known(const struct espi_way_question *q)
 bool espi_way_was_tried(const struct espi_way_question *q)
 {
     return espi_way_group_of(q)->tried[q->call] > 0;
+}
+
+bool espi_way_may_be_asked(const struct espi_way_question *q)
+{
+    const struct espi_way_group *g = espi_way_group_of(q);
+
+    return g->together && (g->state != ESPI_WAYS_DECIDED || g->seen < LATE);
 }
 
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)

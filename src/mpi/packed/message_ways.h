@@ -79,6 +79,8 @@ enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 /* Whether that was found out; and whether such calls have taken part in a trial that has come to its end. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
+/* Whether another rank may yet begin a trial of short messages like it that this rank is to follow, or has. */
+bool espi_way_may_be_asked(const struct espi_way_question *question);
 
 /* Whether a message like this one is left to the library, by what a trial has found, and no other trial is due. It is
    seen then. `found`: what such calls take so is known. */

@@ -41,7 +41,7 @@ static float told_over_modelled(const struct espi_plan *plan, int64_t count, enu
     struct espi_way_question q = question_of(plan, count, asking);
 
     q.told = true;
-    if (!espi_way_was_tried(&q))
+    if (!espi_way_was_tried(&q) || espi_way_may_be_asked(&q))
         return 0;
     const double over = 1000 * espi_way_saves_of_both(&q) / (double)(modelled_ps + 1);
     return (float)(over < 0 ? -1 : over < 1. / LEAST ? 1. / LEAST : over);
