@@ -7,4 +7,4 @@ libespi_pure_la_SOURCES += %D%/buffer_pool.c %D%/buffer_pool.h
 libespi_pure_la_SOURCES += %D%/overlap.c %D%/overlap.h
 libespi_pure_la_SOURCES += %D%/arena.c %D%/arena.h %D%/status.c %D%/status.h
 libespi_pure_la_SOURCES += %D%/number.c %D%/number.h %D%/often.h
-libespi_pure_la_SOURCES += %D%/cpu.c %D%/cpu.h
+libespi_pure_la_SOURCES += %D%/cpu.c %D%/cpu.h %D%/table.h

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/table.h"
+
 enum { TABLE_SIZE = 4096 };
 
 /* Where the data of an MPI pair type ends: what a compiler makes of struct { value; int; }. */
@@ -36,7 +38,7 @@ static const struct espi_base_info known[] = {
 #undef ESPI_BASEALIAS
 
 /* Rows below the published count never change again, so readers need no lock. */
-static struct espi_base_info added[TABLE_SIZE - PREDEFINED];
+static struct espi_base_info added[TABLE_SIZE - PREDEFINED] ESPI_TABLE;
 static atomic_size_t published = PREDEFINED;
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 

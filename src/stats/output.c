@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/table.h"
 #include "stats/path.h"
 #include "stats/report.h"
 
@@ -19,10 +20,10 @@
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below but the next line */
 static _Atomic uint64_t next_due = UINT64_MAX;                  /* UINT64_MAX: nothing to write */
 static bool is_open; /* a run is, of which something is to be told; the rest holds only then */
-static struct espi_settings run_settings;
+static struct espi_settings run_settings ESPI_TABLE;
 static struct espi_stats_run run;
-static char file_name[ESPI_SETTING_TEXT + 512]; /* as it was given; empty: no file */
-static struct espi_file_place place;            /* where that leads */
+static char file_name[ESPI_SETTING_TEXT + 512] ESPI_TABLE; /* as it was given; empty: no file */
+static struct espi_file_place place ESPI_TABLE; /* where that leads */
 static bool direct; /* to a device or a descriptor (/dev/null, /dev/stderr): no .partial, no rename */
 static uint64_t interval;
 
@@ -37,7 +38,7 @@ static void give_up(const char *what)
 /* Under the lock. A reader, or a run that dies half-way, finds the old or the new contents as a whole. */
 static void write_report(const struct espi_report *report, bool final)
 {
-    static char partial[sizeof place.name + 16], fresh[sizeof partial + 16];
+    static char partial[sizeof place.name + 16] ESPI_TABLE, fresh[sizeof partial + 16] ESPI_TABLE;
     struct espi_buffer bytes = ESPI_BUFFER_INIT;
 
     if (file_name[0] == '\0' || (direct && !final))

@@ -1,10 +1,11 @@
 #include <stdlib.h>
 
+#include "base/table.h"
 #include "stats/report.h"
 
 /* For one report on its way in or out, never both: no memory is asked for, so that a rank that has none left still
    passes on those of others. Touched on ranks of runs with statistics only. */
-static unsigned char room[ESPI_REPORT_BYTES];
+static unsigned char room[ESPI_REPORT_BYTES] ESPI_TABLE;
 
 /* Takes in the report of other ranks that stands in `room`. */
 static espi_status take_in(struct espi_report *report, bool *have, size_t len, const struct espi_sketch *sketch)

@@ -15,6 +15,7 @@
 
 const struct espi_counter_info espi_counter_table[] = {
 #define ESPI_COUNTER(group, name, unit, help) {ESPI_GROUP_##group, #name, unit, help},
+#include "base/table.h"
 #include "stats/counters.def"
 #undef ESPI_COUNTER
 };
@@ -33,7 +34,7 @@ static union {
     unsigned char room[sizeof(struct espi_stats_thread) + ESPI_STATS_FUNCTIONS * sizeof(_Atomic uint64_t)];
 } shared;
 
-static struct espi_stats_type types[ESPI_STATS_TYPES];
+static struct espi_stats_type types[ESPI_STATS_TYPES] ESPI_TABLE;
 static struct espi_stats_type other_types; /* what the table has no room for */
 static size_t type_count;
 static _Atomic uint64_t other_seen;

@@ -1,6 +1,7 @@
 #include "mpi/comm/statistics.h"
 
 #include "base/log.h"
+#include "base/table.h"
 #include "mpi/core/pmpi.h"
 #include "stats/report.h"
 
@@ -36,7 +37,7 @@ static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t
 /* Reports of all ranks come together on rank 0. Returns whether this rank has one then. */
 static bool merge_over_ranks(struct espi_report *report, bool have, const struct espi_stats_run *run, MPI_Comm comm)
 {
-    static struct espi_sketch sketch; /* too large for any stack; used once */
+    static struct espi_sketch sketch ESPI_TABLE; /* too large for any stack; used once */
     const struct espi_report_link link = {&comm, send_bytes, receive_bytes};
     sketch = (struct espi_sketch){0};
     if (have)

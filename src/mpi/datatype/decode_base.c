@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "base/table.h"
 #include "mpi/core/pmpi.h"
 
 /* Base types that have an MPI handle; beyond this many, Fortran types of exotic precision are left alone. */
@@ -36,7 +37,7 @@ static const struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static espi_base of_builtin[BUILTINS], of_pair[ESPI_PAIR_TYPES];
-static _Atomic(MPI_Datatype) handle_of[HANDLES];
+static _Atomic(MPI_Datatype) handle_of[HANDLES] ESPI_TABLE;
 
 /* A base type stands for a handle only when MPI and the vocabulary agree on its bytes. */
 static bool same_bytes(espi_base base, MPI_Datatype type)

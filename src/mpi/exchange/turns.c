@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/flow.h"
 #include "mpi/packed/way_times.h"
@@ -30,7 +31,7 @@ struct espi_exchange_kind {
 };
 
 bool espi_exchange_has_turns;
-static struct espi_exchange_kind kinds[KINDS];
+static struct espi_exchange_kind kinds[KINDS] ESPI_TABLE;
 
 void espi_exchange_turns_start(bool are)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/world.h"
@@ -15,7 +16,7 @@ static struct espi_gather_comm *all;
 static int keyval = MPI_KEYVAL_INVALID;
 
 enum { RESERVE = 8 };
-static struct espi_gather_comm reserve[RESERVE];
+static struct espi_gather_comm reserve[RESERVE] ESPI_TABLE;
 static bool reserved[RESERVE];
 
 atomic_uint espi_gather_epoch;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/overlap.h"
+#include "base/table.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/packed/way_trial.h"
@@ -27,7 +28,7 @@ enum { LATE = 2048 };
    the way back. */
 enum { COLD_SHORT = 128 };
 
-static struct espi_way_group groups[2][SIZES];
+static struct espi_way_group groups[2][SIZES] ESPI_TABLE;
 static bool trying;
 bool espi_ways_are_watched;
 static int told_trials;    /* that go on */
@@ -84,7 +85,7 @@ static int size_of(const struct espi_way_question *q)
 
 struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
 {
-    static struct espi_way_group none;
+    static struct espi_way_group none ESPI_TABLE;
     struct espi_way_group *g = &groups[q->near][size_of(q)];
 
     return !q->doubtful || g->bytes == q->bytes ? g : &none;

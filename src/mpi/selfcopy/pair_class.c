@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/table.h"
+
 enum { KINDS = 512, PLACES = 4, SEEN = 1024 };
 
 struct kind {
@@ -17,8 +19,8 @@ static struct {
     uint16_t at[KINDS]; /* by place: 1 + index in `list`, 0: none yet */
     uint16_t count;
     struct kind list[KINDS];
-} kinds;
-static uint64_t seen[SEEN];
+} kinds ESPI_TABLE;
+static uint64_t seen[SEEN] ESPI_TABLE;
 static bool used; /* neither is untouched */
 
 /* Under the lock. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/table.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/core/runtime.h"
@@ -49,7 +50,7 @@ struct layouts {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
-static struct slot slots[SLOTS];
+static struct slot slots[SLOTS] ESPI_TABLE;
 static bool slots_used;
 static struct layouts *plans;
 static unsigned plans_made;

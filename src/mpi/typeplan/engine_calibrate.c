@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/cpu.h"
+#include "base/table.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "stats/stats.h"
@@ -88,7 +89,7 @@ static bool is_sensible(double value, double usual)
 
 struct espi_engine espi_engine(void)
 {
-    static struct bench bench;
+    static struct bench bench ESPI_TABLE;
     static struct espi_engine engine;
     static bool known;
     const struct espi_engine usual = ESPI_ENGINE_USUAL;

@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-_Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS];
+#include "base/table.h"
+
+_Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS] ESPI_TABLE;
 static atomic_uint chunks_end; /* chunks from here on are not there */
 struct espi_hot *espi_hot;
 

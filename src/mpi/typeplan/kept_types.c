@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "constructors.h"
 #include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
@@ -44,11 +45,12 @@ static struct entry {
     uint64_t used;
     size_t size; /* of the contents */
     struct espi_contents made;
-} entries[KEPT_MOST];
+} entries[KEPT_MOST] ESPI_TABLE;
 
-static unsigned char buckets[BUCKETS];          /* 1 + number */
-static unsigned char entry_at[ESPI_CREDITS];    /* 1 + number, by handle; 0: none; or NEVER */
-static uint32_t freed_before[FREED];            /* hints of types that were freed */
+static unsigned char buckets[BUCKETS];                  /* 1 + number */
+static unsigned char entry_at[ESPI_CREDITS] ESPI_TABLE; /* 1 + number, by handle; 0: none; or NEVER */
+static uint32_t freed_before[FREED] ESPI_TABLE;         /* hints of types that were freed */
+static bool any_freed;                                  /* there are some */
 static size_t bytes_in_all;
 static uint64_t uses, again; /* types freed or made again; the latter alone */
 static bool wide;            /* MPICH has made room for more types than it has at hand */
@@ -163,6 +165,7 @@ static bool is_freed_again(uint64_t hint)
     const bool before = *at == tag;
 
     *at = tag;
+    any_freed = true;
     return before;
 }
 
@@ -445,12 +448,14 @@ void espi_kept_stop(void)
     if (espi_hot == NULL || atomic_exchange(&espi_hot->freed, NULL) == NULL)
         return;
     free_uncommitted();
-    for (struct entry *e = entries; e < entries + KEPT_MOST; e++)
+    for (struct entry *e = entries; e < entries + KEPT_MOST && in_use > 0; e++)
         if (e->state == KEPT)
             give_to_mpi(e);
         else if (e->state == LIVE)
             forget(e);
-    memset(freed_before, 0, sizeof freed_before);
+    if (any_freed) /* memory that was never written costs nothing */
+        memset(freed_before, 0, sizeof freed_before);
+    any_freed = false;
     if (key != MPI_KEYVAL_INVALID)
         espi_pmpi.Type_free_keyval(&key);
 }

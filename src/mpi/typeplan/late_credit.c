@@ -1,5 +1,7 @@
 #include "mpi/typeplan/late_credit.h"
 
+#include "base/table.h"
+
 enum { MOST = 128 }; /* what comes later is credited at once, by the models */
 
 static struct noted {
@@ -10,7 +12,7 @@ static struct noted {
     double calls;       /* what their shares come to */
     double most_ns;     /* that all of them can save */
     uint64_t modelled_ps;
-} noted[MOST];
+} noted[MOST] ESPI_TABLE;
 static int n;
 
 static bool is_alike(const struct noted *e, const struct noted *f)

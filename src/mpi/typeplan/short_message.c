@@ -2,6 +2,7 @@
 
 #include "base/often.h"
 #include "base/overlap.h"
+#include "base/table.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/status_bytes.h"
@@ -21,7 +22,7 @@ enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
 
 /* Of the one message that may be under way where calls do not overlap. It stays in use where an error handler leaves
    the call by a jump; messages go the other way then. */
-static _Alignas(64) char stream[ESPI_ENGINE_PART];
+static _Alignas(64) char stream[ESPI_ENGINE_PART] ESPI_TABLE;
 static bool in_use;
 
 /* What is asked of such a message. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/table.h"
 #include "mpi/core/pmpi.h"
 #include "type_hint.h"
 
@@ -10,14 +11,15 @@ enum { FILTER = 1 << 11, PLACES = 4 };
 
 /* A hint leads to a place, and that to a class, which are put down one behind the other: a program of some hundred
    classes writes to a few pages then, and not to one for each of them. */
-static uint16_t places[ESPI_CLASSES]; /* 1 + the number of a class; 0: the place is free */
-static struct espi_type_class classes[ESPI_CLASSES];
+static uint16_t places[ESPI_CLASSES] ESPI_TABLE; /* 1 + the number of a class; 0: the place is free */
+static struct espi_type_class classes[ESPI_CLASSES] ESPI_TABLE;
 static unsigned classes_end; /* none was put down from here on */
-static uint32_t filter[FILTER];
+static uint32_t filter[FILTER] ESPI_TABLE;
+static bool filtered; /* memory that was never written costs nothing */
 /* By their keys; who comes later takes the place. LISTED: counts and displacements from which on a list is long, for
    not all of its elements are in its hint. */
 enum { FAMILIES = 64, LISTED = 4 * ESPI_HINT_SAMPLED };
-static struct espi_type_family families[FAMILIES];
+static struct espi_type_family families[FAMILIES] ESPI_TABLE;
 _Static_assert(ESPI_CLASSES <= UINT16_MAX, "numbers of classes fit their places");
 
 /* ---- the table ---- */
@@ -28,6 +30,7 @@ bool espi_class_seen(uint64_t hint)
     bool before = *at == tag;
 
     *at = tag;
+    filtered = true;
     return before;
 }
 
@@ -68,11 +71,14 @@ void espi_class_leave(struct espi_type_class *class)
 
 void espi_classes_reset(void)
 {
-    if (classes_end > 0)
+    if (classes_end > 0) {
         memset(places, 0, sizeof places);
-    memset(filter, 0, sizeof filter);
-    memset(families, 0, sizeof families);
+        memset(families, 0, sizeof families);
+    }
+    if (filtered)
+        memset(filter, 0, sizeof filter);
     classes_end = 0;
+    filtered = false;
 }
 
 /* ---- questions to MPI ---- */
