@@ -22,8 +22,9 @@
  * follows is counted only after these uses (#warm says how many). A layout that Espalier has met before is not at its
  * first use: scripts/bench/layouts starts a process for each line of its table.
  *
- * --uses: prints ROW/SIZE/K and the seconds of rank 0, from the making of the first types on, with nothing before it
- * and no calls past a preload. scripts/bench/bench-pairs short compares such runs, natively and under Espalier.
+ * --uses: prints ROW/SIZE/K and the seconds of rank 0, from the making of the first types on, without calls past a
+ * preload; in the first line of a process with nothing before it. scripts/bench/bench-pairs short compares such runs,
+ * natively and under Espalier.
  *
  * --millis: aimed at for the turns of one line, all ways together (400); --patience: lines of which three rounds
  * would take longer are skipped, and named; --quick: little of both. Bytes are compared before anything is timed,
@@ -326,7 +327,7 @@ static void read_options(int argc, char **argv)
             choose(argv[++i], size_name, SIZES, options.sizes);
         } else if (strcmp(argv[i], "--k") == 0) {
             choose(argv[++i], k_name, KINDS, options.k);
-        } else if (strcmp(argv[i], "--uses") == 0 && atoi(value) > 0) {
+        } else if (strcmp(argv[i], "--uses") == 0 && atof(value) >= 1 && atof(value) < 1e9) {
             options.uses = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--millis") == 0 && atof(value) > 0) {
             options.millis = atof(argv[++i]);

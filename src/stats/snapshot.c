@@ -12,10 +12,10 @@
 
 #include "base/file.h"
 #include "base/overlap.h"
+#include "base/table.h"
 
 const struct espi_counter_info espi_counter_table[] = {
 #define ESPI_COUNTER(group, name, unit, help) {ESPI_GROUP_##group, #name, unit, help},
-#include "base/table.h"
 #include "stats/counters.def"
 #undef ESPI_COUNTER
 };

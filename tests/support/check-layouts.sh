@@ -51,10 +51,10 @@ for name in slab/small/10 halo3/small/never; do
     done
     grep -q "^$name *run *espalier " found || fail "no figures of $name: $(cat found)"
 done
-# From uses that a few tell of: half as long as asked for, or twice, is near.
-awk '$1 == 1 && $2 == "native" && $4 == "run" && ($5 < 0.02 || $5 > 2) { print "FAILED: no run of 0.2 s: " $0 }' raw >odd
-test ! -s odd || { cat odd; failed=1; }
-"$ESPI_SOURCE/scripts/bench/bench-pairs" --rounds 1 short slab/tiny/10 >found 2>&1 && fail "a size that is not there"
+test "$(grep -cE '^#@uses=(slab/small/10|halo3/small/never) [1-9][0-9]+$' found)" -eq 2 || fail "uses: $(cat found)"
+for name in slab/tiny/10 slab/small 'slab/small/,' none/small/10 slab/small,medium/10; do
+    "$ESPI_SOURCE/scripts/bench/bench-pairs" --yield --rounds 1 short "$name" >found 2>&1 && fail "$name is no layout"
+done
 
 # ---- the table: two settings, two processes of one, a line that only one setting has ----
 process() { # SETTING NUMBER ROW K NATIVE HAND ESPALIER [FIRST]

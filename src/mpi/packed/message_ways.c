@@ -21,9 +21,10 @@ enum { SHORT = 16384 };
 /* Trials that begin together: messages of one that has just begun; the number up to which others begin one more for
    the sake of a rank that comes late; and how often one that is not at its end begins again. */
 enum { YOUNG = 4, LATE_MOST = 8, RESTARTS_MOST = 4 };
-/* Short messages from the begin of a trial on in which another rank may ask for one more: its types have their plans
-   later. (Row wrf_y of bench/layouts, small, K = 40: 300 to 800 later.) */
-enum { LATE = 2048 };
+/* Short messages of a group, sent or received, from the begin of a trial on, in which another rank may ask for one
+   more: its types have their plans later. (Row wrf_y of bench/layouts, small, K = 40: 300 to 800 later.) No trial
+   that is due with the last of them is begun for that alone. */
+enum { ASKED_WITHIN = 2048 };
 /* Short messages before what they save is found out: as many as the library has cells in one direction, and those of
    the way back. */
 enum { COLD_SHORT = 128 };
@@ -170,7 +171,7 @@ bool espi_way_may_be_asked(const struct espi_way_question *q)
 {
     const struct espi_way_group *g = espi_way_group_of(q);
 
-    return g->together && (g->state != ESPI_WAYS_DECIDED || g->seen < LATE);
+    return g->together && (g->state != ESPI_WAYS_DECIDED || g->seen + 1 < ASKED_WITHIN);
 }
 
 enum espi_message_way espi_way_packed(const struct espi_way_question *q)
