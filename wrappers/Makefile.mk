@@ -9,7 +9,7 @@ libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 # Its few loops run once or twice, and what would align them lies in the way of calls that go straight on.
 libespalier_la_CFLAGS = $(AM_CFLAGS) $(subst loops=32,loops=1,$(ESPI_ALIGN_CFLAGS))
 libespalier_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,now
-libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions
+libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions $(ESPI_SORT_LDFLAGS)
 libespalier_la_LIBADD =
 libespalier_la_DEPENDENCIES = wrappers/stub.map
 

@@ -14,8 +14,8 @@
      t, T  a type, and an array of types
      o     where the new type goes; last
    MPI_Type_get_contents gives them back in this order: ints of i, #, I; addresses, or counts, of a, *, A; types.
-   NULL: no constructor of this kind. */
-static const char *const espi_constructors[ESPI_FN_COUNT] = {
+   Empty: no constructor of this kind. Not pointers, which the loader would have to write in every process. */
+static const char espi_constructors[ESPI_FN_COUNT][12] = {
     [ESPI_FN_Type_contiguous] = "ito",
     [ESPI_FN_Type_contiguous_c] = "ato",
     [ESPI_FN_Type_vector] = "iiito",

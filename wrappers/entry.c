@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 
+#include "base/table.h"
 #include "fastpath.h"
 #include "on_credit.h"
 #include "words.h"
@@ -29,7 +30,7 @@
 
 #define ESPI_EXPORT __attribute__((visibility("default")))
 
-struct espi_hot espi_hot;
+struct espi_hot espi_hot ESPI_TABLE;
 __thread struct espi_thread espi_here __attribute__((tls_model("initial-exec")));
 
 const unsigned short espi_short_flags[ESPI_FN_COUNT] = {

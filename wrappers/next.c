@@ -10,11 +10,17 @@
 #include "find.h"
 #include "stub.h"
 
-static const char *const names[] = {
+/* Characters and not pointers, which the loader would have to write in every process. */
+enum { NAME = 40 };
+static const char names[ESPI_FN_COUNT][NAME] = {
 #define ESPI_API(name, ...) "PMPI_" #name,
 #include "api.def"
 #undef ESPI_API
 };
+
+#define ESPI_API(name, ...) _Static_assert(sizeof "PMPI_" #name <= NAME, "it ends");
+#include "api.def"
+#undef ESPI_API
 
 /* What a call comes to when no MPI library has the function: MPI_ERR_INTERN in MPICH, an error in every MPI. */
 static espi_word no_such_function(void)

@@ -63,7 +63,7 @@ uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic ui
     int64_t n = 0;
 
     *made = NULL;
-    if (how == NULL)
+    if (*how == '\0')
         return 0;
     for (; *how != 'o'; how++, args++) {
         value = (uint64_t)*args;

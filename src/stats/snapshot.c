@@ -32,7 +32,7 @@ static void (*elsewhere)(uint64_t *counter, uint64_t *calls); /* written once, b
 static union {
     struct espi_stats_thread head;
     unsigned char room[sizeof(struct espi_stats_thread) + ESPI_STATS_FUNCTIONS * sizeof(_Atomic uint64_t)];
-} shared;
+} shared ESPI_TABLE;
 
 static struct espi_stats_type types[ESPI_STATS_TYPES] ESPI_TABLE;
 static struct espi_stats_type other_types; /* what the table has no room for */

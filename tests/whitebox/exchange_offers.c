@@ -48,7 +48,7 @@ static void begin(void)
 {
     ck_assert(espi_segment_make(&segment, 2, &key));
     espi_segment_introduce(&segment, 0);
-    espi_exchange_processes[0] = espi_segment_process(&segment, 0);
+    *espi_exchange_process(0) = espi_segment_process(&segment, 0);
     out = espi_segment_channel(&segment, 0, 1);
     in = espi_segment_channel(&segment, 0, 1);
     espi_exchange_fetches = true;
@@ -200,7 +200,7 @@ START_TEST(of_another_process)
 {
     bool read, suits;
 
-    espi_exchange_processes[0].word++;
+    espi_exchange_process(0)->word++;
     ck_assert_int_eq(try_pair(DENSE, DENSE, MOST, MOST, &read, &suits), MPI_SUCCESS);
     ck_assert(!read && out.refused);
 }

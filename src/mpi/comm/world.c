@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "base/table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/exchange/exchange.h"
 #include "job/all_present.h"
@@ -15,7 +16,7 @@
 
 struct espi_world espi_world = {.size = 1, .comm = MPI_COMM_NULL};
 static struct espi_settings *world_settings;
-static char shared[ESPI_ALL_PRESENT_TEXT]; /* settings on their way; before MPI and in MPI_Init only */
+static char shared[ESPI_ALL_PRESENT_TEXT] ESPI_TABLE; /* settings on their way; before MPI and in MPI_Init only */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of `whole` */
 
 /* Bytes in `shared`; 0 when they do not fit. */

@@ -9,11 +9,17 @@ const struct espi_api_row espi_api_rows[ESPI_FN_COUNT] = {
 #undef ESPI_API
 };
 
-static const char *const names[ESPI_FN_COUNT] = {
+/* Characters and not pointers, which the loader would have to write in every process. */
+enum { NAME = 40 };
+static const char names[ESPI_FN_COUNT][NAME] = {
 #define ESPI_API(name, ...) "MPI_" #name,
 #include "api.def"
 #undef ESPI_API
 };
+
+#define ESPI_API(name, ...) _Static_assert(sizeof "MPI_" #name <= NAME, "it ends");
+#include "api.def"
+#undef ESPI_API
 
 const char *espi_api_name(size_t fn)
 {

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "base/table.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/left_alone.h"
 #include "mpi/selfcopy/self_copy.h"
@@ -300,7 +301,7 @@ static espi_handler choose(const struct espi_api_row *row)
 
 espi_handler espi_generic_handler(enum espi_fn fn)
 {
-    static _Atomic(espi_handler) chosen[ESPI_FN_COUNT];
+    static _Atomic(espi_handler) chosen[ESPI_FN_COUNT] ESPI_TABLE;
     espi_handler handler = atomic_load_explicit(&chosen[fn], memory_order_relaxed);
     if (!handler) {
         handler = choose(&espi_api_rows[fn]);

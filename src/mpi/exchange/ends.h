@@ -6,11 +6,14 @@
 
 #include "exchange/segment.h"
 
-extern struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES]; /* to, and from, each other rank */
+/* By ranks: what calls with one of them need stands together. */
+extern struct espi_exchange_peer {
+    struct espi_channel_end to, from;
+    struct espi_process process;
+} espi_exchange_peers[ESPI_SEGMENT_PROCESSES];
 extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them; all know the same */
 
 extern bool espi_exchange_fetches; /* blocks may be read in the sender's memory */
-extern struct espi_process espi_exchange_processes[ESPI_SEGMENT_PROCESSES]; /* of each other rank */
 
 /* Lets the library go on with what is under way. */
 void espi_exchange_poll(void);
@@ -19,17 +22,17 @@ void espi_exchange_wait(unsigned looks);
 
 static inline struct espi_channel_end *espi_exchange_to(int rank)
 {
-    return &espi_exchange_ends[0][rank];
+    return &espi_exchange_peers[rank].to;
 }
 
 static inline struct espi_channel_end *espi_exchange_from(int rank)
 {
-    return &espi_exchange_ends[1][rank];
+    return &espi_exchange_peers[rank].from;
 }
 
 static inline struct espi_process *espi_exchange_process(int rank)
 {
-    return &espi_exchange_processes[rank];
+    return &espi_exchange_peers[rank].process;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
@@ -13,8 +14,7 @@
 bool espi_exchange_is_on;
 bool espi_exchange_is_crowded;
 bool espi_exchange_fetches;
-struct espi_process espi_exchange_processes[ESPI_SEGMENT_PROCESSES];
-struct espi_channel_end espi_exchange_ends[2][ESPI_SEGMENT_PROCESSES];
+struct espi_exchange_peer espi_exchange_peers[ESPI_SEGMENT_PROCESSES] ESPI_TABLE;
 static struct espi_segment segment;
 static MPI_Request pending = MPI_REQUEST_NULL; /* that never completes; see espi_exchange_poll */
 
@@ -119,7 +119,7 @@ void espi_exchange_start(int rank, int size, bool able, bool fetches, bool told)
     for (int other = 0; other < size; other++) {
         *espi_exchange_to(other) = espi_segment_channel(&segment, rank, other);
         *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
-        espi_exchange_processes[other] = espi_segment_process(&segment, other);
+        *espi_exchange_process(other) = espi_segment_process(&segment, other);
     }
     espi_exchange_fetches = fetches;
     espi_exchange_turns_start(told && !espi_exchange_is_crowded);

@@ -35,8 +35,9 @@ static struct espi_exchange_kind kinds[KINDS] ESPI_TABLE;
 
 void espi_exchange_turns_start(bool are)
 {
+    if (espi_exchange_has_turns) /* memory that was never written costs nothing */
+        memset(kinds, 0, sizeof kinds);
     espi_exchange_has_turns = are;
-    memset(kinds, 0, sizeof kinds);
 }
 
 enum espi_exchange_turn espi_exchange_turn_wanted(struct espi_exchange_kind *kind)

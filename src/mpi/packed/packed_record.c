@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/overlap.h"
+#include "base/table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/handle_table.h"
 
@@ -12,7 +13,7 @@ enum { BUCKETS = 256 };
 
 atomic_int espi_packed_requests;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists, and the record's own fields */
-static struct espi_packed_request *table[BUCKETS];
+static struct espi_packed_request *table[BUCKETS] ESPI_TABLE;
 static struct espi_packed_request *kept, **kept_end = &kept; /* of requests that the program freed, in a queue */
 static atomic_int any_kept;
 /* Memory of records, for the next ones. Where calls overlap, mostly of another thread: so none is kept. */

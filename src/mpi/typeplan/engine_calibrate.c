@@ -51,9 +51,9 @@ static double take(struct bench *b, int made, MPI_Datatype *type)
    has the room at hand. */
 static bool measure(struct bench *b, struct espi_engine *engine)
 {
-    static int length[BLOCKS];
-    static MPI_Aint at[BLOCKS];
-    static MPI_Datatype types[BLOCKS];
+    static int length[BLOCKS] ESPI_TABLE;
+    static MPI_Aint at[BLOCKS] ESPI_TABLE;
+    static MPI_Datatype types[BLOCKS] ESPI_TABLE;
     MPI_Datatype type, block;
     double steps = -1;
 

@@ -46,6 +46,7 @@ static struct entry {
     size_t size; /* of the contents */
     struct espi_contents made;
 } entries[KEPT_MOST] ESPI_TABLE;
+static struct entry *end = entries; /* none was used from here on */
 
 static unsigned char buckets[BUCKETS];                  /* 1 + number */
 static unsigned char entry_at[ESPI_CREDITS] ESPI_TABLE; /* 1 + number, by handle; 0: none; or NEVER */
@@ -184,13 +185,13 @@ static struct entry *room(void)
 {
     struct entry *oldest = NULL, *free = NULL;
 
-    for (struct entry *e = entries; e < entries + KEPT_MOST; e++)
+    for (struct entry *e = entries; e < end; e++)
         if (e->state == GONE)
             free = e;
         else if (!e->given && (oldest == NULL || e->used < oldest->used))
             oldest = e;
     if (in_use < (wide ? KEPT_MOST : few))
-        return free;
+        return free != NULL ? free : end++;
     if (oldest != NULL && uses - oldest->used >= STALE) {
         free = oldest;
         if (oldest->state == KEPT)
@@ -211,7 +212,7 @@ static void leave_room(void)
 
     if (wide || (~atomic_load_explicit(&espi_hot->direct, memory_order_relaxed) & direct_types) != 0)
         return;
-    for (struct entry *e = entries; e < entries + KEPT_MOST; e++)
+    for (struct entry *e = entries; e < end; e++)
         if (e->state == KEPT && (oldest == NULL || e->used < oldest->used))
             oldest = e;
     if (oldest == NULL)
@@ -425,7 +426,7 @@ static bool are_ours(void)
     bool ours = espi_world_is_last(ESPI_FN_Type_free) && espi_world_is_last(ESPI_FN_Type_commit);
 
     for (int fn = 0; fn < ESPI_FN_COUNT && ours; fn++)
-        ours = espi_constructors[fn] == NULL || espi_world_is_last((enum espi_fn)fn);
+        ours = espi_constructors[fn][0] == '\0' || espi_world_is_last((enum espi_fn)fn);
     return ours;
 }
 
@@ -448,7 +449,7 @@ void espi_kept_stop(void)
     if (espi_hot == NULL || atomic_exchange(&espi_hot->freed, NULL) == NULL)
         return;
     free_uncommitted();
-    for (struct entry *e = entries; e < entries + KEPT_MOST && in_use > 0; e++)
+    for (struct entry *e = entries; e < end && in_use > 0; e++)
         if (e->state == KEPT)
             give_to_mpi(e);
         else if (e->state == LIVE)

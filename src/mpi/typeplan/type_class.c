@@ -7,11 +7,13 @@
 #include "mpi/core/pmpi.h"
 #include "type_hint.h"
 
-enum { FILTER = 1 << 11, PLACES = 4 };
+enum { FILTER = 1 << 11, PLACES = 4, PLACES_FIRST = 2048 };
 
 /* A hint leads to a place, and that to a class, which are put down one behind the other: a program of some hundred
-   classes writes to a few pages then, and not to one for each of them. */
-static uint16_t places[ESPI_CLASSES] ESPI_TABLE; /* 1 + the number of a class; 0: the place is free */
+   classes writes to a few pages then, and not to one for each of them. For the same reason only the first places are
+   used until some hint finds none that is free. */
+static _Alignas(4096) uint16_t places[ESPI_CLASSES] ESPI_TABLE; /* 1 + the number of a class; 0: it is free */
+static uint64_t n_places = PLACES_FIRST; /* in use; a power of two */
 static struct espi_type_class classes[ESPI_CLASSES] ESPI_TABLE;
 static unsigned classes_end; /* none was put down from here on */
 static uint32_t filter[FILTER] ESPI_TABLE;
@@ -34,11 +36,23 @@ bool espi_class_seen(uint64_t hint)
     return before;
 }
 
+/* Four places that a hint leads to become eight, and it to four of these, by one bit more: what stands there has room
+   again. */
+static void use_more_places(void)
+{
+    for (uint64_t i = 0; i < n_places; i++)
+        if (places[i] != 0 && ((classes[places[i] - 1].hint >> 8) & n_places) != 0) {
+            places[i + n_places] = places[i];
+            places[i] = 0;
+        }
+    n_places *= 2;
+}
+
 struct espi_type_class *espi_class_enter(uint64_t hint)
 {
     struct espi_type_class *free = NULL;
     uint16_t *empty = NULL;
-    const uint64_t at = (hint >> 8) % ESPI_CLASSES;
+    const uint64_t at = (hint >> 8) % n_places;
 
     for (uint64_t i = 0; i < PLACES; i++) {
         uint16_t *place = &places[at ^ i];
@@ -53,6 +67,10 @@ struct espi_type_class *espi_class_enter(uint64_t hint)
         }
         if (c->alive == 0 && (free == NULL || c->uses < free->uses))
             free = c;
+    }
+    if (empty == NULL && n_places < ESPI_CLASSES) {
+        use_more_places();
+        return espi_class_enter(hint);
     }
     if (empty != NULL) {
         free = &classes[classes_end++]; /* there are as many as places */
@@ -72,12 +90,13 @@ void espi_class_leave(struct espi_type_class *class)
 void espi_classes_reset(void)
 {
     if (classes_end > 0) {
-        memset(places, 0, sizeof places);
+        memset(places, 0, n_places * sizeof places[0]);
         memset(families, 0, sizeof families);
     }
     if (filtered)
         memset(filter, 0, sizeof filter);
     classes_end = 0;
+    n_places = PLACES_FIRST;
     filtered = false;
 }
 
