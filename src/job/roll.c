@@ -5,7 +5,9 @@
  * reads those of the groups and puts one for the whole job. So no rank reads more than twice the root of their
  * number, and whoever wants to know reads one key. Where one group is all, that key is there behind the second
  * barrier, and each rank reads it before the third: ranks that wait for a launcher do not poll, as they may behind
- * MPI_Init, where an answer would have to wait for a processor.
+ * MPI_Init, where an answer would have to wait for a processor. Few ranks read the keys of all of them before the
+ * second barrier, their own too, and none puts more: two ranks ask twice each at the same time then, where else one
+ * would ask twice while the other waits, and both once more.
  *
  * A library whose MPI_Init has but two barriers (MPICH 4.0.2 with one rank on each node; with several it has three)
  * leaves the last key out, one with a single barrier those of the groups, too. Then the others are read in their
@@ -32,6 +34,7 @@
 #define KEY_WHOLE "espalier-all"
 #define VALUE "espalier-world-" PACKAGE_VERSION "-" /* behind it a hash of settings and a level */
 enum {
+    FEW = 4,          /* ranks that each read the keys of all */
     GROUP_LEAST = 16, /* ranks in a group: fewer would not be worth another step */
     PIECE = 200       /* bytes of settings in one value, two digits each */
 };
@@ -47,6 +50,17 @@ static int group_of(int size)
 static int groups_of(int size)
 {
     return (size - 1) / group_of(size) + 1;
+}
+
+static bool are_few(int size)
+{
+    return size <= FEW;
+}
+
+/* Before which barrier each rank asks for the verdict; 0: not in MPI_Init. */
+static int asks_before(int size)
+{
+    return are_few(size) ? 2 : groups_of(size) == 1 ? 3 : 0;
 }
 
 static void write_value(char value[ESPI_PMI_VALUE], uint64_t hash, enum espi_roll_level level)
@@ -146,14 +160,17 @@ bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, i
     }
     if (barrier == 1) {
         more = next_of_own(talk, roll, question);
+    } else if (barrier == asks_before(roll->size)) {
+        question->puts = false;
+        more = (are_few(roll->size) || talk->step == 0) &&
+               espi_roll_ask_next(&talk->ask, roll->size, question->key);
+    } else if (are_few(roll->size)) {
+        more = false;
     } else if (barrier == 2 && roll->rank % group == 0) {
         snprintf(verdict, sizeof verdict, "%s%d", KEY_GROUP, roll->rank / group);
         more = next_of_others(talk, roll, KEY, roll->rank + 1, end, groups == 1 ? KEY_WHOLE : verdict, question);
     } else if (barrier == 3 && roll->rank == 0 && groups > 1) {
         more = next_of_others(talk, roll, KEY_GROUP, 1, groups, KEY_WHOLE, question);
-    } else if (barrier == 3 && groups == 1 && talk->step == 0) {
-        question->puts = false;
-        more = espi_roll_ask_next(&talk->ask, roll->size, question->key);
     }
     talk->puts = more && question->puts;
     return more;
@@ -161,7 +178,7 @@ bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, i
 
 void espi_roll_heard(struct espi_roll_talk *talk, const struct espi_roll *roll, bool good, const char *value)
 {
-    if (talk->barrier == 3 && groups_of(roll->size) == 1)
+    if (talk->barrier == asks_before(roll->size))
         espi_roll_ask_heard(&talk->ask, roll->size, good ? value : NULL);
     else if (!talk->puts)
         join_level(&talk->level, good ? value : NULL);
@@ -174,6 +191,8 @@ void espi_roll_heard(struct espi_roll_talk *talk, const struct espi_roll *roll, 
 
 bool espi_roll_ask_next(struct espi_roll_ask *ask, int size, char key[ESPI_PMI_KEY])
 {
+    if (are_few(size) && ask->keys < ESPI_ROLL_RANKS)
+        ask->keys = ESPI_ROLL_RANKS;
     if (ask->keys == ESPI_ROLL_RANKS && ask->next > 0 && size > ESPI_ROLL_EACH_MOST) {
         ask->level = ESPI_ROLL_ABSENT;
         ask->keys = ESPI_ROLL_DONE;

@@ -18,7 +18,7 @@
 #include "random.h"
 #include "runner.h"
 
-enum { RANKS = 4, BEHIND = 64, STORE = 256 };
+enum { RANKS = 5, FEW = 4, BEHIND = 64, STORE = 256 };
 #define VALUE "espalier-world-" PACKAGE_VERSION "-"
 
 /* What a rank is told, and what it comes to. */
@@ -271,6 +271,18 @@ START_TEST(all_present)
             ck_assert_int_le(ranks[i].gets, number == 1 ? RANKS + 2 : i == 0 ? RANKS : 1);
         }
     }
+    for (int number = 1; number <= 4; number++) { /* few ranks ask a barrier earlier */
+        begin();
+        barriers = number;
+        for (int i = 0; i < FEW; i++)
+            ranks[i].here = ranks[i].size = FEW;
+        run(FEW);
+        for (int i = 0; i < FEW; i++) {
+            ck_assert(ranks[i].all && !ranks[i].other && ranks[i].on_node && ranks[i].heard);
+            ck_assert(ranks[i].local == (number > 1) && ranks[i].known == (number > 1));
+            ck_assert_int_eq(ranks[i].gets, FEW);
+        }
+    }
     begin();
     barriers = 0; /* nothing could be put in time */
     run(RANKS);
@@ -301,7 +313,7 @@ END_TEST
 /* One that does not know where the others are; or on another node. */
 START_TEST(nodes)
 {
-    static const int here[] = {-1, 1, RANKS - 1, RANKS + 1};
+    static const int here[] = {-1, 1, RANKS - 1, RANKS + 1, 2};
     for (int one = 0; one < RANKS; one++) {
         begin();
         ranks[one].here = here[one];

@@ -32,7 +32,7 @@
 #define IN "cmd=barrier_in\n"
 #define OUT "cmd=barrier_out\n"
 
-static const struct espi_roll roll = {.rank = 1, .size = 3, .level = ESPI_ROLL_PRESENT, .hash = 5};
+static const struct espi_roll roll = {.rank = 1, .size = 5, .level = ESPI_ROLL_PRESENT, .hash = 5};
 static int wire, other; /* the library's end, the launcher's */
 static struct espi_relay_ended ended;
 

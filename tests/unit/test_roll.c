@@ -55,7 +55,7 @@ static void all_faults(int size, enum espi_pmi_version version, int barriers, in
 
 START_TEST(few)
 {
-    static const int sizes[] = {2, 3, 15, 16, 17, 32, 33, 255, 256, 257, 300};
+    static const int sizes[] = {2, 3, 4, 5, 15, 16, 17, 32, 33, 255, 256, 257, 300};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (enum espi_pmi_version version = ESPI_PMI_1; version <= ESPI_PMI_2; version++)
             for (int barriers = 1; barriers <= 4; barriers++)
@@ -96,7 +96,7 @@ END_TEST
 /* A launcher that fails later, in what is said for others: what is in the store then decides for all. */
 START_TEST(later_faults)
 {
-    static const int sizes[] = {2, 16, 17, 40, 300};
+    static const int sizes[] = {2, 4, 5, 16, 17, 40, 300};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int barriers = 2; barriers <= 4; barriers++)
             for (int at = 2; at <= 3; at++)
@@ -122,13 +122,13 @@ END_TEST
 /* What a rank of a small job does not hear in MPI_Init it asks for later, with the answer of those who have heard. */
 START_TEST(lost_verdicts)
 {
-    static const int sizes[] = {2, 3, 16, 17};
+    static const int sizes[] = {2, 3, 4, 5, 16, 17};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int rank = 0; rank < sizes[i]; rank++)
             for (enum espi_pmi_version version = ESPI_PMI_1; version <= ESPI_PMI_2; version++) {
                 struct job which = plain(sizes[i], version, 3);
                 which.fault = LOST;
-                which.fault_barrier = 3;
+                which.fault_barrier = sizes[i] <= 4 ? 2 : 3; /* before which it asks */
                 which.faulty = rank;
                 which.off_node = rank % 3 - 1;
                 which.chunk = rank % 5;
