@@ -138,10 +138,8 @@ START_TEST(few_ranks)
         roll.size = 3;
         open_1();
         library("cmd=barrier_in\n");
-        came(OWN, "");
-        launcher("cmd=put_result rc=0 msg=success\n");
-        launcher("cmd=barrier_out\n");
-        came("cmd=barrier_in\n", "cmd=barrier_out\n");
+        launcher("cmd=put_result rc=0\ncmd=barrier_out\n");
+        came(OWN "cmd=barrier_in\n", "cmd=barrier_out\n");
         library("cmd=barrier_in\n");
         for (int rank = 0; rank < 3 && rank <= gap; rank++) {
             snprintf(question, sizeof question, "cmd=get kvsname=kvs_1 key=espalier-%d\n", rank);
