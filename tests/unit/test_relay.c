@@ -128,36 +128,6 @@ START_TEST(conversation_1)
 }
 END_TEST
 
-/* A few ranks read what each has put, as soon as the library has a barrier to come to; one more asks nothing. */
-START_TEST(few_ranks)
-{
-    static const char of[] = "cmd=get_result rc=0 value=espalier-world-" PACKAGE_VERSION "-";
-    char found[128], question[64];
-    for (int gap = 0; gap <= 3; gap++) {
-        begin();
-        roll.size = 3;
-        open_1();
-        library("cmd=barrier_in\n");
-        launcher("cmd=put_result rc=0\ncmd=barrier_out\n");
-        came(OWN "cmd=barrier_in\n", "cmd=barrier_out\n");
-        library("cmd=barrier_in\n");
-        for (int rank = 0; rank < 3 && rank <= gap; rank++) {
-            snprintf(question, sizeof question, "cmd=get kvsname=kvs_1 key=espalier-%d\n", rank);
-            came(question, "");
-            snprintf(found, sizeof found, "%s000000000000000%d-2\n", of, 7 - rank);
-            launcher(rank == gap ? "cmd=get_result rc=-1 msg=not_found value=unknown\n" : found);
-        }
-        came("cmd=barrier_in\n", "");
-        launcher("cmd=barrier_out\n");
-        came("", "cmd=barrier_out\n");
-        ck_assert_int_eq(relay.talk.ask.keys, ESPI_ROLL_DONE);
-        ck_assert_int_eq(relay.talk.ask.level, gap < 3 ? ESPI_ROLL_ABSENT : ESPI_ROLL_ON_NODE);
-        ck_assert(gap == 0 ? !relay.talk.ask.first_known : relay.talk.ask.first_hash == 7);
-        passes("cmd=barrier_in\n", "cmd=barrier_out\n");
-    }
-}
-END_TEST
-
 /* The library's question after the nodes of all ranks is none of ours; the first answer that has them is noted. */
 START_TEST(mapping_1)
 {
@@ -516,5 +486,5 @@ int main(void)
 {
     return RUN_SUITE("test-relay", 120, NULL, NULL, conversation_1, conversation_2, mapping_1, mapping_2,
                      no_barriers, at_once, unknown_protocols, garbage, long_lines, astray, leader,
-                     other_libraries, wrong_lengths, given_up, silent, questions, decoys, few_ranks);
+                     other_libraries, wrong_lengths, given_up, silent, questions, decoys);
 }
