@@ -19,7 +19,7 @@
  * MPI_Finalize's).
  *
  * A key is right for a reader when this version of Espalier has put it. A rank that lacks the core, cannot put or has
- * another version leaves a gap, for which whoever reads in its place puts ABSENT.
+ * another version leaves a gap, for which whoever reads in its place puts ABSENT; of few ranks each sees it.
  */
 #include "job/roll.h"
 
@@ -164,8 +164,6 @@ bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, i
         question->puts = false;
         more = (are_few(roll->size) || talk->step == 0) &&
                espi_roll_ask_next(&talk->ask, roll->size, question->key);
-    } else if (are_few(roll->size)) {
-        more = false;
     } else if (barrier == 2 && roll->rank % group == 0) {
         snprintf(verdict, sizeof verdict, "%s%d", KEY_GROUP, roll->rank / group);
         more = next_of_others(talk, roll, KEY, roll->rank + 1, end, groups == 1 ? KEY_WHOLE : verdict, question);

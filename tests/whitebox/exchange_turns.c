@@ -53,8 +53,12 @@ START_TEST(rare)
             runs++;
         }
     ck_assert_int_eq(runs, 8); /* 8, 32, 128, 512, and each 2,048 */
-    espi_exchange_turns_start(true);
-    ck_assert_int_eq(count_turns(espi_exchange_kind(1), 0, 7), 0);
+    for (int life = 0; life < 2; life++) { /* they are counted anew, with the library's first at the eighth */
+        espi_exchange_turns_start(true);
+        ck_assert_int_eq(count_turns(espi_exchange_kind(1), 0, 8), 1);
+        if (life == 0)
+            espi_exchange_turns_start(false);
+    }
 }
 END_TEST
 
