@@ -137,7 +137,7 @@ START_TEST(few_pages)
         getrusage(RUSAGE_SELF, &all);
         ck_assert(life == 0 || first == c[0]);
         ck_assert_int_eq(c[CLASSES - 1] - c[0], CLASSES - 1);
-        ck_assert_int_le(few.ru_minflt - before.ru_minflt, FEW * (long)sizeof *c[0] / 4096 + 16);
+        ck_assert_int_le(few.ru_minflt - before.ru_minflt, FEW * (long)sizeof *c[0] / 4096 + 8);
         ck_assert_int_lt(all.ru_minflt - before.ru_minflt, CLASSES / 10);
         /* There are more places by now, and each hint leads to its own. */
         for (uint64_t i = 0; i < CLASSES; i++) {
