@@ -16,7 +16,8 @@ enum { HEAD = ESPI_TRIAL_HEAD_START, BOTH = 2 * ESPI_TRIAL_TURNS, STAYS = HEAD +
 static struct espi_trial tried(unsigned ways, uint64_t apart_ns, const uint64_t ns[ESPI_SELFCOPY_WAYS])
 {
     struct espi_trial t = {.ways = ways, .apart_ns = apart_ns};
-    const int n = ESPI_TRIAL_TURNS * __builtin_popcount(ways);
+    const bool is_short = apart_ns > 0 && ns[ways & CALL ? ESPI_BY_CALL : ESPI_BY_LOCAL] < ESPI_TRIAL_APART_NS;
+    const int n = (is_short ? ESPI_TRIAL_APART_TURNS : ESPI_TRIAL_TURNS) * __builtin_popcount(ways);
 
     for (int i = 0; i < n; i++) {
         const enum espi_selfcopy_way way = espi_trial_turn(&t);
@@ -51,6 +52,7 @@ START_TEST(trials)
     chosen(CALL | COPY, 0, 100, 0, 20, ESPI_BY_COPY);
     chosen(LOCAL | COPY, 300, 0, 1000, 700, ESPI_BY_COPY);
     chosen(LOCAL | COPY, 300, 0, 1000, 701, ESPI_BY_CALL);
+    chosen(LOCAL | COPY, 300, 0, ESPI_TRIAL_APART_NS, 1600, ESPI_BY_COPY);
     chosen(CALL | LOCAL | COPY, 0, 9000, 1000, 1100, ESPI_BY_LOCAL);
     chosen(CALL | LOCAL | COPY, 0, 9000, 1100, 1000, ESPI_BY_COPY);
     chosen(CALL | LOCAL | COPY, 0, 1000, 1000, 1100, ESPI_BY_CALL);
@@ -149,7 +151,7 @@ END_TEST
 /* What is done for good where a copy takes so long, and what it is held against. */
 static enum espi_selfcopy_way decided(enum espi_selfcopy_place place, uint64_t other_ns, uint64_t copy_ns)
 {
-    struct espi_selfcopy_plan plan = {.timed = true};
+    struct espi_selfcopy_plan plan = {.timed = true, .bytes = ESPI_SELFCOPY_APART_LEAST};
     unsigned tried = 0;
 
     for (int i = 0; i < (place == ESPI_SELF_SHARED ? STAYS : BOTH); i++) {
@@ -175,10 +177,24 @@ START_TEST(places)
 }
 END_TEST
 
+/* Small blocks stay in calls with other ranks, and are not tried there. */
+START_TEST(small)
+{
+    struct espi_selfcopy_plan plan = {.timed = true, .bytes = ESPI_SELFCOPY_APART_LEAST - 1};
+    struct espi_selfcopy_turn turn = espi_selfcopy_turn(&plan, ESPI_SELF_APART);
+
+    ck_assert(turn.way == ESPI_BY_CALL && !turn.timed && turn.marks);
+    ck_assert_uint_eq(atomic_load(&plan.marks), ESPI_PAIRED_LEFT);
+    turn = espi_selfcopy_turn(&plan, ESPI_SELF_APART);
+    ck_assert(turn.way == ESPI_BY_CALL && !turn.timed && !turn.marks);
+    ck_assert(espi_selfcopy_turn(&plan, ESPI_SELF_ALONE).timed); /* a call that is nothing else is tried */
+}
+END_TEST
+
 /* A trial that blocks have left for another place does not go on for ever. */
 START_TEST(taken_over)
 {
-    struct espi_selfcopy_plan plan = {.timed = true};
+    struct espi_selfcopy_plan plan = {.timed = true, .bytes = ESPI_SELFCOPY_APART_LEAST};
 
     espi_selfcopy_turn(&plan, ESPI_SELF_APART);
     for (int i = 0; i < STAYS; i++) {
@@ -191,5 +207,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "trial", trials, long_uses, first_turn, samples, stays, places, taken_over);
+    return TYPES_RUN(argc, argv, "trial", trials, long_uses, first_turn, samples, stays, places, small,
+                     taken_over);
 }

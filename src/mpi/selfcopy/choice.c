@@ -39,11 +39,46 @@ static void set_marks(struct espi_selfcopy_plan *plan)
     atomic_store_explicit(&plan->marks, marks != 0 ? marks : ESPI_PAIRED_LEFT, memory_order_relaxed);
 }
 
+/* Under the lock: something was chosen, or is to be chosen once more. */
+static void follow(struct espi_selfcopy_plan *plan, struct espi_selfcopy_choice *c)
+{
+    const int before = atomic_load_explicit(&c->way, memory_order_relaxed);
+
+    if (!c->trial.decided) {
+        atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
+        return;
+    }
+    if (!c->chosen_before) {
+        espi_count_anywhere(c->trial.way == ESPI_BY_COPY ? ESPI_COUNT_pairs_kept : ESPI_COUNT_pairs_no_faster, 1);
+        if (c->trial.way == ESPI_BY_CALL)
+            espi_admission_idle(plan->made_ns);
+    } else if (before != (int)c->trial.way) {
+        espi_count_anywhere(ESPI_COUNT_pairs_reversed, 1);
+    }
+    c->chosen_before = true;
+    atomic_store_explicit(&c->way, c->trial.way, memory_order_relaxed);
+    atomic_store_explicit(&c->state, ESPI_SELFCOPY_DECIDED, memory_order_release);
+    set_marks(plan);
+}
+
+/* Under the lock. */
+static void leave(struct espi_selfcopy_plan *plan, struct espi_selfcopy_choice *c)
+{
+    c->trial.decided = true;
+    c->trial.way = ESPI_BY_CALL;
+    c->trial.saves_ns = 0;
+    follow(plan, c);
+}
+
 /* Under the lock. */
 static void begin(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place)
 {
     struct espi_selfcopy_choice *c = &plan->at[place];
 
+    if (place == ESPI_SELF_APART && plan->bytes < ESPI_SELFCOPY_APART_LEAST) {
+        leave(plan, c);
+        return;
+    }
     c->trial = (struct espi_trial){.ways = ways_at[place],
                                    .apart_ns = place == ESPI_SELF_APART ? ESPI_SELFCOPY_APART_NS : 0,
                                    .copy_stays = place == ESPI_SELF_SHARED}; /* both are ours */
@@ -70,12 +105,11 @@ struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, en
 
     if (__builtin_expect(atomic_load_explicit(&c->state, memory_order_acquire) != ESPI_SELFCOPY_DECIDED, 0)) {
         pthread_mutex_lock(&lock);
-        const int state = atomic_load_explicit(&c->state, memory_order_relaxed);
-        if (state == ESPI_SELFCOPY_UNTRIED) {
+        if (atomic_load_explicit(&c->state, memory_order_relaxed) == ESPI_SELFCOPY_UNTRIED) {
             begin(plan, place);
             turn.marks = true;
         }
-        if (state != ESPI_SELFCOPY_DECIDED) { /* else by another thread, just now */
+        if (atomic_load_explicit(&c->state, memory_order_relaxed) != ESPI_SELFCOPY_DECIDED) { /* else just now */
             turn.way = espi_trial_turn(&c->trial);
             turn.timed = true;
         }
@@ -92,28 +126,6 @@ struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, en
     return turn;
 }
 
-/* Under the lock: something was chosen, or is to be chosen once more. */
-static void follow(struct espi_selfcopy_plan *plan, struct espi_selfcopy_choice *c)
-{
-    const int before = atomic_load_explicit(&c->way, memory_order_relaxed);
-
-    if (!c->trial.decided) {
-        atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
-        return;
-    }
-    if (!c->chosen_before) {
-        espi_count_anywhere(c->trial.way == ESPI_BY_COPY ? ESPI_COUNT_pairs_kept : ESPI_COUNT_pairs_no_faster, 1);
-        if (c->trial.way == ESPI_BY_CALL)
-            espi_admission_idle(plan->made_ns);
-    } else if (before != (int)c->trial.way) {
-        espi_count_anywhere(ESPI_COUNT_pairs_reversed, 1);
-    }
-    c->chosen_before = true;
-    atomic_store_explicit(&c->way, c->trial.way, memory_order_relaxed);
-    atomic_store_explicit(&c->state, ESPI_SELFCOPY_DECIDED, memory_order_release);
-    set_marks(plan);
-}
-
 bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place place, enum espi_selfcopy_way way,
                         uint64_t ns)
 {
@@ -123,10 +135,7 @@ bool espi_selfcopy_took(struct espi_selfcopy_plan *plan, enum espi_selfcopy_plac
     pthread_mutex_lock(&lock);
     const unsigned marks = atomic_load_explicit(&plan->marks, memory_order_relaxed);
     if (ns == ESPI_SELFCOPY_FAILED) {
-        c->trial.decided = true;
-        c->trial.way = ESPI_BY_CALL;
-        c->trial.saves_ns = 0;
-        follow(plan, c);
+        leave(plan, c);
     } else {
         if (!c->trial.decided)
             espi_count_anywhere(ESPI_COUNT_blocks_tried, 1);

@@ -34,8 +34,10 @@ enum espi_selfcopy_place {
 };
 
 /* Nanoseconds that a copy has to save, in setting auto, for its block to be taken out of a call with other ranks: it
-   is held against a call of its own, and the rest of the call still has to be made (bench/collectives). */
-enum { ESPI_SELFCOPY_APART_NS = 300 };
+   is held against a call of its own, and the rest of the call still has to be made (bench/collectives). Of less than
+   so many bytes none is: a call of its own, on code that is cold, may take longer than that, for 32 bytes, too
+   (bench/callcost: MPI_Gatherv's root then took 0.1 us more). */
+enum { ESPI_SELFCOPY_APART_NS = 300, ESPI_SELFCOPY_APART_LEAST = 1024 };
 
 /* ---- plans (self_copy.c, plan.c) ---- */
 

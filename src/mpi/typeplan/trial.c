@@ -76,11 +76,18 @@ static bool sampled(struct espi_trial *t, uint64_t ns)
     return true;
 }
 
+static unsigned turns_to_make(const struct espi_trial *t)
+{
+    return t->apart_ns > 0 && t->least[first_way(t)] < ESPI_TRIAL_APART_NS ? ESPI_TRIAL_APART_TURNS
+                                                                            : ESPI_TRIAL_TURNS;
+}
+
 /* Whether each way was gone as often as it has to be. */
 static bool is_over(const struct espi_trial *t)
 {
     uint64_t least = UINT64_MAX, second = UINT64_MAX;
-    unsigned turns = ESPI_TRIAL_TURNS;
+    const unsigned most = turns_to_make(t);
+    unsigned turns = most;
 
     for (int w = 0; w < ESPI_SELFCOPY_WAYS; w++) {
         if (!(t->ways & 1u << w))
@@ -93,7 +100,7 @@ static bool is_over(const struct espi_trial *t)
             second = t->least[w];
         }
     }
-    if (turns == ESPI_TRIAL_TURNS)
+    if (turns == most)
         return true;
     if (t->copy_stays && least >= VERY_LONG_NS)
         return turns >= 1 && t->least[ESPI_BY_COPY] <= most_of(t);

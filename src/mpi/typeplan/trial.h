@@ -16,6 +16,10 @@ enum espi_selfcopy_way { ESPI_BY_CALL, ESPI_BY_LOCAL, ESPI_BY_COPY, ESPI_SELFCOP
 
 enum {
     ESPI_TRIAL_TURNS = 5,     /* uses of each way, before one is chosen; of long ones it may be fewer */
+    /* The same of a block that would be taken out of a call, where MPI's way takes less than so long: that is a call
+       of its own then, whose code is cold at first. */
+    ESPI_TRIAL_APART_TURNS = 24,
+    ESPI_TRIAL_APART_NS = 2000,
     ESPI_TRIAL_HEAD_START = 4 /* uses before another way is tried, if the copy stays: there may be no more of them */
 };
 
