@@ -9,9 +9,9 @@ libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 # Its few loops run once or twice, and what would align them lies in the way of calls that go straight on.
 libespalier_la_CFLAGS = $(AM_CFLAGS) $(subst loops=32,loops=1,$(ESPI_ALIGN_CFLAGS))
 libespalier_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,now
-libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions $(ESPI_SORT_LDFLAGS)
+libespalier_la_LDFLAGS += -Wl,--version-script=wrappers/stub.map -Wl,-Bsymbolic-functions $(ESPI_TABLES_LDFLAGS)
 libespalier_la_LIBADD =
-libespalier_la_DEPENDENCIES = wrappers/stub.map
+libespalier_la_DEPENDENCIES = wrappers/stub.map $(srcdir)/src/base/tables.ld
 
 # The export map: MPI_X and PMPI_X of each row that is not LEAVE, nothing else.
 wrappers/stub.map: $(srcdir)/wrappers/api.def $(srcdir)/wrappers/map.c

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 14
+#define ESPI_ABI_VERSION 15
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -124,7 +124,7 @@ enum {
     ESPI_CREDIT_ENDED = 128,
     ESPI_CREDIT_LEFT = 127, /* mask: 1 + uses that are left */
     ESPI_CREDIT_MOST = 126,
-    /* Of MPICH's direct types (8, in a line of the cache) and its 65,536 first indirect ones; others have none. */
+    /* Of MPICH's direct types (8, in two lines of the cache) and its 65,536 first indirect ones; others have none. */
     ESPI_CREDITS_DIRECT = 64,
     ESPI_CREDITS_INDIRECT = 64 * 4096,
     ESPI_CREDITS = ESPI_CREDITS_DIRECT + ESPI_CREDITS_INDIRECT,
@@ -216,6 +216,15 @@ struct espi_entry {
     _Atomic(espi_next) passthrough; /* where all calls go on to, as there is no core; NULL otherwise */
 };
 
+/* Of the datatype of a handle, at espi_credit_at. */
+struct espi_handle_facts {
+    _Atomic uint64_t hint; /* how it was made, type_hint.h; 0: not known */
+    _Atomic uint32_t more; /* items of uses on credit, beside one for each */
+    atomic_uchar credit;   /* see above */
+    atomic_uchar own;      /* enum espi_own */
+    unsigned char kept;    /* the core's: src/mpi/typeplan/kept_types.c */
+};
+
 /* What calls read and write, in few lines of the cache, most of it in one page: owned by the stub, and shared with
    the core. Counts are those of the flags without overlapping calls. */
 struct espi_hot {
@@ -244,12 +253,9 @@ struct espi_hot {
     /* A constructor has returned a handle from ESPI_CROWDED on; `inside` of another call. NULL: that is known. */
     void (*_Atomic crowded)(bool inside);
     _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
-    _Alignas(64) atomic_uchar credit[ESPI_CREDITS]; /* those of a program's first types are in this page, too */
+    _Alignas(64) struct espi_handle_facts types[ESPI_CREDITS]; /* of a program's first types in this page, too */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
-    _Atomic uint64_t hint[ESPI_CREDITS];          /* how types were made, type_hint.h; 0: not known */
-    atomic_uchar own[ESPI_CREDITS];               /* enum espi_own */
-    _Atomic uint32_t more[ESPI_CREDITS];          /* items of uses on credit, beside one for each */
 };
 
 /* `fn` is mostly a constant, and so is the place then. */
@@ -268,10 +274,11 @@ static inline struct espi_entry *espi_entry_of(struct espi_hot *hot, bool profil
     return &hot->entries[profiling][fn];
 }
 
+/* Few pages for few communicators and ranks. Ranks that share a place are no power of two apart, as neighbours in
+   grids often are. */
 static inline uint32_t espi_self_sends_at(uint32_t comm, int rank)
 {
-    uint32_t h = (comm * 0x9e3779b1u ^ (uint32_t)rank) * 0x85ebca6bu;
-    return h >> (32 - ESPI_PENDING_BITS);
+    return ((comm + (comm >> 29)) * 97 + (uint32_t)rank) % (1u << ESPI_PENDING_BITS);
 }
 
 /* Predefined communicators and the program's first ones are numbered apart. */

@@ -94,10 +94,10 @@ static void note_handle(uint32_t type, uint64_t hint)
     uint32_t at = espi_credit_at(type);
     if (at == ESPI_CREDITS)
         return;
-    unsigned char credit = atomic_load_explicit(&espi_hot.credit[at], memory_order_relaxed);
+    unsigned char credit = atomic_load_explicit(&espi_hot.types[at].credit, memory_order_relaxed);
     if (credit > 0 && credit < ESPI_CREDIT_ENDED)
-        atomic_store_explicit(&espi_hot.credit[at], credit + ESPI_CREDIT_ENDED, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot.hint[at], hint, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot.types[at].credit, credit + ESPI_CREDIT_ENDED, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot.types[at].hint, hint, memory_order_relaxed);
     atomic_store_explicit(&espi_hot.direct,
                           atomic_load_explicit(&espi_hot.direct, memory_order_relaxed) | espi_direct_bit(type),
                           memory_order_relaxed);
@@ -106,7 +106,7 @@ static void note_handle(uint32_t type, uint64_t hint)
 static void note_made(enum espi_fn fn, const espi_word *args)
 {
     const uint32_t *made;
-    uint64_t hint = espi_type_hint(fn, args, espi_hot.hint, &made);
+    uint64_t hint = espi_type_hint(fn, args, espi_hot.types, &made);
     if (made)
         note_handle(*made, hint);
 }
@@ -119,7 +119,7 @@ static bool makes_again(enum espi_fn fn, const espi_word *args)
     uint32_t type;
     if (!espi_types_are_kept())
         return false;
-    hint = espi_type_hint(fn, args, espi_hot.hint, &made);
+    hint = espi_type_hint(fn, args, espi_hot.types, &made);
     if (hint == 0 || !made)
         return false;
     type = atomic_load_explicit(&espi_hot.made_again, memory_order_relaxed)(fn, args, hint);

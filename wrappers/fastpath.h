@@ -53,7 +53,7 @@ ESPI_INLINE void espi_add_alone(_Atomic uint64_t *value)
 
 ESPI_INLINE unsigned char *espi_credit_alone(uint32_t at)
 {
-    return (unsigned char *)&espi_hot.credit[at];
+    return (unsigned char *)&espi_hot.types[at].credit;
 }
 
 ESPI_INLINE bool espi_types_are_plain(void)
@@ -73,7 +73,7 @@ ESPI_INLINE bool espi_has_credit(espi_word type, int64_t count, unsigned sides, 
     uint32_t bits = (uint32_t)type, at = espi_credit_at(bits);
     if (at < ESPI_CREDITS)
         return (uint64_t)count - 1 < ESPI_CREDIT_MOST &&
-               (watched == 0 || (*(const unsigned char *)&espi_hot.own[at] & watched) == 0) &&
+               (watched == 0 || (*(const unsigned char *)&espi_hot.types[at].own & watched) == 0) &&
                espi_credit_is_at(at, sides);
     return espi_is_no_object(bits);
 }
@@ -88,7 +88,7 @@ ESPI_INLINE void espi_use_items(uint32_t at, int64_t items)
 {
     espi_use_credit_at(at);
     if (items > 1)
-        *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 1);
+        *(uint32_t *)&espi_hot.types[at].more += (uint32_t)(items - 1);
 }
 
 /* Two uses of a type, with so many items. */
@@ -97,7 +97,7 @@ ESPI_INLINE void espi_use_both(uint32_t at, int64_t items)
     *espi_credit_alone(at) = (unsigned char)(*espi_credit_alone(at) - 2);
     *(uint64_t *)&espi_hot.on_credit += 2;
     if (items > 2)
-        *(uint32_t *)&espi_hot.more[at] += (uint32_t)(items - 2);
+        *(uint32_t *)&espi_hot.types[at].more += (uint32_t)(items - 2);
 }
 
 ESPI_INLINE void espi_use_credit(espi_word type, int64_t items)
@@ -318,10 +318,10 @@ ESPI_INLINE bool espi_commits_unseen(uint32_t type)
 {
     uint32_t at = espi_credit_at(type);
     if (!espi_types_pass_unseen() || at == ESPI_CREDITS || *espi_credit_alone(at) != 0 ||
-        atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) != 0)
+        atomic_load_explicit(&espi_hot.types[at].hint, memory_order_relaxed) != 0)
         return false;
     *espi_credit_alone(at) = 1 + ESPI_CREDIT_MOST;
-    atomic_store_explicit(&espi_hot.hint[at], ESPI_HINT_UNSEEN, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot.types[at].hint, ESPI_HINT_UNSEEN, memory_order_relaxed);
     --*(int *)&espi_hot.unseen;
     espi_add_alone(&espi_hot.commits);
     return true;
@@ -352,7 +352,7 @@ ESPI_INLINE bool espi_may_be_kept(espi_word type)
     uint32_t at = espi_credit_at(*(const uint32_t *)type);
     if (at == ESPI_CREDITS || atomic_load_explicit(&espi_hot.freed, memory_order_relaxed) == NULL)
         return false;
-    return (atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) & ~(uint64_t)ESPI_HINT_UNSEEN) != 0;
+    return (atomic_load_explicit(&espi_hot.types[at].hint, memory_order_relaxed) & ~(uint64_t)ESPI_HINT_UNSEEN) != 0;
 }
 
 /* Before MPI_Type_free: no use of the type goes straight on any more. What the core knows of it that must end at once
@@ -363,8 +363,8 @@ ESPI_INLINE bool espi_ends(espi_word type)
     uint32_t at = espi_credit_at(*(const uint32_t *)type);
     if (at == ESPI_CREDITS)
         return false;
-    bool unseen = atomic_load_explicit(&espi_hot.hint[at], memory_order_relaxed) == ESPI_HINT_UNSEEN;
-    atomic_store_explicit(&espi_hot.hint[at], 0, memory_order_relaxed);
+    bool unseen = atomic_load_explicit(&espi_hot.types[at].hint, memory_order_relaxed) == ESPI_HINT_UNSEEN;
+    atomic_store_explicit(&espi_hot.types[at].hint, 0, memory_order_relaxed);
     *(uint64_t *)&espi_hot.direct &= ~espi_direct_bit(*(const uint32_t *)type);
     if ((unsigned char)(*espi_credit_alone(at) - 1) < ESPI_CREDIT_ENDED - 1) { /* neither freed nor uncommitted */
         *espi_credit_alone(at) = unseen ? 0 : (unsigned char)(*espi_credit_alone(at) + ESPI_CREDIT_ENDED);

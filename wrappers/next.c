@@ -35,10 +35,18 @@ static bool is_mpis_own(espi_next next, const char *name)
     return espi_self.mpi && (uintptr_t)dlsym(espi_self.mpi, name) == (uintptr_t)next;
 }
 
+/* Entries with a `next`, a bit each: programs call few functions, and the entries fill pages. */
+enum { WORD = 64, WORDS = (ESPI_FN_COUNT + WORD - 1) / WORD };
+static _Atomic uint64_t found[2][WORDS];
+
+/* Asked of functions that may never be called: these have no entry afterwards either. */
 bool espi_is_last(enum espi_fn fn)
 {
-    espi_next next = atomic_load_explicit(&espi_entry_of(&espi_hot, false, fn)->next, memory_order_acquire);
-    return is_mpis_own(next ? next : espi_find_next(false, fn), names[fn] + 1);
+    const char *name = names[fn] + 1;
+    const bool known = atomic_load(&found[false][fn / WORD]) >> fn % WORD & 1;
+    return is_mpis_own(known ? atomic_load_explicit(&espi_entry_of(&espi_hot, false, fn)->next, memory_order_acquire)
+                             : (espi_next)(uintptr_t)espi_find_symbol(name),
+                       name);
 }
 
 bool espi_is_programs(bool profiling, enum espi_fn fn, const void *caller)
@@ -70,10 +78,6 @@ static void refresh(bool profiling, enum espi_fn fn)
     atomic_store(&entry->fast_next, fast);
     pthread_mutex_unlock(&refreshing);
 }
-
-/* Entries with a `next`, a bit each: programs call few functions, and the entries fill pages. */
-enum { WORD = 64, WORDS = (ESPI_FN_COUNT + WORD - 1) / WORD };
-static _Atomic uint64_t found[2][WORDS];
 
 void espi_refresh(void)
 {

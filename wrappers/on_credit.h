@@ -30,14 +30,14 @@ ESPI_INLINE int64_t espi_count_of(const void *counts, bool large, int i)
 /* Whether the core has decided that own blocks of the type stay in calls on a communicator of so many ranks. */
 ESPI_INLINE bool espi_own_stays(uint32_t at, int peers)
 {
-    const unsigned own = *(const unsigned char *)&espi_hot.own[at];
+    const unsigned own = *(const unsigned char *)&espi_hot.types[at].own;
     return (own & ESPI_OWN_SETTLED) && (peers > 1 || !(own & ESPI_OWN_WATCHED));
 }
 
 /* The same of calls with a type for each rank, in which the core looks at what it has found elsewhere alone. */
 ESPI_INLINE bool espi_own_may_stay(uint32_t at, int peers)
 {
-    return !(*(const unsigned char *)&espi_hot.own[at] & ESPI_OWN_WATCHED) || espi_own_stays(at, peers);
+    return !(*(const unsigned char *)&espi_hot.types[at].own & ESPI_OWN_WATCHED) || espi_own_stays(at, peers);
 }
 
 /* Ranks or neighbours that have a block in side 0, what is sent, or 1. */

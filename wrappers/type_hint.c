@@ -6,14 +6,14 @@
 #include "constructors.h"
 
 /* Of a type that another is made from. */
-static inline uint64_t of_type(uint32_t type, const _Atomic uint64_t *hints)
+static inline uint64_t of_type(uint32_t type, const struct espi_handle_facts *types)
 {
     uint32_t at;
 
     if (espi_is_predefined(type))
         return type;
     at = espi_credit_at(type);
-    uint64_t hint = at < ESPI_CREDITS ? atomic_load_explicit(&hints[at], memory_order_relaxed) : 0;
+    uint64_t hint = at < ESPI_CREDITS ? atomic_load_explicit(&types[at].hint, memory_order_relaxed) : 0;
     return hint & 1 ? hint : 0;
 }
 
@@ -34,7 +34,7 @@ static inline uint64_t numbers_of(uint32_t type, uint64_t hint)
     }
 
 /* All of a short array; of a long one some at a distance, and the last. 0: a type among them has no hint. */
-static uint64_t of_array(uint64_t h, char how, const void *array, int64_t n, const _Atomic uint64_t *hints,
+static uint64_t of_array(uint64_t h, char how, const void *array, int64_t n, const struct espi_handle_facts *types,
                          uint64_t *numbers)
 {
     enum { EACH = ESPI_HINT_SAMPLED / 2 };
@@ -49,13 +49,14 @@ static uint64_t of_array(uint64_t h, char how, const void *array, int64_t n, con
     else if (how == 'A')
         OF_ELEMENTS(((const uint64_t *)array)[at])
     else
-        OF_ELEMENTS((one = of_type(((const uint32_t *)array)[at], hints), known = one != 0 ? known : 0,
+        OF_ELEMENTS((one = of_type(((const uint32_t *)array)[at], types), known = one != 0 ? known : 0,
                      inside += (uint64_t)step * numbers_of(((const uint32_t *)array)[at], one), one))
     *numbers += inside;
     return known != 0 ? h : 0;
 }
 
-uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic uint64_t *hints, const uint32_t **made)
+uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const struct espi_handle_facts *types,
+                        const uint32_t **made)
 {
     const char *how = espi_constructors[fn];
     uint64_t h = espi_mix(1, fn), value, numbers = 0;
@@ -71,14 +72,14 @@ uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic ui
             value = (uint32_t)value;
         } else if (*how == 't') {
             const uint32_t type = (uint32_t)value;
-            value = of_type(type, hints);
+            value = of_type(type, types);
             known = known && value != 0;
             numbers += numbers_of(type, value);
         } else if (*how == '#' || *how == '*') {
             n = *how == '#' ? (int)*args : (int64_t)*args;
             value = (uint64_t)n;
         } else if (*how != 'a') {
-            h = of_array(h, *how, (const void *)*args, n, hints, &numbers);
+            h = of_array(h, *how, (const void *)*args, n, types, &numbers);
             known = known && h != 0;
             value = 0;
         }

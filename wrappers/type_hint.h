@@ -30,10 +30,11 @@ static inline uint64_t espi_hint_numbers(uint64_t hint)
 
 /*
  * The hint of a type that was made by this call: equal calls have equal ones; 0 where there is none, as that of a
- * type it is made from is not known. `hints`: those of all handles, by espi_credit_at. `*made` gets the argument that
+ * type it is made from is not known. `types`: of all handles, by espi_credit_at. `*made` gets the argument that
  * points to the new type; NULL for a function that is no constructor of this kind. Reads the arguments, which MPI has
  * taken; asks MPI nothing.
  */
-uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const _Atomic uint64_t *hints, const uint32_t **made);
+uint64_t espi_type_hint(enum espi_fn fn, const espi_word *args, const struct espi_handle_facts *types,
+                        const uint32_t **made);
 
 #endif

@@ -8,3 +8,4 @@ libespi_pure_la_SOURCES += %D%/overlap.c %D%/overlap.h
 libespi_pure_la_SOURCES += %D%/arena.c %D%/arena.h %D%/status.c %D%/status.h
 libespi_pure_la_SOURCES += %D%/number.c %D%/number.h %D%/often.h
 libespi_pure_la_SOURCES += %D%/cpu.c %D%/cpu.h %D%/table.h
+EXTRA_DIST += %D%/tables.ld

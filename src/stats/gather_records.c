@@ -14,7 +14,7 @@ struct espi_stats_collective {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; taken once in a lease */
 static struct espi_stats_collective records[ESPI_STATS_COLLECTIVES] ESPI_TABLE;
-static struct espi_stats_collective others; /* what the table has no room for */
+static struct espi_stats_collective others ESPI_TABLE; /* what the table has no room for */
 static size_t record_count;
 static struct espi_report_model models[ESPI_LEVELS];
 

@@ -35,7 +35,7 @@ static union {
 } shared ESPI_TABLE;
 
 static struct espi_stats_type types[ESPI_STATS_TYPES] ESPI_TABLE;
-static struct espi_stats_type other_types; /* what the table has no room for */
+static struct espi_stats_type other_types ESPI_TABLE; /* what the table has no room for */
 static size_t type_count;
 static _Atomic uint64_t other_seen;
 

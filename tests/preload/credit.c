@@ -34,7 +34,7 @@ static void uses(void)
 {
     const espi_word type = (espi_word)0x8c000005u, other = (espi_word)0xcc000007u, far = (espi_word)0xcc040000u;
     const espi_word integer = 0x4c000405;
-    atomic_uchar *byte = &espi_hot.credit[espi_credit_at((uint32_t)type)];
+    atomic_uchar *byte = &espi_hot.types[espi_credit_at((uint32_t)type)].credit;
     int made = 0;
 
     atomic_store(byte, 1 + 9);
@@ -55,8 +55,9 @@ static void uses(void)
     expect(made == 8, "uses until less than two are left");
     expect(atomic_load(byte) == 1 + 9 - 8, "what is left");
     expect(atomic_load(&espi_hot.on_credit) == 8, "uses are counted");
-    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)type)]) == 4 * 2, "and what items they have more");
-    atomic_store(&espi_hot.more[espi_credit_at((uint32_t)type)], 0);
+    expect(atomic_load(&espi_hot.types[espi_credit_at((uint32_t)type)].more) == 4 * 2,
+           "and what items they have more");
+    atomic_store(&espi_hot.types[espi_credit_at((uint32_t)type)].more, 0);
     expect(espi_has_credit(type, 1, 1, 0), "one is enough for one side");
     espi_use_credit(type, 1);
     expect(atomic_load(byte) == 1 && !espi_has_credit(type, 1, 1, 0), "a type that the core knows stays known");
@@ -73,7 +74,7 @@ static void uses(void)
 static void sides(void)
 {
     const espi_word type = (espi_word)0x8c000005u, integer = 0x4c000405;
-    atomic_uchar *byte = &espi_hot.credit[espi_credit_at((uint32_t)type)];
+    atomic_uchar *byte = &espi_hot.types[espi_credit_at((uint32_t)type)].credit;
 
     expect(sides_Send == 1 && sides_Recv == 1 && sides_Pack == 1 && sides_Bcast == 1, "calls of one side");
     expect(sides_Sendrecv == 2 && sides_Alltoall == 2 && sides_Put == 2, "calls of two");
@@ -90,8 +91,8 @@ static void sides(void)
     atomic_store(byte, 1 + 2);
     use_Sendrecv(0, 4, type, 0, 0, 0, 5, integer, 0, 0, 0, 0);
     expect(atomic_load(byte) == 1 + 1, "one of them for one side");
-    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)type)]) == 3, "and its items");
-    atomic_store(&espi_hot.more[espi_credit_at((uint32_t)type)], 0);
+    expect(atomic_load(&espi_hot.types[espi_credit_at((uint32_t)type)].more) == 3, "and its items");
+    atomic_store(&espi_hot.types[espi_credit_at((uint32_t)type)].more, 0);
 }
 
 /* Where a rank gives itself blocks. */
@@ -100,13 +101,13 @@ static void watched(void)
     const espi_word type = (espi_word)0x8c000005u;
     const uint32_t at = espi_credit_at((uint32_t)type);
 
-    atomic_store(&espi_hot.credit[at], 1 + 100);
-    atomic_store(&espi_hot.own[at], ESPI_OWN_WATCHED);
+    atomic_store(&espi_hot.types[at].credit, 1 + 100);
+    atomic_store(&espi_hot.types[at].own, ESPI_OWN_WATCHED);
     expect(!credit_Sendrecv(0, 1, type, 0, 0, 0, 1, type, 0, 0, 0, 0), "the core sees what may be for oneself");
     expect(credit_Send(0, 1, type, 0, 0, 0), "and not what is not");
-    atomic_store(&espi_hot.own[at], ESPI_OWN_SETTLED);
+    atomic_store(&espi_hot.types[at].own, ESPI_OWN_SETTLED);
     expect(credit_Sendrecv(0, 1, type, 0, 0, 0, 1, type, 0, 0, 0, 0), "until it has decided");
-    atomic_store(&espi_hot.own[at], 0);
+    atomic_store(&espi_hot.types[at].own, 0);
 }
 
 /* ---- collective calls ---- */
@@ -132,7 +133,7 @@ static const struct espi_credit_row gather = {7, 6, 2, false, true, false, {{0, 
 
 static unsigned left(espi_word type)
 {
-    return atomic_load(&espi_hot.credit[espi_credit_at((uint32_t)type)]) - 1u;
+    return atomic_load(&espi_hot.types[espi_credit_at((uint32_t)type)].credit) - 1u;
 }
 
 /* Credit and what is decided of both types; this process's rank in the communicator, -1: it is not known. */
@@ -140,9 +141,9 @@ static void set(unsigned credit, unsigned own, int rank, int peers)
 {
     for (int i = 0; i < 2; i++) {
         const uint32_t at = espi_credit_at((uint32_t)(i ? theirs : mine));
-        atomic_store(&espi_hot.credit[at], (unsigned char)(1 + credit));
-        atomic_store(&espi_hot.own[at], (unsigned char)own);
-        atomic_store(&espi_hot.more[at], 0);
+        atomic_store(&espi_hot.types[at].credit, (unsigned char)(1 + credit));
+        atomic_store(&espi_hot.types[at].own, (unsigned char)own);
+        atomic_store(&espi_hot.types[at].more, 0);
     }
     struct espi_known_comm *known = &espi_hot.comms[espi_comm_at(WORLD)];
     atomic_store(&known->rank, rank < 0 ? 0 : (uint64_t)WORLD << 32 | (uint32_t)rank);
@@ -203,15 +204,15 @@ static void rooted(void)
     set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
     args[4] = 3;
     call(&gather, args, true, 1, 1, "several items");
-    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)theirs)]) == 2, "are counted");
+    expect(atomic_load(&espi_hot.types[espi_credit_at((uint32_t)theirs)].more) == 2, "are counted");
     set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
     args[5] = mine;
     call(&gather, args, true, 2, 0, "one type on both sides is used twice");
-    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)mine)]) == 2, "with all items of both");
+    expect(atomic_load(&espi_hot.types[espi_credit_at((uint32_t)mine)].more) == 2, "with all items of both");
     args[4] = 2;
     set(2, ESPI_OWN_SETTLED, ROOT, PEERS);
     call(&gather, args, true, 2, 0, "also of just enough credit");
-    expect(atomic_load(&espi_hot.more[espi_credit_at((uint32_t)mine)]) == 1, "and one item more");
+    expect(atomic_load(&espi_hot.types[espi_credit_at((uint32_t)mine)].more) == 1, "and one item more");
     set(1, ESPI_OWN_SETTLED, ROOT, PEERS);
     call(&gather, args, false, 0, 0, "but not of less");
     set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
@@ -235,10 +236,10 @@ static void blocks(void)
 
     set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
     call(&gatherv, args, true, 1, 1, "blocks at the root");
-    expect(atomic_load(&espi_hot.more[at]) == 5, "items of blocks are counted");
+    expect(atomic_load(&espi_hot.types[at].more) == 5, "items of blocks are counted");
     args[4] = (espi_word)large_counts;
     call(&large, args, true, 1, 1, "with large counts");
-    expect(atomic_load(&espi_hot.more[at]) == 10, "too");
+    expect(atomic_load(&espi_hot.types[at].more) == 10, "too");
     large_counts[1] = -1;
     call(&large, args, false, 0, 0, "a large count that MPI refuses");
     large_counts[1] = INT64_MAX;
@@ -263,7 +264,7 @@ static void blocks(void)
     counts[1] = 1; /* of what is sent there is one block, of what comes there are two */
     counts[2] = -1;
     call(&neighbours, each, true, 1, 1, "blocks of neighbours");
-    expect(atomic_load(&espi_hot.more[at]) == 1, "two of them");
+    expect(atomic_load(&espi_hot.types[at].more) == 1, "two of them");
     counts[2] = 0;
     counts[1] = 0;
     set(5, ESPI_OWN_SETTLED, ROOT, PEERS);
@@ -292,7 +293,7 @@ static void many_types(void)
 
     set(2 * PEERS, 0, 0, PEERS);
     call(&alltoallw, args, true, 2, 1, "each block is a use");
-    expect(atomic_load(&espi_hot.more[at]) == 1, "of its items");
+    expect(atomic_load(&espi_hot.types[at].more) == 1, "of its items");
     call(&alltoallw, args, false, 0, 0, "all may be of one type");
     set(50, ESPI_OWN_WATCHED, 0, PEERS);
     call(&alltoallw, args, false, 0, 0, "own blocks that the core is to see");
@@ -350,42 +351,44 @@ static void unseen(void)
     uint32_t type = 0x8c000005u, at = espi_credit_at(type);
     uint64_t frees = atomic_load(&espi_hot.frees);
 
-    atomic_store(&espi_hot.credit[at], 0);
-    atomic_store(&espi_hot.hint[at], 0);
+    atomic_store(&espi_hot.types[at].credit, 0);
+    atomic_store(&espi_hot.types[at].hint, 0);
     commits(0, type, 1, "none is let pass");
     atomic_store(&espi_hot.unseen, 2);
     commits(0, type, 0, "the core does not hear of its commit");
     expect(atomic_load(&espi_hot.commits) == 1 && atomic_load(&espi_hot.unseen) == 1, "which is counted");
-    expect(espi_has_credit((espi_word)type, 1, 1, 0) && atomic_load(&espi_hot.credit[at]) == 1 + ESPI_CREDIT_MOST,
+    expect(espi_has_credit((espi_word)type, 1, 1, 0) &&
+               atomic_load(&espi_hot.types[at].credit) == 1 + ESPI_CREDIT_MOST,
            "it has all credit there is");
     commits(0, type, 1, "a second commit is the core's");
-    expect(espi_ends((espi_word)&type) && atomic_load(&espi_hot.credit[at]) == 0, "nothing is left of it");
-    expect(atomic_load(&espi_hot.frees) == frees + 1 && atomic_load(&espi_hot.hint[at]) == 0, "its end is counted");
-    atomic_store(&espi_hot.credit[at], ESPI_CREDIT_ENDED + 5);
+    expect(espi_ends((espi_word)&type) && atomic_load(&espi_hot.types[at].credit) == 0, "nothing is left of it");
+    expect(atomic_load(&espi_hot.frees) == frees + 1 && atomic_load(&espi_hot.types[at].hint) == 0,
+           "its end is counted");
+    atomic_store(&espi_hot.types[at].credit, ESPI_CREDIT_ENDED + 5);
     commits(0, type, 1, "the core hears of it where it knows another of this handle");
-    atomic_store(&espi_hot.credit[at], 0);
-    atomic_store(&espi_hot.hint[at], 5);
+    atomic_store(&espi_hot.types[at].credit, 0);
+    atomic_store(&espi_hot.types[at].hint, 5);
     commits(0, type, 1, "and of one whose constructor was seen");
-    atomic_store(&espi_hot.hint[at], 0);
+    atomic_store(&espi_hot.types[at].hint, 0);
     commits(0, type, 0, "the last one");
     expect(espi_ends((espi_word)&type), "ends");
     commits(0, type, 1, "then no more");
-    atomic_store(&espi_hot.credit[at], 0);
-    atomic_store(&espi_hot.hint[at], 0);
+    atomic_store(&espi_hot.types[at].credit, 0);
+    atomic_store(&espi_hot.types[at].hint, 0);
 }
 
 /* A type that is freed: no use goes on by the stub; what was left of the credit stays for the core to count. */
 static void end(void)
 {
     uint32_t type = 0x8c000007u, far = 0xcc040000u, integer = 0x4c000405, none = 0x0c000000;
-    atomic_uchar *byte = &espi_hot.credit[espi_credit_at(type)];
+    atomic_uchar *byte = &espi_hot.types[espi_credit_at(type)].credit;
 
     for (unsigned left = 0; left <= ESPI_CREDIT_MOST; left++) {
         uint64_t frees = atomic_load(&espi_hot.frees);
         atomic_store(byte, (unsigned char)(1 + left));
-        atomic_store(&espi_hot.hint[espi_credit_at(type)], 5);
+        atomic_store(&espi_hot.types[espi_credit_at(type)].hint, 5);
         expect(espi_ends((espi_word)&type), "a type that is known, with credit or without");
-        expect(atomic_load(&espi_hot.hint[espi_credit_at(type)]) == 0, "how it was made is forgotten");
+        expect(atomic_load(&espi_hot.types[espi_credit_at(type)].hint) == 0, "how it was made is forgotten");
         expect(atomic_load(&espi_hot.frees) == frees + 1, "is counted");
         expect((atomic_load(byte) & ESPI_CREDIT_LEFT) == 1 + left, "what was left is still to be seen");
         expect(!espi_has_credit((espi_word)type, 1, 1, 0), "and can not be used");

@@ -86,7 +86,7 @@ START_TEST(own_blocks)
 
     start(ESPI_MODE_AUTO);
     type = regular_ints(1001);
-    const atomic_uchar *own = &espi_hot->own[espi_credit_at((uint32_t)type)];
+    const atomic_uchar *own = &espi_hot->types[espi_credit_at((uint32_t)type)].own;
     for (int i = 0; i < 2; i++)
         espi_types_better(&own_thread, type, 1, true);
     s = espi_slot_of(type);
@@ -123,7 +123,7 @@ START_TEST(more_items)
 
     start(ESPI_MODE_AUTO);
     type = regular_ints(1003);
-    more = &espi_hot->more[espi_credit_at((uint32_t)type)];
+    more = &espi_hot->types[espi_credit_at((uint32_t)type)].more;
     for (int i = 0; i < 2; i++)
         espi_types_better(&own_thread, type, 1, true);
     s = espi_slot_of(type);
@@ -256,7 +256,7 @@ START_TEST(unseen)
     uint64_t registered = counted(ESPI_COUNT_types_registered), ended = counted(ESPI_COUNT_types_ended);
     for (int wakes = 0; wakes < 2; wakes++) {
         type = irregular(20000, 5);
-        atomic_store(&espi_hot->hint[espi_credit_at((uint32_t)type)], 0);
+        atomic_store(&espi_hot->types[espi_credit_at((uint32_t)type)].hint, 0);
         atomic_store(&espi_hot->unseen, 1);
         espi_types_committed(espi_thread_state(&own_thread), type); /* where the stub can not do it */
         ck_assert_int_eq(atomic_load(&espi_hot->unseen), 0);
@@ -309,7 +309,7 @@ START_TEST(handles)
     }
     start(ESPI_MODE_AUTO);
     for (i = 0; i <= ESPI_PAIR_TYPES; i++) /* pair types are no types of the program's, and never get any */
-        ck_assert_uint_eq(atomic_load(&espi_hot->credit[espi_credit_at(0x8c000000u + i)]), 0);
+        ck_assert_uint_eq(atomic_load(&espi_hot->types[espi_credit_at(0x8c000000u + i)].credit), 0);
     espi_types_stop();
 }
 END_TEST
@@ -333,7 +333,7 @@ START_TEST(off)
     espi_types_ending(espi_thread_state(&own_thread), type);
     MPI_Type_free(&type);
     espi_types_stop();
-    ck_assert_uint_eq(atomic_load(&espi_hot->credit[espi_credit_at(0x8c000005u)]), 0);
+    ck_assert_uint_eq(atomic_load(&espi_hot->types[espi_credit_at(0x8c000005u)].credit), 0);
 }
 END_TEST
 

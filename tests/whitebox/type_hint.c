@@ -44,7 +44,7 @@ static const char *const names[] = {
 enum { CONSTRUCTORS = sizeof constructors / sizeof *constructors };
 static const MPI_Datatype derived = (MPI_Datatype)0x8c000007, other = (MPI_Datatype)0x8c000008;
 
-static _Atomic uint64_t hints[ESPI_CREDITS]; /* of these two */
+static struct espi_handle_facts types[ESPI_CREDITS]; /* of these two */
 
 /* A call: scalars, and arrays that each end where memory ends. */
 struct call {
@@ -121,7 +121,7 @@ static uint64_t hint(const struct call *call, uint64_t upper)
             args[i] = is_int ? (espi_word)(upper << 32 | (uint32_t)call->scalar[i]) : (espi_word)call->scalar[i];
     }
     type++; /* what stands there before is nothing */
-    uint64_t hint = espi_type_hint(call->large ? call->c->large : call->c->fn, args, hints, &made);
+    uint64_t hint = espi_type_hint(call->large ? call->c->large : call->c->fn, args, types, &made);
     ck_assert_ptr_eq(made, &type);
     return hint;
 }
@@ -216,7 +216,7 @@ START_TEST(numbers)
         for (int large = 0; large < 2; large++) {
             struct call a = open_call(&constructors[7], large, cases[k].n); /* struct */
             ck_assert_str_eq(names[a.c->fn], "Type_create_struct");
-            hints[espi_credit_at((uint32_t)derived)] = espi_hint_of(UINT64_C(0x1234567800), cases[k].child);
+            types[espi_credit_at((uint32_t)derived)].hint = espi_hint_of(UINT64_C(0x1234567800), cases[k].child);
             for (int64_t i = 0; cases[k].child > 0 && i < a.n; i++)
                 set(&a, 3, i, derived);
             uint64_t n = espi_hint_numbers(hint(&a, 0));
@@ -233,8 +233,8 @@ START_TEST(children)
     const espi_word dup[2] = {derived, 0};
     const uint32_t *made = (const uint32_t *)dup;
 
-    hints[espi_credit_at((uint32_t)derived)] = 1234567;
-    hints[espi_credit_at((uint32_t)other)] = 7654321;
+    types[espi_credit_at((uint32_t)derived)].hint = 1234567;
+    types[espi_credit_at((uint32_t)other)].hint = 7654321;
     for (int i = 0; i < CONSTRUCTORS; i++)
         for (int large = 0; large < 2; large++) {
             struct call a = open_call(&constructors[i], large, SHORT);
@@ -259,7 +259,7 @@ START_TEST(children)
             }
             close_call(&a);
         }
-    ck_assert_uint_eq(espi_type_hint(ESPI_FN_Type_dup, dup, hints, &made), 0);
+    ck_assert_uint_eq(espi_type_hint(ESPI_FN_Type_dup, dup, types, &made), 0);
     ck_assert_ptr_null(made);
 }
 END_TEST
@@ -314,7 +314,7 @@ START_TEST(distinct)
             for (int c = 0; c < EACH; c++) {
                 const espi_word args[5] = {a, b, c - 5, MPI_INT, 0};
                 const uint32_t *made;
-                all[n++] = espi_type_hint(ESPI_FN_Type_vector, args, hints, &made);
+                all[n++] = espi_type_hint(ESPI_FN_Type_vector, args, types, &made);
             }
     for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++, compared++)

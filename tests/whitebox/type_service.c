@@ -120,12 +120,12 @@ void same_places(MPI_Datatype a, MPI_Datatype b)
 void note_made(enum espi_fn fn, const espi_word *args)
 {
     const uint32_t *made;
-    uint64_t hint = espi_type_hint(fn, args, espi_hot->hint, &made);
+    uint64_t hint = espi_type_hint(fn, args, espi_hot->types, &made);
     uint32_t at = espi_credit_at(*made);
-    unsigned char credit = atomic_load(&espi_hot->credit[at]);
+    unsigned char credit = atomic_load(&espi_hot->types[at].credit);
 
     ck_assert_uint_lt(at, ESPI_CREDITS);
-    atomic_store(&espi_hot->hint[at], hint);
+    atomic_store(&espi_hot->types[at].hint, hint);
     if (credit > 0 && credit < ESPI_CREDIT_ENDED)
-        atomic_store(&espi_hot->credit[at], credit + ESPI_CREDIT_ENDED);
+        atomic_store(&espi_hot->types[at].credit, credit + ESPI_CREDIT_ENDED);
 }

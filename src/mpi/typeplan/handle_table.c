@@ -92,7 +92,7 @@ bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
 void espi_handle_table_forget(void)
 {
     for (uint32_t at = 0; at < ESPI_CREDITS; at++)
-        atomic_store_explicit(&espi_hot->credit[at], 0, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[at].credit, 0, memory_order_relaxed);
 }
 
 /* The handle of a slot. */

@@ -115,7 +115,7 @@ static inline atomic_uchar *espi_slot_credit(MPI_Datatype type)
     struct espi_type_chunk *chunk;
 
     if (__builtin_expect(at < ESPI_CREDITS, 1))
-        return &espi_hot->credit[at];
+        return &espi_hot->types[at].credit;
     number = espi_slot_number(type);
     chunk = espi_slot_chunk(number);
     return chunk != NULL ? &chunk->credit[number % ESPI_SLOTS_EACH] : NULL;
@@ -136,7 +136,7 @@ static inline void espi_slot_pair(struct espi_type_slot *slot, MPI_Datatype type
 
     atomic_store_explicit(&slot->paired, (unsigned char)paired, memory_order_relaxed);
     if (at < ESPI_CREDITS)
-        atomic_store_explicit(&espi_hot->own[at], (unsigned char)((watched ? ESPI_OWN_WATCHED : 0) |
+        atomic_store_explicit(&espi_hot->types[at].own, (unsigned char)((watched ? ESPI_OWN_WATCHED : 0) |
                                                                   (settled ? ESPI_OWN_SETTLED : 0)),
                               memory_order_relaxed);
 }
@@ -145,10 +145,11 @@ static inline void espi_slot_pair(struct espi_type_slot *slot, MPI_Datatype type
 static inline uint64_t espi_slot_more_items(MPI_Datatype type)
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
-    const uint32_t more = at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->more[at], memory_order_relaxed) : 0;
+    const uint32_t more =
+        at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->types[at].more, memory_order_relaxed) : 0;
 
     if (more > 0)
-        atomic_store_explicit(&espi_hot->more[at], 0, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[at].more, 0, memory_order_relaxed);
     return more;
 }
 

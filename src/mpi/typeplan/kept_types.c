@@ -49,8 +49,7 @@ static struct entry {
 static struct entry *end = entries; /* none was used from here on */
 
 static unsigned char buckets[BUCKETS];                  /* 1 + number */
-static unsigned char entry_at[ESPI_CREDITS] ESPI_TABLE; /* 1 + number, by handle; 0: none; or NEVER */
-static uint32_t freed_before[FREED] ESPI_TABLE;         /* hints of types that were freed */
+static _Alignas(2048) uint16_t freed_before[FREED] ESPI_TABLE; /* hints of types that were freed */
 static bool any_freed;                                  /* there are some */
 static size_t bytes_in_all;
 static uint64_t uses, again; /* types freed or made again; the latter alone */
@@ -64,6 +63,12 @@ static unsigned char *bucket_of(uint64_t hint)
     return &buckets[(hint >> 8) % BUCKETS];
 }
 
+/* 1 + number; 0: none; or NEVER. */
+static unsigned char *kept_at(uint32_t at)
+{
+    return &espi_hot->types[at].kept;
+}
+
 static unsigned char number_of(const struct entry *e)
 {
     return (unsigned char)(1 + (e - entries));
@@ -73,7 +78,9 @@ static struct entry *entry_of(MPI_Datatype type)
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
 
-    return at < ESPI_CREDITS && entry_at[at] != 0 && entry_at[at] != NEVER ? &entries[entry_at[at] - 1] : NULL;
+    const unsigned char kept = at < ESPI_CREDITS ? *kept_at(at) : 0;
+
+    return kept != 0 && kept != NEVER ? &entries[kept - 1] : NULL;
 }
 
 static void count_kept(int n)
@@ -110,9 +117,9 @@ static void forget(struct entry *e)
 {
     if (e->state == KEPT) {
         take_out_of_bucket(e);
-        atomic_store_explicit(&espi_hot->hint[espi_credit_at((uint32_t)e->type)], 0, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[espi_credit_at((uint32_t)e->type)].hint, 0, memory_order_relaxed);
     }
-    entry_at[espi_credit_at((uint32_t)e->type)] = 0;
+    *kept_at(espi_credit_at((uint32_t)e->type)) = 0;
     bytes_in_all -= e->size;
     free(e->made.bytes);
     *e = (struct entry){.state = GONE, .serial = e->serial + 1};
@@ -144,7 +151,7 @@ static int is_gone(MPI_Datatype type, int keyval, void *value, void *extra)
     (void)keyval, (void)extra;
     if (e->state != GONE && attribute_of(e) == value) {
         forget(e);
-        atomic_store_explicit(&espi_hot->hint[espi_credit_at((uint32_t)type)], 0, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[espi_credit_at((uint32_t)type)].hint, 0, memory_order_relaxed);
     }
     return MPI_SUCCESS;
 }
@@ -162,7 +169,7 @@ static bool tie(struct entry *e)
 /* Types of this hint were freed before. */
 static bool is_freed_again(uint64_t hint)
 {
-    uint32_t *at = &freed_before[(hint >> 8) % FREED], tag = (uint32_t)(hint >> 32) | 1;
+    uint16_t *at = &freed_before[(hint >> 8) % FREED], tag = (uint16_t)(hint >> 32) | 1;
     const bool before = *at == tag;
 
     *at = tag;
@@ -236,16 +243,16 @@ static bool may_come_again(const struct espi_contents *c)
 static bool keep(struct entry *e, uint32_t *type)
 {
     const uint32_t at = espi_credit_at(*type);
-    const unsigned char credit = atomic_load_explicit(&espi_hot->credit[at], memory_order_relaxed);
+    const unsigned char credit = atomic_load_explicit(&espi_hot->types[at].credit, memory_order_relaxed);
 
     if (credit > 0 && credit < ESPI_CREDIT_ENDED) {
         e->committed = true;
-        atomic_store_explicit(&espi_hot->credit[at], (unsigned char)(credit + ESPI_CREDIT_ENDED),
+        atomic_store_explicit(&espi_hot->types[at].credit, (unsigned char)(credit + ESPI_CREDIT_ENDED),
                               memory_order_relaxed);
         atomic_store_explicit(&espi_hot->frees, atomic_load_explicit(&espi_hot->frees, memory_order_relaxed) + 1,
                               memory_order_relaxed);
     }
-    atomic_store_explicit(&espi_hot->hint[at], ESPI_HINT_KEPT, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->types[at].hint, ESPI_HINT_KEPT, memory_order_relaxed);
     e->state = KEPT;
     e->given = false;
     e->used = uses;
@@ -264,7 +271,7 @@ static bool freed(uint32_t *type)
 {
     const MPI_Datatype handle = (MPI_Datatype)*type;
     const uint32_t at = espi_credit_at(*type);
-    const uint64_t hint = atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed);
+    const uint64_t hint = atomic_load_explicit(&espi_hot->types[at].hint, memory_order_relaxed);
     struct entry *e = entry_of(handle), *other;
     struct espi_contents made;
     unsigned char misses = 0;
@@ -273,9 +280,9 @@ static bool freed(uint32_t *type)
     wide = wide || espi_handle_number(handle) >= 0;
     if (e != NULL && e->state == LIVE && e->hint == hint && !e->never)
         return keep(e, type);
-    const bool is_never = entry_at[at] == NEVER || (e != NULL && (e->state == KEPT || e->never));
-    if (entry_at[at] == NEVER)
-        entry_at[at] = 0;
+    const bool is_never = *kept_at(at) == NEVER || (e != NULL && (e->state == KEPT || e->never));
+    if (*kept_at(at) == NEVER)
+        *kept_at(at) = 0;
     else if (e != NULL && e->never)
         forget(e);
     if (is_never || hint % 2 == 0 || !is_freed_again(hint) || espi_handle_number(handle) >= LOW_HANDLES)
@@ -299,7 +306,7 @@ static bool freed(uint32_t *type)
                         .size = espi_contents_size(&made), .made = made};
     in_use++;
     bytes_in_all += e->size;
-    entry_at[at] = number_of(e);
+    *kept_at(at) = number_of(e);
     if (tie(e))
         return keep(e, type);
     forget(e);
@@ -415,7 +422,7 @@ void espi_kept_never(MPI_Datatype type)
     }
     if (e != NULL)
         give_to_mpi(e);
-    entry_at[at] = NEVER;
+    *kept_at(at) = NEVER;
 }
 
 static bool is_forbidden;

@@ -288,8 +288,8 @@ static bool begin_unseen(MPI_Datatype type)
     if ((s = espi_slot_of_any(type)) != NULL)
         forget(s, type);
     atomic_store_explicit(&espi_hot->unseen, may - 1, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->hint[at], ESPI_HINT_UNSEEN, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->credit[at], 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->types[at].hint, ESPI_HINT_UNSEEN, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->types[at].credit, 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
     return true;
 }
 
@@ -299,7 +299,7 @@ struct espi_type_slot *espi_types_awake(MPI_Datatype type)
 
     if (s != NULL || !espi_is_unseen(type) || !atomic_load_explicit(&registering, memory_order_relaxed))
         return s;
-    atomic_store_explicit(&espi_hot->hint[espi_credit_at((uint32_t)type)], 0, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot->types[espi_credit_at((uint32_t)type)].hint, 0, memory_order_relaxed);
     begin(type);
     return espi_slot_of(type);
 }
@@ -328,7 +328,7 @@ void espi_types_duped(struct espi_thread_state *thread_state, MPI_Datatype old_t
     if (!atomic_load_explicit(&registering, memory_order_relaxed) || espi_types_awake(old_type) == NULL)
         return;
     if (at < ESPI_CREDITS)
-        atomic_store_explicit(&espi_hot->hint[at], espi_hint_of_type(old_type), memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[at].hint, espi_hint_of_type(old_type), memory_order_relaxed);
     begin(new_type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
@@ -340,12 +340,12 @@ void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type
     bool counted; /* by the stub */
 
     if (espi_is_unseen(type)) {
-        atomic_store_explicit(&espi_hot->credit[at], 0, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[at].credit, 0, memory_order_relaxed);
         if (thread_state != NULL)
             espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
     }
     if (at < ESPI_CREDITS)
-        atomic_store_explicit(&espi_hot->hint[at], 0, memory_order_relaxed);
+        atomic_store_explicit(&espi_hot->types[at].hint, 0, memory_order_relaxed);
     if (s == NULL)
         return;
     counted = atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_ENDED;

@@ -7,7 +7,7 @@
 #include "mpi/core/pmpi.h"
 #include "type_hint.h"
 
-enum { FILTER = 1 << 11, PLACES = 4, PLACES_FIRST = 2048 };
+enum { FILTER = 1 << 11, PLACES = 4, PLACES_FIRST = 1024 };
 
 /* A hint leads to a place, and that to a class, which are put down one behind the other: a program of some hundred
    classes writes to a few pages then, and not to one for each of them. For the same reason only the first places are
@@ -16,7 +16,7 @@ static _Alignas(4096) uint16_t places[ESPI_CLASSES] ESPI_TABLE; /* 1 + the numbe
 static uint64_t n_places = PLACES_FIRST; /* in use; a power of two */
 static struct espi_type_class classes[ESPI_CLASSES] ESPI_TABLE;
 static unsigned classes_end; /* none was put down from here on */
-static uint32_t filter[FILTER] ESPI_TABLE;
+static _Alignas(4096) uint16_t filter[FILTER] ESPI_TABLE;
 static bool filtered; /* memory that was never written costs nothing */
 /* By their keys; who comes later takes the place. LISTED: counts and displacements from which on a list is long, for
    not all of its elements are in its hint. */
@@ -28,7 +28,7 @@ _Static_assert(ESPI_CLASSES <= UINT16_MAX, "numbers of classes fit their places"
 
 bool espi_class_seen(uint64_t hint)
 {
-    uint32_t *at = &filter[(hint >> 8) % FILTER], tag = (uint32_t)(hint >> 32) | 1;
+    uint16_t *at = &filter[(hint >> 8) % FILTER], tag = (uint16_t)(hint >> 32) | 1;
     bool before = *at == tag;
 
     *at = tag;

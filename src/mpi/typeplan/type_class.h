@@ -55,7 +55,7 @@ struct espi_type_family {
 };
 
 struct espi_type_class {
-    _Alignas(64) uint64_t hint; /* 0: the entry is free */
+    uint64_t hint;              /* 0: the entry is free */
     uint64_t uses, items;       /* of its types, as far as their slots have told */
     uint64_t ended;             /* types that have ended */
     uint32_t alive;             /* slots that refer to it */
@@ -75,6 +75,9 @@ struct espi_type_class {
     bool idle;                  /* BETTER: uses of the last one that says so saved nothing */
     uint8_t tier;               /* of the plan */
     int8_t often;               /* BETTER: > 0 where most of the last types were used so often that a look paid */
+    uint8_t recognized;         /* types that were recognized, up to some */
+    uint8_t untimed;            /* looks since, of which most are not timed */
+    int8_t anew;                /* > 0 where most of the last looks recognized nothing */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
     uint64_t numbers;           /* counts and displacements of its constructors, about */
     uint64_t retry;             /* uses at which to ask again for a budget that was used up, or to begin */
@@ -83,9 +86,6 @@ struct espi_type_class {
     uint64_t excess_ns;         /* and what the best conceivable form would save on top of it */
     uint64_t look_ns;           /* what recognizing a type of it, and tying it to its plan, took at least */
     uint64_t make_ns;           /* and what it took to read one back, which most often is planned then */
-    uint8_t recognized;         /* types that were recognized, up to some */
-    uint8_t untimed;            /* looks since, of which most are not timed */
-    int8_t anew;                /* > 0 where most of the last looks recognized nothing */
     struct espi_type_family *family; /* NULL: not a long list */
     struct espi_stats_type *record; /* of the plan, which counts the uses of PLAIN types; NULL: none */
 };

@@ -18,7 +18,7 @@ static inline uint64_t espi_hint_of_type(MPI_Datatype type)
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
 
-    return at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed) : 0;
+    return at < ESPI_CREDITS ? atomic_load_explicit(&espi_hot->types[at].hint, memory_order_relaxed) : 0;
 }
 
 /* The credit of a type that passes unseen: committed, not freed, and without a slot; 0 for others. */
@@ -28,9 +28,9 @@ static inline unsigned espi_unseen_credit(MPI_Datatype type)
     unsigned credit;
 
     if (at >= ESPI_CREDITS ||
-        atomic_load_explicit(&espi_hot->hint[at], memory_order_relaxed) != ESPI_HINT_UNSEEN)
+        atomic_load_explicit(&espi_hot->types[at].hint, memory_order_relaxed) != ESPI_HINT_UNSEEN)
         return 0;
-    credit = atomic_load_explicit(&espi_hot->credit[at], memory_order_relaxed);
+    credit = atomic_load_explicit(&espi_hot->types[at].credit, memory_order_relaxed);
     return credit < ESPI_CREDIT_ENDED ? credit : 0;
 }
 
@@ -48,7 +48,7 @@ static inline bool espi_unseen_may_pass(MPI_Datatype type)
 
 static inline void espi_unseen_pass(MPI_Datatype type)
 {
-    atomic_uchar *credit = &espi_hot->credit[espi_credit_at((uint32_t)type)];
+    atomic_uchar *credit = &espi_hot->types[espi_credit_at((uint32_t)type)].credit;
 
     atomic_store_explicit(credit, (unsigned char)(atomic_load_explicit(credit, memory_order_relaxed) - 1),
                           memory_order_relaxed);
