@@ -10,3 +10,10 @@ check_LTLIBRARIES += %D%/yield.la %D%/nomem.la
 dist_check_SCRIPTS += %D%/two-hosts %D%/pretended-host
 dist_check_SCRIPTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh
 TESTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh
+
+# Assertions that hold, in the programs of tests/unit and tests/whitebox.
+if HAVE_CHECK
+check_LTLIBRARIES += %D%/libespi-marks.la
+%C%_libespi_marks_la_SOURCES = %D%/marks.c
+%C%_libespi_marks_la_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+endif

@@ -14,8 +14,8 @@ ESPI_UNIT_TESTS = \
 	%D%/test-placement-spots %D%/test-placement-align %D%/test-placement-forms
 check_PROGRAMS += $(ESPI_UNIT_TESTS)
 TESTS += $(ESPI_UNIT_TESTS)
-ESPI_LIBS_%C% = %D%/libespi-unit.la libespi-pure.la $(CHECK_LIBS) -lm
-$(ESPI_UNIT_TESTS): %D%/libespi-unit.la libespi-pure.la
+ESPI_LIBS_%C% = %D%/libespi-unit.la libespi-pure.la tests/support/libespi-marks.la $(CHECK_LIBS) -lm
+$(ESPI_UNIT_TESTS): %D%/libespi-unit.la libespi-pure.la tests/support/libespi-marks.la
 
 # What the tests share. The flag gives its objects names of their own: tests/fuzz uses one of the files, too.
 check_LTLIBRARIES += %D%/libespi-unit.la

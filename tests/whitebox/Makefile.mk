@@ -11,8 +11,8 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
 dist_check_SCRIPTS += %D%/run-valgrind
-ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la $(CHECK_LIBS) $(MPI_LIBS)
-$(ESPI_WHITEBOX_TESTS): %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la
+ESPI_LIBS_%C% = %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la tests/support/libespi-marks.la $(CHECK_LIBS) $(MPI_LIBS)
+$(ESPI_WHITEBOX_TESTS): %D%/libespi-whitebox.la libespi-mpi.la libespi-pure.la tests/support/libespi-marks.la
 
 # What the tests share.
 check_LTLIBRARIES += %D%/libespi-whitebox.la
