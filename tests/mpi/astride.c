@@ -35,12 +35,6 @@ static MPI_Datatype make(int n, int whole, int way)
     return outer;
 }
 
-static void fill(unsigned char *data, size_t bytes, uint64_t seed)
-{
-    for (size_t i = 0; i < bytes; i++)
-        data[i] = (unsigned char)(mix(seed, i / 8) >> i % 8 * 8);
-}
-
 static unsigned char *from, *to;
 
 /* From rank 0 to rank 1. `anew`: who makes types for one use. */
@@ -103,7 +97,7 @@ int main(int argc, char **argv)
         for (int whole = 0; whole < 2; whole++) {
             const int n = items[i], times = n < 5000 ? TIMES : TIMES / 10;
             MPI_Datatype type = make(n, whole, 0);
-            fill(from, all, mix(prog.seed, (uint64_t)(prog.me + 100 * n + whole)));
+            fill_bytes(from, all, mix(prog.seed, (uint64_t)(prog.me + 100 * n + whole)));
             for (int time = 0; time < times; time++) {
                 MPI_Datatype anew = make(n, whole, prog.me == 1 || time >= times / 2 ? time : 0);
                 memset(to, 0, (size_t)(17 * n * prog.ranks));

@@ -20,6 +20,15 @@ uint64_t mix(uint64_t a, uint64_t b)
     return tg_next(&s);
 }
 
+void fill_bytes(void *data, size_t bytes, uint64_t seed)
+{
+    unsigned char *to = data;
+    for (size_t i = 0; i < bytes; i += sizeof seed) {
+        const uint64_t word = tg_next(&seed);
+        memcpy(to + i, &word, bytes - i < sizeof word ? bytes - i : sizeof word);
+    }
+}
+
 int wait_all(int n, MPI_Request *r)
 {
     MPI_Status st[8];

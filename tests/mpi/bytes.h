@@ -82,6 +82,8 @@ void fail(const struct family *f, const char *call, const char *format, ...) __a
 /* Whether -c asks for this call. */
 int wanted(const char *call);
 uint64_t mix(uint64_t a, uint64_t b);
+/* Bytes that depend on the seed and on their places. */
+void fill_bytes(void *data, size_t bytes, uint64_t seed);
 /* MPI_Waitall with statuses of its own (compilers misread MPI_STATUSES_IGNORE); at most 8 requests. */
 int wait_all(int n, MPI_Request *r);
 

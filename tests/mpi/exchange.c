@@ -14,13 +14,6 @@ enum { RANKS_MOST = 16, LIVES = 12 };
 enum form { ALLTOALL, ALLTOALLV, ALLTOALLW, FORMS };
 enum layout { DENSE, GAPS, PAIRS, LAYOUTS };
 
-/* Bytes that depend on all that is given. */
-static void fill(unsigned char *data, size_t bytes, uint64_t seed)
-{
-    for (size_t i = 0; i < bytes; i++)
-        data[i] = (unsigned char)(mix(seed, i / 8) >> i % 8 * 8);
-}
-
 /* `n` bytes, dense or with a gap behind each eight; n is a multiple of 8 where there are gaps. Pairs have a gap of
    four bytes in sixteen, and come by twelve. */
 static MPI_Datatype make_type(enum layout layout, int n)
@@ -103,13 +96,13 @@ static void lengths(int n, MPI_Comm comm)
             set(&s, form, ranks, types[0], (int)room(n));
             set(&r, form, ranks, types[1], (int)room(n));
             for (int time = 0; time < 3; time++) {
-                fill(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + form * 100 + pair * 10 + time)));
-                fill(to, all, 5);
+                fill_bytes(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + form * 100 + pair * 10 + time)));
+                fill_bytes(to, all, 5);
                 CK(call(form, time == 1, from, &s, to, &r, comm));
                 check_bytes(NULL, "lengths", "received", to, all);
             }
             if (in != PAIRS) { /* MPICH 4.0.2 cuts them off */
-                fill(to, all, mix(prog.seed, (uint64_t)prog.me));
+                fill_bytes(to, all, mix(prog.seed, (uint64_t)prog.me));
                 CK(call(form, 0, MPI_IN_PLACE, &s, to, &r, comm));
                 check_bytes(NULL, "in place", "received", to, all);
             }
@@ -138,8 +131,8 @@ static void lives(MPI_Comm comm)
             s.types[i] = make_type((life + i) % 2 ? DENSE : GAPS, longer > 0 ? longer * 8 : 8);
             r.types[i] = make_type((life + me) % 2 ? GAPS : DENSE, longer > 0 ? longer * 8 : 8);
         }
-        fill(from, (size_t)(N * 2) * (size_t)ranks, mix(prog.seed, (uint64_t)(life * 100 + prog.me)));
-        fill(to, (size_t)(N * 2) * (size_t)ranks, 6);
+        fill_bytes(from, (size_t)(N * 2) * (size_t)ranks, mix(prog.seed, (uint64_t)(life * 100 + prog.me)));
+        fill_bytes(to, (size_t)(N * 2) * (size_t)ranks, 6);
         CK(MPI_Alltoallw(from, s.counts, s.places, s.types, to, r.counts, r.places, r.types, comm));
         check_bytes(NULL, "lives", "received", to, (size_t)(N * 2) * (size_t)ranks);
         for (int i = 0; i < ranks; i++) {
@@ -176,7 +169,7 @@ static void absolute(MPI_Comm comm)
             s.places[i] = r.places[i] = 0;
         }
         for (int time = 0; time < TIMES; time++) {
-            fill((unsigned char *)from, sizeof from, mix(prog.seed, (uint64_t)(time * 100 + prog.me)));
+            fill_bytes(from, sizeof from, mix(prog.seed, (uint64_t)(time * 100 + prog.me)));
             memset(to, 0, sizeof to);
             CK(MPI_Alltoallw(MPI_BOTTOM, s.counts, s.places, s.types, MPI_BOTTOM, r.counts, r.places, r.types, comm));
             check_bytes(NULL, "absolute", "received", to, sizeof to);
@@ -205,8 +198,8 @@ static void neighbours(int periodic, int dimensions, int n)
             set(&s, form, edges, types[0], (int)room(n));
             set(&r, form, edges, types[1], (int)room(n));
             for (int time = 0; time < 4; time++) {
-                fill(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + form * 100 + pair * 10 + time)));
-                fill(to, all, 7);
+                fill_bytes(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + form * 100 + pair * 10 + time)));
+                fill_bytes(to, all, 7);
                 if (form == ALLTOALL)
                     CK(MPI_Neighbor_alltoall(from, 1, types[0], to, 1, types[1], comm));
                 else if (form == ALLTOALLV && time % 2)
@@ -231,20 +224,22 @@ static void neighbours(int periodic, int dimensions, int n)
 /* What arrives is longer than the receiver says: its error, and nobody else's; and the next call is right. */
 static void cut_off(MPI_Comm comm, enum layout in, int n)
 {
-    unsigned char *from = malloc(room(n) * RANKS_MOST), *to = malloc(room(n) * RANKS_MOST);
     MPI_Datatype types[2] = {make_type(DENSE, 1), make_type(in, n / 2)};
+    unsigned char *from, *to;
     struct arrays s, r;
     int ranks, me, class = MPI_SUCCESS;
 
     MPI_Comm_size(comm, &ranks);
     MPI_Comm_rank(comm, &me);
+    from = malloc(room(n) * (size_t)ranks);
+    to = malloc(room(n) * (size_t)ranks);
     set(&s, ALLTOALLW, ranks, types[0], (int)room(n));
     set(&r, ALLTOALLW, ranks, types[1], (int)room(n));
     for (int i = 0; i < ranks; i++) {
         s.counts[i] = i == 1 && me == 0 ? n : n / 2;
         s.types[i] = MPI_BYTE;
     }
-    fill(from, room(n) * RANKS_MOST, (uint64_t)me);
+    fill_bytes(from, room(n) * (size_t)ranks, (uint64_t)me);
     for (int time = 0; time < 3; time++) {
         const int rc = MPI_Alltoallw(from, s.counts, s.places, s.types, to, r.counts, r.places, r.types, comm);
         if (rc != MPI_SUCCESS)
@@ -252,7 +247,7 @@ static void cut_off(MPI_Comm comm, enum layout in, int n)
         check_equal(NULL, "cut off", "class", class, me == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
     }
     s.counts[1] = n / 2;
-    fill(to, room(n) * RANKS_MOST, 9);
+    fill_bytes(to, room(n) * (size_t)ranks, 9);
     CK(MPI_Alltoallw(from, s.counts, s.places, s.types, to, r.counts, r.places, r.types, comm));
     check_bytes(NULL, "cut off", "then", to, room(n) * (size_t)ranks);
     MPI_Type_free(&types[0]);
@@ -270,7 +265,7 @@ static void goes_on(MPI_Comm comm)
     MPI_Request request = MPI_REQUEST_NULL;
 
     for (int time = 0; time < 5 && prog.ranks > 1; time++) {
-        fill((unsigned char *)data, sizeof data, (uint64_t)time);
+        fill_bytes(data, sizeof data, (uint64_t)time);
         if (prog.me == 0)
             CK(MPI_Irecv(got, N, MPI_INT, 1, 7, comm, &request));
         if (prog.me == 1)
@@ -300,7 +295,7 @@ static void goes_on_behind(MPI_Comm comm)
     CK(MPI_Type_commit(&gaps));
     CK(MPI_Win_create(window, sizeof window, sizeof *window, MPI_INFO_NULL, comm, &win));
     for (int time = 0; time < 4; time++) {
-        fill((unsigned char *)data, sizeof data, (uint64_t)time);
+        fill_bytes(data, sizeof data, (uint64_t)time);
         if (prog.me == 0)
             CK(MPI_Send(&time, 1, MPI_INT, 1, 0, comm));
         MPI_Barrier(comm);

@@ -31,12 +31,6 @@ static void seal(void)
         exit(77);
 }
 
-static void fill(unsigned char *data, size_t bytes, uint64_t seed)
-{
-    for (size_t i = 0; i < bytes; i++)
-        data[i] = (unsigned char)(mix(seed, i / 8) >> i % 8 * 8);
-}
-
 /* `n` bytes in rows, with gaps of half as many; the last row may be shorter. */
 static MPI_Datatype make_type(int n, int row)
 {
@@ -71,8 +65,8 @@ static void rows(int n)
                 counts[i] = 1 + (i == prog.me && time == 2); /* the own block may be longer than all others */
                 places[i] = i * (int)room;
             }
-            fill(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + pair * 10 + time)));
-            fill(to, all, 8);
+            fill_bytes(from, all, mix(prog.seed, (uint64_t)(prog.me * 1000 + pair * 10 + time)));
+            fill_bytes(to, all, 8);
             CK(MPI_Alltoallw(from, counts, places, out, to, counts, places, in, prog.comm));
             check_bytes(NULL, "rows", "received", to, all);
         }
@@ -97,8 +91,8 @@ static void again(int n)
     CK(MPI_Cart_create(prog.comm, 1, &prog.ranks, &periodic, 0, &ring));
     for (int time = 0; time < 4; time++) {
         const MPI_Datatype out[2] = {types[time % 2], types[0]}, in[2] = {types[0], types[time / 2]};
-        fill(from, all, mix(prog.seed, (uint64_t)(prog.me * 100 + time)));
-        fill(to, all, 7);
+        fill_bytes(from, all, mix(prog.seed, (uint64_t)(prog.me * 100 + time)));
+        fill_bytes(to, all, 7);
         CK(MPI_Neighbor_alltoallw(from, one, far, out, to, one, far, in, ring));
         check_bytes(NULL, "again", "received", to, all);
         CK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, n, MPI_BYTE, prog.comm));
@@ -130,11 +124,11 @@ static void own_cut_off(MPI_Comm comm, MPI_Comm ring)
         out[i] = types[0];
         in[i] = types[1];
     }
-    fill((unsigned char *)from, sizeof from, (uint64_t)prog.me);
+    fill_bytes(from, sizeof from, (uint64_t)prog.me);
     for (int i = 0; i < 2; i++)
         CK(MPI_Type_commit(&types[i]));
     for (int time = 0; time < 12; time++) {
-        fill(to, sizeof to, 9);
+        fill_bytes(to, sizeof to, 9);
         MPI_Error_class(MPI_Alltoallw(from, counts, places, out, to, counts, places, in, comm), &class);
         check_value(NULL, "own cut off", "class", class);
         check_bytes(NULL, "own cut off", "received", to, sizeof to);

@@ -10,14 +10,6 @@ const char *const tg_kind_name[TG_KINDS] = {
     "struct", "subarray_c", "subarray_f", "darray_c", "darray_f", "resized",
 };
 
-uint64_t tg_next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 uint64_t tg_below(uint64_t *state, uint64_t n)
 {
     return n ? tg_next(state) % n : 0;

@@ -53,7 +53,13 @@ struct tg_wish {
 };
 
 /* splitmix64: next random number of a sequence. */
-uint64_t tg_next(uint64_t *state);
+static inline uint64_t tg_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
 /* A number from 0 to n - 1. */
 uint64_t tg_below(uint64_t *state, uint64_t n);
 
