@@ -21,6 +21,8 @@ struct room room_new(MPI_Datatype type, int items, uint64_t seed)
     MPI_Type_get_true_extent(type, &low, &span);
     MPI_Aint far = (items - 1) * extent, first = low + (far < 0 ? far : 0), last = low + span + (far > 0 ? far : 0);
     side_raw(&room.side, first, last, seed);
+    free(room.side.want); /* only runs are compared; dozens of rooms live at a time, and pages are dear */
+    room.side.want = NULL;
     return room;
 }
 
