@@ -128,6 +128,7 @@ enum {
     ESPI_CREDITS_DIRECT = 64,
     ESPI_CREDITS_INDIRECT = 64 * 4096,
     ESPI_CREDITS = ESPI_CREDITS_DIRECT + ESPI_CREDITS_INDIRECT,
+    ESPI_CREDITS_EACH = 256, /* whose facts fill a page */
     ESPI_PENDING_BITS = 13,
     ESPI_COMMS = 16
 };
@@ -222,8 +223,9 @@ struct espi_handle_facts {
     _Atomic uint32_t more; /* items of uses on credit, beside one for each */
     atomic_uchar credit;   /* see above */
     atomic_uchar own;      /* enum espi_own */
-    unsigned char kept;    /* the core's: src/mpi/typeplan/kept_types.c */
+    unsigned char kept;    /* the core's, where calls do not overlap: src/mpi/typeplan/kept_types.c */
 };
+_Static_assert(sizeof(struct espi_handle_facts) * ESPI_CREDITS_EACH == 4096, "facts fill pages");
 
 /* What calls read and write, in few lines of the cache, most of it in one page: owned by the stub, and shared with
    the core. Counts are those of the flags without overlapping calls. */
@@ -254,6 +256,7 @@ struct espi_hot {
     void (*_Atomic crowded)(bool inside);
     _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
     _Alignas(64) struct espi_handle_facts types[ESPI_CREDITS]; /* of a program's first types in this page, too */
+    atomic_bool committed_in[ESPI_CREDITS / ESPI_CREDITS_EACH + 1]; /* elsewhere all credit is 0 */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
 };
@@ -274,11 +277,25 @@ static inline struct espi_entry *espi_entry_of(struct espi_hot *hot, bool profil
     return &hot->entries[profiling][fn];
 }
 
-/* Few pages for few communicators and ranks. Ranks that share a place are no power of two apart, as neighbours in
-   grids often are. */
+/* Before the credit of this handle is not 0. */
+static inline void espi_commits_at(struct espi_hot *hot, uint32_t at)
+{
+    atomic_store_explicit(&hot->committed_in[at / ESPI_CREDITS_EACH], true, memory_order_relaxed);
+}
+
+/* A type that is committed is to pass unseen. */
+static inline void espi_passes_unseen_at(struct espi_hot *hot, uint32_t at)
+{
+    espi_commits_at(hot, at);
+    atomic_store_explicit(&hot->types[at].hint, ESPI_HINT_UNSEEN, memory_order_relaxed);
+    atomic_store_explicit(&hot->types[at].credit, 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
+}
+
+/* Few pages for few communicators and ranks. Predefined communicators, MPICH's eight direct ones and the others stand
+   apart. Ranks that share a place are no power of two apart, as neighbours in grids often are. */
 static inline uint32_t espi_self_sends_at(uint32_t comm, int rank)
 {
-    return ((comm + (comm >> 29)) * 97 + (uint32_t)rank) % (1u << ESPI_PENDING_BITS);
+    return ((comm + (comm >> 30) * 8) * 97 + (uint32_t)rank) % (1u << ESPI_PENDING_BITS);
 }
 
 /* Predefined communicators and the program's first ones are numbered apart. */

@@ -320,8 +320,7 @@ ESPI_INLINE bool espi_commits_unseen(uint32_t type)
     if (!espi_types_pass_unseen() || at == ESPI_CREDITS || *espi_credit_alone(at) != 0 ||
         atomic_load_explicit(&espi_hot.types[at].hint, memory_order_relaxed) != 0)
         return false;
-    *espi_credit_alone(at) = 1 + ESPI_CREDIT_MOST;
-    atomic_store_explicit(&espi_hot.types[at].hint, ESPI_HINT_UNSEEN, memory_order_relaxed);
+    espi_passes_unseen_at(&espi_hot, at);
     --*(int *)&espi_hot.unseen;
     espi_add_alone(&espi_hot.commits);
     return true;

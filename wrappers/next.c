@@ -32,7 +32,7 @@ static espi_word no_such_function(void)
 /* Whether a call that goes on to `next` is in the MPI library at once. */
 static bool is_mpis_own(espi_next next, const char *name)
 {
-    return espi_self.mpi && (uintptr_t)dlsym(espi_self.mpi, name) == (uintptr_t)next;
+    return next && espi_self.mpi && (uintptr_t)dlsym(espi_self.mpi, name) == (uintptr_t)next;
 }
 
 /* Entries with a `next`, a bit each: programs call few functions, and the entries fill pages. */

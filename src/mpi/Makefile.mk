@@ -10,7 +10,7 @@ espi_mpi_types =
 libespi_mpi_la_SOURCES = $(espi_mpi_services) $(espi_mpi_types)
 libespi_mpi_la_CPPFLAGS = $(ESPI_MPI_CPPFLAGS)
 libespalier_core_la_SOURCES =
-libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs -Wl,-z,noseparate-code \
-	-Wl,--gc-sections $(ESPI_TABLES_LDFLAGS) -export-symbols-regex '^espi_core_start$$'
+libespalier_core_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,defs \
+	-Wl,--gc-sections $(ESPI_LAYOUT_LDFLAGS) -export-symbols-regex '^espi_core_start$$'
 libespalier_core_la_LIBADD = libespi-mpi.la libespi-pure.la
 EXTRA_libespalier_core_la_DEPENDENCIES = $(srcdir)/src/base/tables.ld

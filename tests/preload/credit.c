@@ -360,6 +360,7 @@ static void unseen(void)
     expect(espi_has_credit((espi_word)type, 1, 1, 0) &&
                atomic_load(&espi_hot.types[at].credit) == 1 + ESPI_CREDIT_MOST,
            "it has all credit there is");
+    expect(atomic_load(&espi_hot.committed_in[at / ESPI_CREDITS_EACH]), "where it is found when all is forgotten");
     commits(0, type, 1, "a second commit is the core's");
     expect(espi_ends((espi_word)&type) && atomic_load(&espi_hot.types[at].credit) == 0, "nothing is left of it");
     expect(atomic_load(&espi_hot.frees) == frees + 1 && atomic_load(&espi_hot.types[at].hint) == 0,

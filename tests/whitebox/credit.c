@@ -340,10 +340,12 @@ END_TEST
 /* What is known of types that outlive the service does not survive its next start. */
 START_TEST(forgotten_at_start)
 {
+    const uint32_t far = espi_credit_at(0xcc000000u + (63 << 12) + 1023);
     MPI_Datatype type, later;
 
     start(ESPI_MODE_OFF);
     type = regular_ints(3);
+    espi_passes_unseen_at(espi_hot, far);
     espi_types_stop();
     ck_assert(!espi_types_known(&own_thread, type));
     MPI_Type_vector(5, 2, 7, MPI_INT, &later);
@@ -351,6 +353,8 @@ START_TEST(forgotten_at_start)
     start(ESPI_MODE_AUTO);
     ck_assert_uint_eq(atomic_load(espi_slot_credit(type)), 0);
     ck_assert_uint_eq(atomic_load(espi_slot_credit(later)), 0);
+    ck_assert_uint_eq(atomic_load(&espi_hot->types[far].credit), 0);
+    atomic_store(&espi_hot->types[far].hint, 0);
     espi_types_stop();
     MPI_Type_free(&later);
     MPI_Type_free(&type);
@@ -391,9 +395,24 @@ START_TEST(settled)
 }
 END_TEST
 
+/* Of messages to oneself on a program's first communicators, of whichever kind, none is taken for one on another. */
+START_TEST(self_sends_apart)
+{
+    static const uint32_t first[] = {0x44000000, 0x84000000, 0xc4000000};
+    enum { EACH = 8, RANKS = 97 };
+    static unsigned char seen[1 << ESPI_PENDING_BITS];
+
+    for (int kind = 0; kind < 3; kind++)
+        for (uint32_t number = 0; number < (kind == 0 ? 2 : EACH); number++)
+            for (int rank = 0; rank < RANKS; rank++)
+                ck_assert_uint_eq(seen[espi_self_sends_at(first[kind] + number, rank)]++, 0);
+    ck_assert_uint_lt(espi_self_sends_at(0xffffffffu, -2), 1u << ESPI_PENDING_BITS);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "credit", credit, own_blocks, more_items, made, freed_by_stub, freed_unseen, unseen,
-                     handles, off, forgotten_at_start, settled);
+                     handles, off, forgotten_at_start, settled, self_sends_apart);
 }

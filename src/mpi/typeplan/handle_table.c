@@ -70,6 +70,8 @@ void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, struct espi
     espi_slot_pair(slot, type, start.paired);
     espi_slot_more_items(type); /* of a type that passed unseen */
     atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
+    if (espi_credit_at((uint32_t)type) < ESPI_CREDITS)
+        espi_commits_at(espi_hot, espi_credit_at((uint32_t)type));
     atomic_store_explicit(espi_slot_credit(type), 1, memory_order_relaxed);
     atomic_store_explicit(&slot->known, true, memory_order_release);
     espi_slot_lend(slot, type);
@@ -92,7 +94,10 @@ bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
 void espi_handle_table_forget(void)
 {
     for (uint32_t at = 0; at < ESPI_CREDITS; at++)
-        atomic_store_explicit(&espi_hot->types[at].credit, 0, memory_order_relaxed);
+        if (!atomic_load_explicit(&espi_hot->committed_in[at / ESPI_CREDITS_EACH], memory_order_relaxed))
+            at |= ESPI_CREDITS_EACH - 1; /* on to the next ones, without a write to their page */
+        else
+            atomic_store_explicit(&espi_hot->types[at].credit, 0, memory_order_relaxed);
 }
 
 /* The handle of a slot. */

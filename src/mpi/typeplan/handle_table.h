@@ -77,7 +77,7 @@ struct espi_type_chunk {
     struct espi_type_slot slots[ESPI_SLOTS_EACH];
     atomic_uchar credit[ESPI_SLOTS_EACH]; /* of handles that have none in struct espi_hot */
 };
-/* What the stub shares, from espi_handle_table_share on; before, and without a stub (unit tests), one of our own.
+/* What the stub shares, from espi_handle_table_share on; NULL before.
    `refresh`: see struct espi_stub. */
 extern struct espi_hot *espi_hot;
 void espi_handle_table_share(struct espi_hot *hot, void (*refresh)(void));
@@ -136,8 +136,8 @@ static inline void espi_slot_pair(struct espi_type_slot *slot, MPI_Datatype type
 
     atomic_store_explicit(&slot->paired, (unsigned char)paired, memory_order_relaxed);
     if (at < ESPI_CREDITS)
-        atomic_store_explicit(&espi_hot->types[at].own, (unsigned char)((watched ? ESPI_OWN_WATCHED : 0) |
-                                                                  (settled ? ESPI_OWN_SETTLED : 0)),
+        atomic_store_explicit(&espi_hot->types[at].own,
+                              (unsigned char)((watched ? ESPI_OWN_WATCHED : 0) | (settled ? ESPI_OWN_SETTLED : 0)),
                               memory_order_relaxed);
 }
 

@@ -48,9 +48,9 @@ static struct entry {
 } entries[KEPT_MOST] ESPI_TABLE;
 static struct entry *end = entries; /* none was used from here on */
 
-static unsigned char buckets[BUCKETS];                  /* 1 + number */
+static unsigned char buckets[BUCKETS]; /* 1 + number */
 static _Alignas(2048) uint16_t freed_before[FREED] ESPI_TABLE; /* hints of types that were freed */
-static bool any_freed;                                  /* there are some */
+static bool any_freed; /* there are some */
 static size_t bytes_in_all;
 static uint64_t uses, again; /* types freed or made again; the latter alone */
 static bool wide;            /* MPICH has made room for more types than it has at hand */

@@ -288,8 +288,7 @@ static bool begin_unseen(MPI_Datatype type)
     if ((s = espi_slot_of_any(type)) != NULL)
         forget(s, type);
     atomic_store_explicit(&espi_hot->unseen, may - 1, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->types[at].hint, ESPI_HINT_UNSEEN, memory_order_relaxed);
-    atomic_store_explicit(&espi_hot->types[at].credit, 1 + ESPI_CREDIT_MOST, memory_order_relaxed);
+    espi_passes_unseen_at(espi_hot, at);
     return true;
 }
 
