@@ -6,6 +6,7 @@
 #include <check.h>
 #include <mpi.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "clock.h"
 #include "mpi/core/thread_state.h"
@@ -343,6 +344,7 @@ START_TEST(forgotten_at_start)
     const uint32_t far = espi_credit_at(0xcc000000u + (63 << 12) + 1023);
     MPI_Datatype type, later;
 
+    memset(espi_hot->committed_in, 0, sizeof espi_hot->committed_in);
     start(ESPI_MODE_OFF);
     type = regular_ints(3);
     espi_passes_unseen_at(espi_hot, far);
