@@ -77,7 +77,6 @@ static unsigned char number_of(const struct entry *e)
 static struct entry *entry_of(MPI_Datatype type)
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
-
     const unsigned char kept = at < ESPI_CREDITS ? *kept_at(at) : 0;
 
     return kept != 0 && kept != NEVER ? &entries[kept - 1] : NULL;
