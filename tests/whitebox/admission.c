@@ -241,6 +241,40 @@ START_TEST(looks_idle)
 }
 END_TEST
 
+/* Uses of a new list until it is read back, at most `most`. */
+static int read_after(int salt, int most)
+{
+    const uint64_t decoded = counted(ESPI_COUNT_types_decoded);
+    MPI_Datatype type = irregular(300, salt);
+    int uses = 0;
+
+    espi_types_committed(espi_thread_state(&own_thread), type);
+    while (uses < most && counted(ESPI_COUNT_types_decoded) == decoded) {
+        espi_types_better(&own_thread, type, 1, true);
+        uses++;
+    }
+    free_seen(&type);
+    return uses;
+}
+
+/* What lists of a family take to be planned is what the last ones took, but for the first plan of a process: most of
+   that is what is done once. */
+START_TEST(first_plan)
+{
+    const int by_rules = (int)(espi_admission_rules(302) / espi_admission_spent(1, 7200, false)) + 1;
+
+    test_clock_stands();
+    start(ESPI_MODE_AUTO);
+    espi_admission_start(INT64_C(1) << 34);
+    espi_admission_begins(UINT64_C(1) << 40);
+    test_clock.each = 10000000;
+    ck_assert_int_eq(read_after(1, 1000), by_rules);
+    ck_assert_int_eq(read_after(2, 1000), by_rules);
+    ck_assert_int_eq(read_after(3, 1000), 1000);
+    espi_types_stop();
+}
+END_TEST
+
 /* Nothing granted, nothing done; what is used up is asked for again some time. */
 START_TEST(nothing_granted)
 {
@@ -268,5 +302,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, beginning, by_the_clock, read_at, settled,
-                     looks_idle, nothing_granted);
+                     looks_idle, first_plan, nothing_granted);
 }

@@ -17,6 +17,7 @@ static uint64_t begun, grant;
 
 enum { BEGIN_NS = 250000 };
 static _Atomic uint64_t told;
+static atomic_bool warm; /* a plan was made */
 
 bool espi_admission_begins(uint64_t more)
 {
@@ -26,11 +27,17 @@ bool espi_admission_begins(uint64_t more)
     return atomic_load_explicit(&told, memory_order_relaxed) >= BEGIN_NS;
 }
 
+bool espi_admission_was_warm(void)
+{
+    return atomic_exchange(&warm, true);
+}
+
 void espi_admission_start(int64_t grant_ms)
 {
     begun = espi_stats_now();
     grant = (uint64_t)grant_ms * 1000000;
     atomic_store(&told, 0);
+    atomic_store(&warm, false);
     atomic_store(&booked, 0);
     atomic_store(&idled, 0);
     atomic_store(&gained, 0);

@@ -77,6 +77,10 @@ static inline bool espi_admission_earned(uint64_t uses, uint64_t spent, uint64_t
    uses of all types together have to have earned; `more` nanoseconds of theirs were not told of before. */
 bool espi_admission_begins(uint64_t more);
 
+/* Whether a plan was made in this process before the one that is made now. What the first one takes says nothing of
+   the next: most of it is what is done once. */
+bool espi_admission_was_warm(void);
+
 /* Starts the clock. */
 void espi_admission_start(int64_t grant_ms);
 /* Whether work of about `estimate` nanoseconds fits in what is left. */
