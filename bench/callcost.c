@@ -11,7 +11,7 @@
  * With just two ranks also rooted calls of a type that is left alone, a column of N doubles (4 unless told, which no
  * pack program makes faster), on either rank by itself: the sender makes some calls, which wait for nobody, then the
  * receiver makes them. The other rank's are native ones. --in-place 1: the root's own block is in place. --base 1: of
- * MPI_DOUBLE instead of the column.
+ * MPI_DOUBLE instead of the column; 2: what is received is, so that the two sides differ.
  */
 #include "bench/bench.h"
 
@@ -109,7 +109,8 @@ static struct {
     struct bench_calls native;
     enum typed call;
     int timed; /* the rank whose calls are */
-    MPI_Datatype type;
+    MPI_Datatype type, onto_type; /* sent, one item; and received, */
+    int onto_items;               /* so many */
     MPI_Op op;
     char *from, *onto;
 } row;
@@ -123,20 +124,21 @@ static void first_of_two(void *in, void *inout, int *count, MPI_Datatype *type)
 static void rooted_call(const struct bench_calls *use)
 {
     static const int one[2] = {1, 1}, places[2] = {0, 1};
+    const int items = row.onto_items, each[2] = {items, items}, at[2] = {0, items};
     const bool is_in_place = in_place && rank == 0;
     void *own = is_in_place ? MPI_IN_PLACE : row.from, *onto = is_in_place ? MPI_IN_PLACE : row.onto;
     switch (row.call) {
     case GATHER:
-        use->gather(own, 1, row.type, row.onto, 1, row.type, 0, MPI_COMM_WORLD);
+        use->gather(own, 1, row.type, row.onto, items, row.onto_type, 0, MPI_COMM_WORLD);
         break;
     case GATHERV:
-        use->gatherv(own, 1, row.type, row.onto, one, places, row.type, 0, MPI_COMM_WORLD);
+        use->gatherv(own, 1, row.type, row.onto, each, at, row.onto_type, 0, MPI_COMM_WORLD);
         break;
     case SCATTER:
-        use->scatter(row.from, 1, row.type, onto, 1, row.type, 0, MPI_COMM_WORLD);
+        use->scatter(row.from, 1, row.type, onto, items, row.onto_type, 0, MPI_COMM_WORLD);
         break;
     case SCATTERV:
-        use->scatterv(row.from, one, places, row.type, onto, 1, row.type, 0, MPI_COMM_WORLD);
+        use->scatterv(row.from, one, places, row.type, onto, items, row.onto_type, 0, MPI_COMM_WORLD);
         break;
     default:
         use->reduce(row.from, row.onto, 1, row.type, row.op, 0, MPI_COMM_WORLD);
@@ -172,8 +174,10 @@ static void compare_rooted(void)
     MPI_Type_create_resized(column, 0, (MPI_Aint)block, &row.type);
     MPI_Type_commit(&row.type);
     const MPI_Datatype made = row.type;
-    if (of_base)
+    if (of_base == 1)
         row.type = MPI_DOUBLE;
+    row.onto_type = of_base ? MPI_DOUBLE : row.type;
+    row.onto_items = of_base == 2 ? doubles : 1;
     MPI_Op_create(first_of_two, 1, &row.op);
     row.from = calloc(2, block);
     row.onto = calloc(2, block);
