@@ -2,7 +2,7 @@
  * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made
  * natively (the MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
  *
- *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1] [--base 1]
+ *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1] [--base 1|2]
  *
  * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
  * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the
@@ -11,7 +11,7 @@
  * With just two ranks also rooted calls of a type that is left alone, a column of N doubles (4 unless told, which no
  * pack program makes faster), on either rank by itself: the sender makes some calls, which wait for nobody, then the
  * receiver makes them. The other rank's are native ones. --in-place 1: the root's own block is in place. --base 1: of
- * MPI_DOUBLE instead of the column; 2: what is received is, so that the two sides differ.
+ * MPI_DOUBLE instead of the column; 2: what is received is, so that the two sides differ, but in MPI_Reduce.
  */
 #include "bench/bench.h"
 
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
             doubles = number(argc, argv, i);
         else if (strcmp(argv[i], "--in-place") == 0)
             in_place = number(argc, argv, i);
-        else if (strcmp(argv[i], "--base") == 0)
+        else if (strcmp(argv[i], "--base") == 0 && number(argc, argv, i) <= 2)
             of_base = number(argc, argv, i);
         else
             bench_die("unknown option %s (--calls, --blocks, --trips, --doubles, --in-place, --base)", argv[i]);

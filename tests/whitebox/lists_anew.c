@@ -94,7 +94,28 @@ START_TEST(new_layouts)
 }
 END_TEST
 
+/* A family learns what was found last, also where that is less than was thought; nothing of a process's first
+   plan. */
+START_TEST(learnt)
+{
+    struct espi_type_family family = {.key = 1};
+    struct espi_type_class c = {.hint = 1, .alive = 1, .state = ESPI_CLASS_BETTER, .size = 4000, .numbers = 1000,
+                                .gain_ns = 700, .make_ns = 9000, .cold = true, .family = &family};
+
+    espi_tiers_learnt(&c);
+    ck_assert_uint_eq(family.make_ns, 0);
+    ck_assert_uint_eq(family.gain_ns, 0);
+    c.cold = false;
+    espi_tiers_learnt(&c);
+    ck_assert_uint_eq(family.make_ns, 9000);
+    ck_assert_uint_eq(family.gain_ns, 700);
+    c.state = ESPI_CLASS_PLAIN;
+    espi_tiers_learnt(&c);
+    ck_assert_uint_eq(family.gain_ns, 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "lists_anew", other_lists, new_layouts);
+    return TYPES_RUN(argc, argv, "lists_anew", other_lists, new_layouts, learnt);
 }

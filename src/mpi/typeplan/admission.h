@@ -77,8 +77,8 @@ static inline bool espi_admission_earned(uint64_t uses, uint64_t spent, uint64_t
    uses of all types together have to have earned; `more` nanoseconds of theirs were not told of before. */
 bool espi_admission_begins(uint64_t more);
 
-/* Whether a plan was made in this process before the one that is made now. What the first one takes says nothing of
-   the next: most of it is what is done once. */
+/* Whether a plan was made since the start, before the one that is made now; notes that one. What the first one takes
+   says nothing of the next: most of it is what is done once. */
 bool espi_admission_was_warm(void);
 
 /* Starts the clock. */

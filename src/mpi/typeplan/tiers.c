@@ -169,7 +169,7 @@ void espi_tiers_looked(struct espi_type_class *class, uint64_t took, uint64_t an
 
 void espi_tiers_learnt(struct espi_type_class *class)
 {
-    if (class->family == NULL || class->make_ns == 0)
+    if (class->family == NULL || class->make_ns == 0 || class->cold)
         return;
     class->family->gain_ns = class->state == ESPI_CLASS_BETTER ? class->gain_ns : 0;
     class->family->make_ns =

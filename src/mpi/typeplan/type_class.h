@@ -78,6 +78,7 @@ struct espi_type_class {
     uint8_t recognized;         /* types that were recognized, up to some */
     uint8_t untimed;            /* looks since, of which most are not timed */
     int8_t anew;                /* > 0 where most of the last looks recognized nothing */
+    bool cold;                  /* the last one read back was the first of the process: the family learns nothing */
     int64_t size;               /* bytes of one item; -1: MPI was not asked yet */
     uint64_t numbers;           /* counts and displacements of its constructors, about */
     uint64_t retry;             /* uses at which to ask again for a budget that was used up, or to begin */

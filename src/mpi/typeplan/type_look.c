@@ -273,12 +273,12 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
     }
     if (atomic_load(&s->settled))
         espi_admission_idle(took);
-    const bool teaches = !recognized && espi_admission_was_warm();
     espi_types_lock_classes();
+    if (!recognized)
+        class->cold = !espi_admission_was_warm();
     espi_tiers_looked(class, TYING_NS + (remembering > 0 ? remembering : took),
                       recognized ? 0 : TYING_NS + took);
-    if (teaches)
-        espi_tiers_learnt(class);
+    espi_tiers_learnt(class);
     espi_types_unlock_classes();
     return tied;
 }
