@@ -26,11 +26,11 @@
  * processors come nearer and go farther, and other messages with the network.
  *
  * Where statistics are wanted (`told`) messages have some turns as the program's type (OWN), also those that are far
- * better packed, those with a better type, and short ones, which have groups of their own. Models know what packing
- * takes, but not what it means for ranks that wait for each other. Nothing is chosen here by these turns. What is
- * gathered from many places on one side often lies dense on the other, where the call is the library's (PLAIN): it
- * waits for those that are in turns, and is timed beside them. What such calls wait less is told of the messages
- * whose turns these are, as often as there was one for each in the trial: after it they pass unseen.
+ * better packed, those with a better type, and short ones of either kind, which have groups of their own. Models know
+ * what packing takes, but not what it means for ranks that wait for each other. Nothing is chosen here by these
+ * turns. What is gathered from many places on one side often lies dense on the other, where the call is the library's
+ * (PLAIN): it waits for those that are in turns, and is timed beside them. What such calls wait less is told of the
+ * messages whose turns these are, as often as there was one for each in the trial: after it they pass unseen.
  *
  * Short messages of which the models are not sure that they are better packed (`doubtful`) have such turns in any
  * run, in groups of their own: by these it is decided, once (espi_way_takes).

@@ -103,7 +103,8 @@ static enum espi_way_call kind_of(const struct espi_api_row *row)
 /* A short one of which it is to be found out if it is better packed. */
 static bool is_doubtful(const struct espi_message_side *side)
 {
-    return side->found.plan != NULL && !side->found.parts && espi_plan_is_doubtful(side->found.plan, side->count);
+    return side->found.plan != NULL && !side->found.parts && !side->found.typed &&
+           espi_plan_is_doubtful(side->found.plan, side->count);
 }
 
 /* Whether a side's part of the call is asked about: a longer message; and a short one within the node, of which it is
@@ -216,10 +217,12 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
 
 /* ---- a call ---- */
 
-/* One side goes as a type: the better one for messages of several parts, if there is one. */
+/* One side goes as a type: the better one for such messages, if there is one. */
 static void go_typed(struct espi_message_side *side, const struct espi_buffer_args *typed, espi_word *changed)
 {
-    side->type = atomic_load_explicit(&side->found.plan->better[ESPI_PARTS], memory_order_acquire);
+    const enum espi_purpose purpose = side->found.parts ? ESPI_PARTS : ESPI_WHOLE;
+
+    side->type = atomic_load_explicit(&side->found.plan->better[purpose], memory_order_acquire);
     if (side->type != MPI_DATATYPE_NULL)
         changed[(int)typed->type] = (espi_word)side->type;
 }
@@ -245,7 +248,7 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
             continue;
         if (is_asked(side) && m->turn.way == ESPI_WAY_OWN)
             continue;
-        if (side->found.parts && m->turn.way == ESPI_WAY_TYPED) {
+        if (side->found.typed || (side->found.parts && m->turn.way == ESPI_WAY_TYPED)) {
             go_typed(side, &row->typed[i], changed);
         } else if (!espi_packed_begin(&m->packed, i, row, args, changed, side->found.plan->pack,
                                       &side->found.plan->times, m->turn.way, false)) {

@@ -23,11 +23,12 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
         return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
     if (found.plan->n_lost == found.plan->n_found && espi_plan_loses(found.plan, count))
         espi_class_packs_no_messages(s); /* if it is another class than that by which it was found */
-    if ((espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) ||
-        !espi_plan_packs_message(found.plan, count) ||
-        (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count)))
-        return none;
-    return found;
+    found.typed = !espi_plan_packs_message(found.plan, count) ||
+                  (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count));
+    const bool goes = found.typed ? atomic_load_explicit(&found.plan->better[ESPI_WHOLE], memory_order_relaxed) !=
+                                        MPI_DATATYPE_NULL
+                                  : espi_slot_class(s) == NULL || espi_slot_class(s)->packs; /* or is yet to know */
+    return goes ? found : none;
 }
 
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
@@ -74,9 +75,10 @@ void espi_message_plan_typed(struct espi_stats_thread *stats, const struct espi_
     struct espi_plan *plan = found->plan;
 
     espi_plan_count_use(stats, found->slot, count);
-    espi_class_note(found->slot, plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
+    if (found->parts)
+        espi_class_note(found->slot, plan, ESPI_PACK_MESSAGE, true); /* it may be packed the next time */
     if (type != MPI_DATATYPE_NULL)
-        espi_plan_credit_told(plan, count, ESPI_PARTS, false, use, saved->in_all);
+        espi_plan_credit_told(plan, count, found->parts ? ESPI_PARTS : ESPI_WHOLE, false, use, saved->in_all);
     else if (saved->in_all > 0) /* by what the other side does */
         espi_plan_credit_waiting(plan, count, saved->in_all);
     if (saved->by_way > 0) /* what the others save: this one goes as a type in its turn */
@@ -157,7 +159,8 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
 void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                              int64_t bytes, double saved)
 {
-    const struct espi_message_plan packed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
+    const struct espi_message_plan packed = {
+        .plan = found->plan, .slot = found->slot, .bytes = bytes, .parts = found->purpose == ESPI_PARTS};
 
     if (saved >= 0) {
         espi_message_plan_packed(stats, &packed, count, found->use,
@@ -175,7 +178,8 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
 void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count,
                             int64_t bytes, MPI_Datatype type, double saved)
 {
-    const struct espi_message_plan typed = {found->plan, found->slot, bytes, found->purpose == ESPI_PARTS};
+    const struct espi_message_plan typed = {
+        .plan = found->plan, .slot = found->slot, .bytes = bytes, .parts = found->purpose == ESPI_PARTS};
 
     if (typed.parts)
         espi_message_plan_typed(stats, &typed, count, type, found->use, &(struct espi_message_saving){saved, -1});

@@ -19,7 +19,8 @@ struct espi_message_plan {
     struct espi_plan *plan; /* NULL: there is none */
     struct espi_type_slot *slot;
     int64_t bytes;
-    bool parts; /* more than one part of a message, whose way is to be chosen; else it is to be packed */
+    bool parts; /* more than one part of a message, whose way is to be chosen; else it is to be packed, */
+    bool typed; /* or goes as the better type */
 };
 
 /* The plan by which `count` items (> 0) of a derived type are sent or received; none where something is to be done

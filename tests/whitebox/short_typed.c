@@ -1,0 +1,220 @@
+/*
+ * Short messages that go as a better type (src/mpi/typeplan/message.h), as they are not better packed: which do, what
+ * is counted, and what they are told to save. Messages are begun and ended, by a clock that is set; those of the
+ * program's type take longer.
+ */
+#include <check.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "base/overlap.h"
+#include "clock.h"
+#include "mpi/comm/comm_cache.h"
+#include "mpi/core/runtime.h"
+#include "mpi/core/thread_state.h"
+#include "mpi/typeplan/late_credit.h"
+#include "mpi/typeplan/message.h"
+#include "mpi/typeplan/plan_credit.h"
+#include "mpi/typeplan/short_message.h"
+#include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
+#include "mpi/typeplan/type_look.h"
+#include "random_types.h"
+#include "suite.h"
+#include "type_service.h"
+
+enum { COUNT = 3, GAIN_NS = 100, OWN_NS = 1500, CALL_NS = 1000 };
+
+static char data[1 << 16];
+static MPI_Datatype type;
+static struct espi_thread_state *state;
+static struct espi_plan *plan;
+static MPI_Status status;
+static MPI_Request request;
+
+/* A use that is looked at. */
+static void look(void)
+{
+    struct espi_way way = espi_types_way(&own_thread, type, COUNT, false, ESPI_PACK_MESSAGE);
+
+    if (way.packed != NULL)
+        espi_plan_release(way.packed);
+}
+
+/* A type whose plan says that messages of one part are not better packed, but as MPI_INT, which saves GAIN_NS. */
+static void begin(bool told)
+{
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    espi_type_service.told = told;
+    espi_type_service.packing = ESPI_MODE_ALWAYS; /* so that there is a plan with a program */
+    espi_type_service.one_node = true;
+    espi_comm_cache_start(true);
+    atomic_store(&espi_running, true);
+    espi_calls_overlap = false;
+    state = espi_thread_state(&own_thread);
+    type = regular_ints(3);
+    for (int i = 0; i < 4; i++)
+        look();
+    plan = atomic_load(&espi_slot_of(type)->plan);
+    ck_assert_ptr_ne(plan, NULL);
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    test_clock_stands();
+    atomic_store(&espi_slot_of(type)->look, 1 << 20);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 0);
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_INT);
+    plan->gain_ns[ESPI_WHOLE] = (uint64_t)(GAIN_NS * plan->count);
+}
+
+static void end(void)
+{
+    test_clock.set = false;
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    atomic_store(&espi_running, false);
+    espi_calls_overlap = true;
+    state->comm = (struct espi_comm_facts){.comm = MPI_COMM_NULL};
+    espi_late_credits_end();
+    MPI_Type_free(&type);
+    espi_comm_cache_stop();
+    espi_types_stop();
+    espi_type_service.one_node = espi_type_service.told = false;
+}
+
+static uint64_t said_ps(void)
+{
+    return atomic_load(&plan->record->saved_ps[ESPI_SAVED_ALONE]);
+}
+
+/* A message; the type that it goes as, MPI_DATATYPE_NULL: it goes the general way. Those of the program's type take
+   so much longer. */
+static MPI_Datatype message(enum espi_fn fn, MPI_Datatype of, uint64_t own_ns)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const espi_word last = row->kind & ESPI_NONBLOCKING ? (espi_word)&request : (espi_word)&status;
+    const espi_word args[7] = {(espi_word)data, COUNT, (espi_word)of, 0, 0, (espi_word)MPI_COMM_SELF, last};
+    const int64_t users = atomic_load(&plan->users);
+    espi_word changed[7];
+    struct espi_message m;
+
+    memcpy(changed, args, sizeof changed);
+    if (!espi_message_begin(&m, state, row, args, changed)) {
+        ck_assert(memcmp(changed, args, sizeof changed) == 0);
+        return MPI_DATATYPE_NULL;
+    }
+    const uint64_t took = CALL_NS + (changed[2] == args[2] ? own_ns : 0);
+    test_clock_passes(took, took);
+    ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
+    ck_assert_int_eq(atomic_load(&plan->users), users);
+    for (int i = 0; i < 7; i++)
+        ck_assert(i == 2 || changed[i] == args[i] || (MPI_Datatype)changed[2] == MPI_PACKED);
+    return (MPI_Datatype)changed[2];
+}
+
+/* Whether MPI_Send goes the way of those that are packed. */
+static espi_word sent(espi_word buffer)
+{
+    (void)buffer;
+    return MPI_SUCCESS;
+}
+
+static bool goes_packed(void)
+{
+    const espi_word args[6] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, (espi_word)MPI_COMM_SELF};
+    espi_word result;
+
+    return espi_short_send(state, ESPI_FN_Send, args, (espi_next)(void (*)(void))sent, &result);
+}
+
+/* By the models, where nobody asks. */
+START_TEST(goes_as_better)
+{
+    static const enum espi_fn fns[] = {ESPI_FN_Send, ESPI_FN_Ssend, ESPI_FN_Recv, ESPI_FN_Isend, ESPI_FN_Irecv};
+
+    begin(false);
+    for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++) {
+        const uint64_t substituted = counted(ESPI_COUNT_calls_substituted), uses = espi_slot_of(type)->uses,
+                       bytes = counted(ESPI_COUNT_bytes_substituted), said = said_ps();
+        ck_assert(!goes_packed());
+        ck_assert_int_eq(message(fns[i], type, OWN_NS), MPI_INT);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_substituted), substituted + 1);
+        ck_assert_uint_eq(counted(ESPI_COUNT_bytes_substituted), bytes + (uint64_t)(COUNT * plan->size));
+        ck_assert_uint_eq(espi_slot_of(type)->uses, uses + 1);
+        ck_assert_uint_eq(said_ps(), said + 1000 * COUNT * GAIN_NS);
+        ck_assert_uint_eq(plan->saved_ns, 1 + COUNT * GAIN_NS);
+    }
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_DATATYPE_NULL);
+    end();
+}
+END_TEST
+
+/* Those whose request costs what packing gains, which are not tried. And those that turns have shown to lose
+   by it. */
+START_TEST(rather_than_packed)
+{
+    begin(false);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 200 * (uint64_t)plan->count / COUNT);
+    ck_assert(espi_plan_packs_message(plan, COUNT) && !espi_plan_packs_kept(plan, COUNT));
+    ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
+    ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_PACKED);
+    plan->doubtful = true; /* of those that are packed */
+    for (int i = 0; i < 300; i++)
+        ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
+    ck_assert_int_eq(plan->n_found, 0);
+    plan->found_of[plan->n_found++] = (struct espi_plan_found){COUNT, true};
+    plan->n_lost++;
+    ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_INT);
+    plan->n_found = plan->n_lost = 0;
+    espi_slot_class(espi_slot_of(type))->packs = false; /* this one would be packed, and note it */
+    ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_DATATYPE_NULL);
+    end();
+}
+END_TEST
+
+/* Some of them go as the program's type, where a report is wanted, and what the others save is told by that, not by
+   the models: those before that was known, too, at the end. */
+START_TEST(told)
+{
+    enum { MESSAGES = 1000 };
+    uint64_t better = 0, own = 0, last = 0;
+
+    begin(true);
+    const double most = espi_plan_saves_at_most(plan, COUNT);
+    ck_assert(most > OWN_NS);
+    const uint64_t begun = said_ps();
+    for (int i = 0; i < MESSAGES; i++) {
+        const uint64_t before = said_ps();
+        const MPI_Datatype as = message(ESPI_FN_Send, type, OWN_NS);
+        ck_assert(as == MPI_INT || as == type);
+        better += as == MPI_INT;
+        own += as == type;
+        last = said_ps() - before;
+    }
+    ck_assert(own > 10 && own < MESSAGES / 4);
+    ck_assert_msg(last > 1000 * OWN_NS * 9 / 10 && last <= 1000 * OWN_NS, "%lu ps", (unsigned long)last);
+    espi_late_credits_end();
+    const double each = (double)(said_ps() - begun) / 1000 / (double)better;
+    ck_assert_msg(each > OWN_NS * 0.9 && each <= OWN_NS, "%g ns", each);
+    ck_assert_uint_eq(plan->saved_ns, 1 + COUNT * GAIN_NS); /* decisions go by the models */
+    end();
+}
+END_TEST
+
+/* Of other nodes' ranks nothing is told. */
+START_TEST(several_nodes)
+{
+    begin(true);
+    espi_type_service.one_node = false;
+    for (int i = 0; i < 400; i++) {
+        const uint64_t before = said_ps();
+        ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_INT);
+        ck_assert_uint_eq(said_ps(), before + 1000 * COUNT * GAIN_NS);
+    }
+    end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "whitebox/short_typed", goes_as_better, rather_than_packed, told, several_nodes);
+}
