@@ -439,9 +439,43 @@ START_TEST(groups_of_sizes)
 }
 END_TEST
 
+/* After packed ones the first of the program's type take less than they do in the long run, which is what is told: by
+   two runs of them, or one where packing is far better, in which both kinds of calls have it to its end. */
+START_TEST(own_in_the_long_run)
+{
+    enum { FIRST = 5, LEAST_RUN = 8, LONGEST_RUN = 11 };
+    static const uint64_t own[] = {14000, 60000};
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+        int made[2] = {0}, in_run[2] = {0};
+        begin(true);
+        for (int n = 0; n < TRIAL; n++)
+            for (int call = ESPI_WAY_SEND; call <= ESPI_WAY_RECEIVE; call++) {
+                struct espi_way_question q = question(ESPI_WAYS_SURE, (enum espi_way_call)call, true);
+                q.told = true;
+                struct espi_way_turn turn = espi_way_turn(&q);
+                in_run[call] = turn.way == OWN ? in_run[call] + 1 : 0;
+                made[call] += turn.way == OWN;
+                now += turn.way != OWN ? 10000 : in_run[call] > FIRST ? own[i] : own[i] * 2 / 3;
+                espi_way_turn_end(&turn, true);
+            }
+        ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided + 1);
+        for (int call = ESPI_WAY_SEND; call <= ESPI_WAY_RECEIVE; call++) {
+            const struct espi_way_question q = {
+                .open = ESPI_WAYS_SURE, .call = (enum espi_way_call)call, .near = true, .bytes = LONG, .told = true};
+            const double saves = espi_way_saves_in_all(&q), is = (double)own[i] - 10000;
+            const int runs = i == 0 ? 2 : 1;
+            ck_assert_msg(saves > 0.99 * is && saves < 1.01 * is, "%g saved, not %g", saves, is);
+            ck_assert(made[call] >= runs * LEAST_RUN && made[call] <= runs * LONGEST_RUN);
+        }
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, not_given_up, one_is_left, disturbed,
                      late_by_turns, price_of_late, together, latest, left, dear_together, short_together,
-                     groups_of_sizes);
+                     groups_of_sizes, own_in_the_long_run);
 }

@@ -14,16 +14,23 @@
  * and tells more, as what disturbs it, and what the last one left in the caches, is less against it. Between nodes
  * messages take long that are shorter; and what one way leaves to the next is in the network, too: where a peer
  * acknowledges late it takes some calls until that shows. Of short ones more times, which stray more.
+ *
+ * Of the program's type it is told what it takes in the long run, and after packed ones that comes later than with
+ * other ways: where the library sends it through cells, the third to the sixth of a run took two thirds of that (row
+ * wrf_y of bench/layouts, large).
  */
 struct espi_way_pace {
     int run, longer, warm, times, enough;
-    int own; /* times of the program's type, at least */
+    struct { /* of the program's type: calls that are not counted, times, and those before it may be given up */
+        int warm, times, least;
+    } own;
 };
 enum { OF_ONE_PART = ESPI_STREAM_CELL, LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
-static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, ESPI_WAY_TIMES},
-                                  usual = {8, 3, 2, 12, 5, 4},
-                                  of_long = {3, 1, 1, 5, 2, 2}, of_very_long = {3, 1, 1, 2, 2, 2},
-                                  of_long_far = {6, 2, 2, 8, 4, 4}, of_very_long_far = {4, 1, 1, 4, 2, 3};
+static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, {2, ESPI_WAY_TIMES, ESPI_WAY_TIMES}},
+                                  usual = {8, 3, 2, 12, 5, {5, 7, 4}}, /* of two runs and one, mostly */
+                                  of_long = {3, 1, 1, 5, 2, {1, 5, 2}}, of_very_long = {3, 1, 1, 2, 2, {1, 2, 2}},
+                                  of_long_far = {6, 2, 2, 8, 4, {2, 8, 4}},
+                                  of_very_long_far = {4, 1, 1, 4, 2, {1, 4, 3}};
 
 /* A way is given up when its least times, of all calls together, are so much above the second least of another, or
    after some times by less: what a trial costs shows in short runs. (Row wrf_x of bench/layouts, large, K of 1, where
@@ -103,11 +110,13 @@ static double sum_of_least(const struct espi_way_group *g, unsigned calls, int w
 }
 
 /* Whether a way may be given up by the times that there are. The program's type is compared with, so it needs some
-   more: who receives is where who sends is, or one behind, and meets another way as soon as that gives one up. */
+   more, and whole runs: who receives is where who sends is, or one behind, and meets another way as soon as that
+   gives one up. */
 static bool has_enough(const struct espi_way_group *g, unsigned calls, int way)
 {
     for (int call = 0; call < ESPI_WAY_CALLS_CHOOSE && way == ESPI_WAY_OWN; call++)
-        if (calls & 1u << call && g->times[call][way].n < g->pace->own)
+        if (calls & 1u << call && (g->times[call][way].n < g->pace->own.least ||
+                                   (g->run[call].way == ESPI_WAY_OWN && g->run[call].left > 0)))
             return false;
     return true;
 }
@@ -150,11 +159,19 @@ static void give_up(struct espi_way_group *g)
     g->open &= ~g->given_up;
 }
 
-/* A way that most messages can not go has to have enough times only. */
+static int least_of(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A way that most messages can not go has to have enough times only, and the program's type its own number of
+   them. */
 static bool has_times(const struct espi_way_group *g, int call, int wanted)
 {
     for (int way = 0; way < ESPI_WAYS; way++) {
-        const int least = g->runs[call][way] < RUNS_OF_FEW || wanted < g->pace->enough ? wanted : g->pace->enough;
+        int least = g->runs[call][way] < RUNS_OF_FEW ? wanted : least_of(wanted, g->pace->enough);
+        if (way == ESPI_WAY_OWN)
+            least = least_of(least, g->pace->own.times);
         if (g->open & 1u << way && g->times[call][way].n < least)
             return false;
     }
@@ -378,6 +395,12 @@ static enum espi_message_way best_so_far(const struct espi_way_group *g, enum es
     return best;
 }
 
+/* The first calls of a run, which are not counted. */
+static int warm_of(const struct espi_way_group *g, enum espi_message_way way)
+{
+    return way == ESPI_WAY_OWN ? g->pace->own.warm : g->pace->warm;
+}
+
 enum espi_message_way espi_way_trial_next(struct espi_way_group *g, enum espi_way_call call, bool *counts)
 {
     struct espi_way_run *run = &g->run[call];
@@ -392,7 +415,7 @@ enum espi_message_way espi_way_trial_next(struct espi_way_group *g, enum espi_wa
     run->left--;
     g->latest = call;
     g->turns[call]++;
-    *counts = g->open & 1u << run->way && run->gone++ >= g->pace->warm;
+    *counts = g->open & 1u << run->way && run->gone++ >= warm_of(g, run->way);
     if (call <= ESPI_WAY_RECEIVE && run->way == ESPI_WAY_OWN && run->left == 0 && run->length > LONGER)
         *counts = false; /* what is told by the least of them must be of this way; who sends ends with who receives */
     return g->open & 1u << run->way ? run->way : best_so_far(g, call);
@@ -402,7 +425,7 @@ enum espi_message_way espi_way_trial_beside(struct espi_way_group *g, bool *coun
 {
     const struct espi_way_run *run = &g->run[g->latest];
 
-    *counts = g->open & 1u << run->way && run->gone > g->pace->warm &&
+    *counts = g->open & 1u << run->way && run->gone > warm_of(g, run->way) &&
               g->times[ESPI_WAY_PLAIN][run->way].n < g->pace->times;
     return run->way;
 }
