@@ -473,9 +473,27 @@ START_TEST(own_in_the_long_run)
 }
 END_TEST
 
+/* Of calls that come half as often one run of the program's type is enough, so that they count. */
+START_TEST(own_of_few)
+{
+    enum { SENDS = 60 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 10000, 11000, 13000}, [ESPI_WAY_RECEIVE] = {0, 10000, 11000, 13000}};
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true);
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided);
+
+    send.told = receive.told = true;
+    begin(true);
+    for (int i = 0; i < 3 * SENDS / 2; i++)
+        call_once(i % 3 == 2 ? &receive : &send, takes);
+    ck_assert(counted(ESPI_COUNT_ways_decided) == decided + 1);
+    ck_assert(espi_way_saves_in_all(&send) > 2900 && espi_way_saves_in_all(&receive) > 2900);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/way_trial", no_times, few_that_may, not_given_up, one_is_left, disturbed,
                      late_by_turns, price_of_late, together, latest, left, dear_together, short_together,
-                     groups_of_sizes, own_in_the_long_run);
+                     groups_of_sizes, own_in_the_long_run, own_of_few);
 }

@@ -164,7 +164,9 @@ bool espi_way_is_known(const struct espi_way_question *q)
 
 bool espi_way_was_tried(const struct espi_way_question *q)
 {
-    return espi_way_group_of(q)->tried[q->call] > 0;
+    const struct espi_way_group *g = espi_way_group_of(q);
+
+    return g->tried[q->call] > 0 && (q->typed || g->with_packed);
 }
 
 bool espi_way_may_be_asked(const struct espi_way_question *q)
@@ -285,7 +287,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
         return false;
     if (g->state == ESPI_WAYS_FRESH)
         g->way = first_way(q, ways);
-    const bool due = g->seen >= g->next || (tries_own(q) && q->no_cells && g->tried[q->call] == 0);
+    const bool due = g->seen >= g->next || (tries_own(q) && q->no_cells && !espi_way_was_tried(q));
     if (g->state == ESPI_WAYS_FRESH || (g->state == ESPI_WAYS_DECIDED && due) || follows(g, said))
         begin_trial(g, q, ways, said);
     else if (g->state == ESPI_WAYS_TRYING && ways & ~g->met)
@@ -337,6 +339,7 @@ static void take_turn(struct espi_way_turn *turn, const struct espi_way_question
         way = ESPI_WAY_TYPED;
     turn->way = ways & 1u << way ? way : packed_way(turn->group, q);
     turn->group->can[q->call] |= ways;
+    turn->group->meets_packed = turn->group->meets_packed || !q->typed;
     if (turn->way != way && turn->group->can[q->call] & 1u << way && q->call != ESPI_WAY_RECEIVE &&
         q->call != ESPI_WAY_BATCH)
         turn->counts = false;

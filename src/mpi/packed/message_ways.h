@@ -65,6 +65,7 @@ struct espi_way_question {
     int n_others;  /* ranks of MPI_COMM_WORLD that it is known to be from or for, or may be; 0: they are not known */
     const unsigned char *others;
     bool told; /* what it saves is to be told: OWN is tried, too */
+    bool typed; /* of one part, and goes as a better type, where others are packed */
     bool doubtful; /* of one part, and packed, but perhaps it should not be: OWN is tried, too */
 };
 
@@ -76,7 +77,8 @@ enum espi_message_way espi_way_of(const struct espi_way_question *question);
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 
-/* Whether that was found out; and whether such calls have taken part in a trial that has come to its end. */
+/* Whether that was found out; and whether such calls have taken part in a trial that has come to its end: of one that
+   is packed, in the last of which there were such. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
 /* Whether another rank may yet begin a trial of short messages like it that this rank is to follow, or has. */

@@ -56,7 +56,7 @@ double espi_way_saved_in_all(const struct espi_way_question *q, enum espi_messag
     if (less < 0)
         return -1;
     const double ns = (less + waits_less(g, way) * (double)g->plain) * (double)q->bytes * 0x1p-20 -
-                      (q->no_cells ? outside_ns(q->call) : 0);
+                      (q->no_cells && !q->typed ? outside_ns(q->call) : 0);
     return ns > 0 ? ns : 0;
 }
 

@@ -21,13 +21,14 @@
  */
 struct espi_way_pace {
     int run, longer, warm, times, enough;
-    struct { /* of the program's type: calls that are not counted, times, and those before it may be given up */
+    struct { /* of the program's type: calls that are not counted, times, and how many are enough, before which it is
+                not given up either */
         int warm, times, least;
     } own;
 };
 enum { OF_ONE_PART = ESPI_STREAM_CELL, LONG = 1 << 20, LONG_FAR = 64 << 10, VERY_LONG = 16 << 20 };
 static const struct espi_way_pace of_short = {8, 3, 2, ESPI_WAY_TIMES, 10, {2, ESPI_WAY_TIMES, ESPI_WAY_TIMES}},
-                                  usual = {8, 3, 2, 12, 5, {5, 7, 4}}, /* of two runs and one, mostly */
+                                  usual = {8, 3, 2, 12, 5, {5, 7, 3}}, /* of two runs and one */
                                   of_long = {3, 1, 1, 5, 2, {1, 5, 2}}, of_very_long = {3, 1, 1, 2, 2, {1, 2, 2}},
                                   of_long_far = {6, 2, 2, 8, 4, {2, 8, 4}},
                                   of_very_long_far = {4, 1, 1, 4, 2, {1, 4, 3}};
@@ -70,6 +71,7 @@ void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, un
     memset(g->turns, 0, sizeof g->turns);
     memset(g->runs, 0, sizeof g->runs);
     memset(g->made, 0, sizeof g->made);
+    g->meets_packed = false;
 }
 
 static unsigned messages_of(const struct espi_way_group *g, int call) /* in this trial */
@@ -171,7 +173,7 @@ static bool has_times(const struct espi_way_group *g, int call, int wanted)
     for (int way = 0; way < ESPI_WAYS; way++) {
         int least = g->runs[call][way] < RUNS_OF_FEW ? wanted : least_of(wanted, g->pace->enough);
         if (way == ESPI_WAY_OWN)
-            least = least_of(least, g->pace->own.times);
+            least = least_of(least, wanted > g->pace->enough ? g->pace->own.times : g->pace->own.least);
         if (g->open & 1u << way && g->times[call][way].n < least)
             return false;
     }
@@ -304,6 +306,7 @@ void espi_way_trial_decide(struct espi_way_group *g)
         g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
     g->timed = g->timed || any;
     g->state = ESPI_WAYS_DECIDED;
+    g->with_packed = g->meets_packed;
     g->decided++;
     g->next = next_trial(g);
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);

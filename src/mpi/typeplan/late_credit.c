@@ -20,7 +20,7 @@ static bool is_alike(const struct noted *e, const struct noted *f)
     return e->record == f->record && e->way == f->way && e->where == f->where &&
            e->question.bytes == f->question.bytes && e->question.call == f->question.call &&
            e->question.near == f->question.near && e->question.no_cells == f->question.no_cells &&
-           e->question.doubtful == f->question.doubtful;
+           e->question.typed == f->question.typed && e->question.doubtful == f->question.doubtful;
 }
 
 static void add(struct noted *to, const struct noted *e)
@@ -39,6 +39,7 @@ void espi_late_credit(struct espi_plan *plan, int64_t count, const struct espi_w
                                          .bytes = question->bytes,
                                          .no_cells = question->no_cells,
                                          .told = true,
+                                         .typed = question->typed,
                                          .doubtful = question->doubtful},
                             .way = way,
                             .where = modelled->where,

@@ -129,11 +129,14 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
                                          struct espi_way_question *q)
 {
     struct espi_message_side *longer = NULL;
+    bool typed_alone = true;
 
     for (int i = 0; i < 2; i++) {
         struct espi_message_side *side = &m->side[i];
-        if (!is_asked(side))
+        side->asked = is_asked(side);
+        if (!side->asked)
             continue;
+        typed_alone = typed_alone && side->found.typed;
         if (longer == NULL || counts_more(side, longer))
             longer = side;
     }
@@ -154,7 +157,10 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
         .bytes = longer->found.bytes,
         .no_cells = !parts,
         .told = espi_type_service.told,
+        .typed = typed_alone,
         .doubtful = is_doubtful(longer)};
+    for (int i = 0; i < 2 && q->doubtful; i++) /* that is found out, and nothing of the other side with it */
+        m->side[i].asked = m->side[i].asked && is_doubtful(&m->side[i]);
     espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
     return longer;
 }
@@ -246,7 +252,7 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
         struct espi_message_side *side = &m->side[i];
         if (side->found.plan == NULL)
             continue;
-        if (is_asked(side) && m->turn.way == ESPI_WAY_OWN)
+        if (side->asked && m->turn.way == ESPI_WAY_OWN)
             continue;
         if (side->found.typed || (side->found.parts && m->turn.way == ESPI_WAY_TYPED)) {
             go_typed(side, &row->typed[i], changed);
@@ -286,13 +292,13 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
     int64_t all = 0;
 
     for (int i = 0; i < 2; i++)
-        all += is_asked(&m->side[i]) ? m->side[i].found.bytes : 0;
+        all += m->side[i].asked ? m->side[i].found.bytes : 0;
     for (int i = 0; i < 2; i++) {
         const struct espi_message_side *side = &m->side[i];
         const enum espi_packable use = espi_packed_message_use(m->row, &m->row->typed[i]);
         if (side->found.plan == NULL)
             continue;
-        const double part = is_asked(side) ? (double)side->found.bytes / (double)all : 0;
+        const double part = side->asked ? (double)side->found.bytes / (double)all : 0;
         const double in_all_here = part == 0 ? -1 : later ? 0 : in_all >= 0 ? in_all * part : -1;
         const struct espi_message_saving here = {side->found.parts && saved >= 0 ? saved * part : -1, in_all_here};
         espi_plan_hold(side->found.plan);

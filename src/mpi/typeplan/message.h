@@ -1,8 +1,8 @@
 /*
  * The short way of a message: what a program sends it mostly sends again, so nearly every such call finds its plan
- * and its communicator as the last one left them. A short message is packed; of a longer one it is chosen here which
- * way it goes (packed/message_ways.h). What is not so goes the way of all calls (substitute.h), which is always
- * right.
+ * and its communicator as the last one left them. A short message is packed, or goes as a better type; of a longer
+ * one it is chosen here which way it goes (packed/message_ways.h). What is not so goes the way of all calls
+ * (substitute.h), which is always right.
  */
 #ifndef ESPI_MPI_TYPEPLAN_MESSAGE_H
 #define ESPI_MPI_TYPEPLAN_MESSAGE_H
@@ -23,6 +23,7 @@ struct espi_message_side {
     int64_t count;                  /* items */
     bool near;                      /* of several parts: */
     enum espi_ways_open open;
+    bool asked;                     /* it goes the way that is found for the call: */
     bool packed;                    /* else it goes as a type: */
     MPI_Datatype type;              /* in the place of the program's; MPI_DATATYPE_NULL: that itself */
 };
@@ -32,7 +33,7 @@ struct espi_message {
     const struct espi_api_row *row;
     const espi_word *args; /* as the program gave them */
     struct espi_message_side side[2];
-    struct espi_way_turn turn;           /* of a longer message */
+    struct espi_way_turn turn;           /* of sides that are asked about */
     struct espi_packed_request *request; /* of a nonblocking call that is to be followed */
     uint64_t begun;                      /* of one whose time is to be told (core_distance.h); 0: it is not */
     struct espi_packed_call packed;
