@@ -166,7 +166,7 @@ bool espi_way_was_tried(const struct espi_way_question *q)
 {
     const struct espi_way_group *g = espi_way_group_of(q);
 
-    return g->tried[q->call] > 0 && (q->typed || g->with_packed);
+    return g->tried[q->call] > 0 && (q->typed || g->with_packed & 1u << q->call);
 }
 
 bool espi_way_may_be_asked(const struct espi_way_question *q)
@@ -295,6 +295,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
     if (g->together && g->seen == YOUNG)
         espi_trial_say(size_of(q), g->number);
     g->met |= ways;
+    g->meets_packed |= q->typed ? 0 : 1u << q->call;
     if (g->state == ESPI_WAYS_TRYING && g->told)
         watch_on();
     return g->state == ESPI_WAYS_TRYING;
@@ -339,7 +340,6 @@ static void take_turn(struct espi_way_turn *turn, const struct espi_way_question
         way = ESPI_WAY_TYPED;
     turn->way = ways & 1u << way ? way : packed_way(turn->group, q);
     turn->group->can[q->call] |= ways;
-    turn->group->meets_packed = turn->group->meets_packed || !q->typed;
     if (turn->way != way && turn->group->can[q->call] & 1u << way && q->call != ESPI_WAY_RECEIVE &&
         q->call != ESPI_WAY_BATCH)
         turn->counts = false;
@@ -472,5 +472,8 @@ void espi_way_batch_took(uint64_t ns)
 
 bool espi_way_will_be_told(const struct espi_way_question *q)
 {
-    return trying && !espi_calls_overlap && q->told && espi_way_group_of(q)->decided == 0;
+    const struct espi_way_group *g = espi_way_group_of(q);
+
+    return trying && !espi_calls_overlap && q->told &&
+           (g->decided == 0 || (q->no_cells && g->tried[q->call] > 0 && !espi_way_was_tried(q)));
 }

@@ -77,8 +77,8 @@ enum espi_message_way espi_way_of(const struct espi_way_question *question);
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 
-/* Whether that was found out; and whether such calls have taken part in a trial that has come to its end: of one that
-   is packed, in the last of which there were such. */
+/* Whether that was found out; and whether such calls, and of one that is packed such ones, have taken part in a trial
+   that has come to its end. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
 /* Whether another rank may yet begin a trial of short messages like it that this rank is to follow, or has. */
@@ -142,7 +142,8 @@ double espi_way_saves_in_all(const struct espi_way_question *question);
 double espi_way_saves_of_both(const struct espi_way_question *question);
 /* What one has saved that went `way`. */
 double espi_way_saved_in_all(const struct espi_way_question *question, enum espi_message_way way);
-/* Whether that is to be told, but no trial of such messages has come to its end as yet. */
+/* Whether that is to be told, but no trial of such messages has come to its end as yet; nor, of short ones that are
+   packed, one in which there were such. */
 bool espi_way_will_be_told(const struct espi_way_question *question);
 
 #endif

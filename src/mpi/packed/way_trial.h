@@ -44,8 +44,10 @@ struct espi_way_group {
     enum espi_way_call latest; /* that had a turn */
     int64_t bytes;             /* of doubtful messages, of just so many; and other such ones since the last of them */
     unsigned others;
-    bool meets_packed;         /* in this trial there are messages that are packed, where it is their turn, */
-    bool with_packed;          /* and in the last one that has come to its end there were */
+    unsigned meets_packed;     /* bits 1 << call: in this trial there are messages that are packed where it is their
+                                  turn; */
+    unsigned with_packed;      /* there were in one that has come to its end: not the last, or ranks of which each
+                                  has packed ones in trials of its own would go on for ever */
     bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */
 };
 
