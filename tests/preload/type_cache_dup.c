@@ -193,6 +193,13 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return (struct espi_message_plan){.plan = NULL};
 }
 
+bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
+{
+    (void)type;
+    (void)count;
+    return false;
+}
+
 void espi_message_plan_packed(struct espi_stats_thread *stats, const struct espi_message_plan *found, int64_t count,
                               enum espi_packable use, const struct espi_message_saving *saved)
 {

@@ -19,7 +19,6 @@
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
-#include "random_types.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -135,7 +134,7 @@ START_TEST(goes_as_better)
     for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++) {
         const uint64_t substituted = counted(ESPI_COUNT_calls_substituted), uses = espi_slot_of(type)->uses,
                        bytes = counted(ESPI_COUNT_bytes_substituted), said = said_ps();
-        ck_assert(!goes_packed());
+        ck_assert(!goes_packed() && !espi_message_plan_packs(type, COUNT));
         ck_assert_int_eq(message(fns[i], type, OWN_NS), MPI_INT);
         ck_assert_uint_eq(counted(ESPI_COUNT_calls_substituted), substituted + 1);
         ck_assert_uint_eq(counted(ESPI_COUNT_bytes_substituted), bytes + (uint64_t)(COUNT * plan->size));
@@ -158,6 +157,7 @@ START_TEST(rather_than_packed)
     ck_assert(espi_plan_packs_message(plan, COUNT) && !espi_plan_packs_kept(plan, COUNT));
     ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_PACKED);
+    ck_assert(espi_message_plan_packs(type, COUNT));
     plan->doubtful = true; /* of those that are packed */
     for (int i = 0; i < 300; i++)
         ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);

@@ -129,11 +129,8 @@ static struct espi_plan *improve_type(struct espi_thread *thread, struct espi_tr
     struct espi_way way = espi_types_way(thread, own, count, false,
                                          alone == ALL_ALONE ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL);
     type->handle = way.type;
-    type->staged = way.packed && alone == ALL_ALONE;
-    if (way.packed && alone == SOME_ALONE) {
-        const struct espi_message_plan found = espi_message_plan(own, each, ESPI_PACK_MESSAGE);
-        type->staged = found.plan != NULL && !found.typed;
-    }
+    type->staged = way.packed &&
+                   (alone == ALL_ALONE || (alone == SOME_ALONE && espi_message_plan_packs(own, each)));
     if (way.packed) {
         type->pack = way.packed->pack;
         espi_count(espi_thread_state(thread)->stats, ESPI_COUNT_calls_packed, 1);

@@ -16,8 +16,8 @@
  * acknowledges late it takes some calls until that shows. Of short ones more times, which stray more.
  *
  * Of the program's type it is told what it takes in the long run, and after packed ones that comes later than with
- * other ways: where the library sends it through cells, the third to the sixth of a run took two thirds of that (row
- * wrf_y of bench/layouts, large).
+ * other ways: where the library sends it through cells, the third to the sixth of a run take less (row wrf_y of
+ * bench/layouts, large).
  */
 struct espi_way_pace {
     int run, longer, warm, times, enough;

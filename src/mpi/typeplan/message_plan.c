@@ -31,6 +31,13 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return goes ? found : none;
 }
 
+bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
+{
+    const struct espi_message_plan found = espi_message_plan(type, count, ESPI_PACK_MESSAGE);
+
+    return found.plan != NULL && !found.typed;
+}
+
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
                               const struct espi_way_question *q)
 {

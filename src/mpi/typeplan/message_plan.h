@@ -28,6 +28,9 @@ struct espi_message_plan {
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
+/* Whether `count` items (> 0), a message, are packed by a plan, if they are short, or may be. */
+bool espi_message_plan_packs(MPI_Datatype type, int64_t count);
+
 /* Whether it is to be found out if short messages of so many items (> 0) are better packed. Of more than some counts
    the models are believed. */
 static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t count)
