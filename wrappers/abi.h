@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 15
+#define ESPI_ABI_VERSION 16
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;

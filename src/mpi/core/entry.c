@@ -21,11 +21,8 @@ static bool version_is_ours(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
-    const char *found = espi_pmpi_version();
+    const char *found = "?";
     size_t digits = 1;
-    if (found && strcmp(found, MPICH_VERSION) == 0)
-        return true;
-    found = "?";
     if (espi_pmpi.Get_library_version(text, &length) == MPI_SUCCESS && strncmp(text, "MPICH Version:", 14) == 0) {
         found = text + 14 + strspn(text + 14, " \t");
         digits = strcspn(found, " \t\n");

@@ -112,11 +112,6 @@ void espi_pmpi_for_threads(void)
         espi_pmpi_load(mpi);
 }
 
-const char *espi_pmpi_version(void)
-{
-    return dlsym(mpi, "MPII_Version_string");
-}
-
 espi_next espi_pmpi_find(const char *name)
 {
     char symbol[64] = "P";

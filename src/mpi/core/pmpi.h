@@ -33,9 +33,6 @@ const char *espi_pmpi_load(void *library);
    first call of one waits for the loader, which in the constructor of a library may wait for a call of MPI, and that
    for one of our locks. */
 void espi_pmpi_for_threads(void);
-/* The version that MPICH keeps as text in itself ("4.0.2"), or NULL: no header promises it. At a start it is much
-   cheaper than MPI_Get_library_version, which writes two kilobytes, out of pages that nobody else has read yet. */
-const char *espi_pmpi_version(void);
 /* A function by its whole name ("MPI_Scan_c"), looked up at each call; NULL when there is none. */
 void (*espi_pmpi_find(const char *name))(void);
 
