@@ -243,6 +243,53 @@ START_TEST(told_before_packed)
 }
 END_TEST
 
+/* Until their own trial has come to its end the models tell of packed ones. */
+START_TEST(told_by_models)
+{
+    enum { MESSAGES = 1000, FEW = 20, PACKED_NS = 2000, MODEL_NS = PACKED_NS + COUNT * GAIN_NS };
+    int packed = 0;
+
+    begin(true);
+    for (int i = 0; i < MESSAGES; i++)
+        message(ESPI_FN_Send, type, OWN_NS);
+    espi_late_credits_end();
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], PACKED_NS * (uint64_t)plan->count / COUNT);
+    const uint64_t before = said_ps(), decided = counted(ESPI_COUNT_ways_decided);
+    for (int i = 0; i < FEW; i++)
+        packed += message(ESPI_FN_Send, type, OWN_NS) == MPI_PACKED;
+    espi_late_credits_end();
+    ck_assert_uint_eq(counted(ESPI_COUNT_ways_decided), decided);
+    ck_assert_int_gt(packed, 0);
+    const double each = (double)(said_ps() - before) / 1000 / packed;
+    ck_assert_msg(each > MODEL_NS - 2 && each < MODEL_NS + 2, "%g ns", each);
+    end();
+}
+END_TEST
+
+/* And what was found of packed ones says nothing of those that go as a better type later. */
+START_TEST(told_after_packed)
+{
+    enum { MESSAGES = 1000, PACKED_NS = 500 };
+    int better = 0;
+
+    begin(true);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000 * (uint64_t)plan->count / COUNT);
+    for (int i = 0; i < MESSAGES && !goes_packed(); i++)
+        ck_assert_int_ne(message(ESPI_FN_Send, type, PACKED_NS), MPI_INT);
+    espi_late_credits_end();
+    const uint64_t decided = counted(ESPI_COUNT_ways_decided), before = said_ps();
+    ck_assert_uint_gt(decided, 0);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 0);
+    for (int i = 0; i < MESSAGES; i++)
+        better += message(ESPI_FN_Send, type, OWN_NS) == MPI_INT;
+    ck_assert_uint_gt(counted(ESPI_COUNT_ways_decided), decided);
+    espi_late_credits_end();
+    const double each = (double)(said_ps() - before) / 1000 / better;
+    ck_assert_msg(each > OWN_NS - 2 && each <= OWN_NS, "%g ns", each);
+    end();
+}
+END_TEST
+
 /* One side is found out by turns, beside which the other one stays as it is. */
 START_TEST(beside_doubtful)
 {
@@ -296,5 +343,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_typed", goes_as_better, rather_than_packed, told,
-                     told_before_packed, beside_doubtful, several_nodes);
+                     told_before_packed, told_by_models, told_after_packed, beside_doubtful, several_nodes);
 }

@@ -166,7 +166,7 @@ bool espi_way_was_tried(const struct espi_way_question *q)
 {
     const struct espi_way_group *g = espi_way_group_of(q);
 
-    return g->tried[q->call] > 0 && (q->typed || g->with_packed & 1u << q->call);
+    return g->tried[q->call] > 0 && g->with[q->typed] & 1u << q->call;
 }
 
 bool espi_way_may_be_asked(const struct espi_way_question *q)
@@ -295,7 +295,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
     if (g->together && g->seen == YOUNG)
         espi_trial_say(size_of(q), g->number);
     g->met |= ways;
-    g->meets_packed |= q->typed ? 0 : 1u << q->call;
+    g->meets[q->typed] |= 1u << q->call;
     if (g->state == ESPI_WAYS_TRYING && g->told)
         watch_on();
     return g->state == ESPI_WAYS_TRYING;

@@ -77,8 +77,8 @@ enum espi_message_way espi_way_of(const struct espi_way_question *question);
 /* The same where a message is packed anyhow: cells, or dense bytes. */
 enum espi_message_way espi_way_packed(const struct espi_way_question *question);
 
-/* Whether that was found out; and whether such calls, and of one that is packed such ones, have taken part in a trial
-   that has come to its end. */
+/* Whether that was found out; and whether such calls of its kind, packed ones or typed ones, have taken part in a
+   trial that has come to its end. */
 bool espi_way_is_known(const struct espi_way_question *question);
 bool espi_way_was_tried(const struct espi_way_question *question);
 /* Whether another rank may yet begin a trial of short messages like it that this rank is to follow, or has. */

@@ -71,7 +71,7 @@ void espi_way_trial_begin(struct espi_way_group *g, int64_t bytes, bool near, un
     memset(g->turns, 0, sizeof g->turns);
     memset(g->runs, 0, sizeof g->runs);
     memset(g->made, 0, sizeof g->made);
-    g->meets_packed = 0;
+    memset(g->meets, 0, sizeof g->meets);
 }
 
 static unsigned messages_of(const struct espi_way_group *g, int call) /* in this trial */
@@ -306,7 +306,8 @@ void espi_way_trial_decide(struct espi_way_group *g)
         g->packed = sum[ESPI_WAY_CELLS] < sum[ESPI_WAY_DENSE] ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
     g->timed = g->timed || any;
     g->state = ESPI_WAYS_DECIDED;
-    g->with_packed |= g->meets_packed;
+    for (int typed = 0; typed < 2; typed++)
+        g->with[typed] |= g->meets[typed];
     g->decided++;
     g->next = next_trial(g);
     espi_count_anywhere(ESPI_COUNT_ways_decided, 1);

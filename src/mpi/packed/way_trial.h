@@ -44,10 +44,10 @@ struct espi_way_group {
     enum espi_way_call latest; /* that had a turn */
     int64_t bytes;             /* of doubtful messages, of just so many; and other such ones since the last of them */
     unsigned others;
-    unsigned meets_packed;     /* bits 1 << call: in this trial there are messages that are packed where it is their
-                                  turn; */
-    unsigned with_packed;      /* there were in one that has come to its end: not the last, or ranks of which each
-                                  has packed ones in trials of its own would go on for ever */
+    unsigned meets[2];         /* bits 1 << call: in this trial there are messages that are packed where it is their
+                                  turn, and [1] such as go as a better type then; */
+    unsigned with[2];          /* there were in one that has come to its end: not the last, or ranks of which each
+                                  has such ones in trials of its own would go on for ever */
     bool told;                 /* PLAIN calls are watched for the sake of this trial (message_ways.c) */
 };
 

@@ -62,7 +62,9 @@ void espi_late_credits_end(void)
 {
     while (n > 0) {
         const struct noted *e = &noted[--n];
-        const double ns = espi_way_saved_in_all(&e->question, e->way) * e->calls;
+        const double ns = espi_way_was_tried(&e->question) /* or what is known is of others */
+                              ? espi_way_saved_in_all(&e->question, e->way) * e->calls
+                              : -1;
         if (ns >= 0)
             espi_bump(&e->record->saved_ps[ESPI_SAVED_ALONE],
                       (uint64_t)(1000 * (ns < e->most_ns ? ns : e->most_ns)));

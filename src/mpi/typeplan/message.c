@@ -123,8 +123,8 @@ static bool counts_more(const struct espi_message_side *a, const struct espi_mes
     return a->found.bytes > b->found.bytes;
 }
 
-/* What is asked of its way. Of two sides one counts, and both go its way; what is not sure about one of them is not
-   sure. Gives that side, or NULL. */
+/* What is asked of its way. Of two sides one counts, and both go its way, but beside one that is doubtful; what is
+   not sure about one of them is not sure. Gives that side, or NULL. */
 static struct espi_message_side *ask_way(struct espi_message *m, const struct espi_api_row *row,
                                          struct espi_way_question *q)
 {
