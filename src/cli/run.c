@@ -59,6 +59,8 @@ static int put_setting(const char *variable, const char *value)
 static int take_stats(const struct cli_row *row, const char *value, void *request)
 {
     (void)row, (void)request;
+    if (*value == '\0') /* of a script, perhaps, whose variable was not set */
+        return cli_usage("--stats: expected FILE, found ''");
     return put_setting("ESPALIER_STATS", value);
 }
 
@@ -102,8 +104,8 @@ static const struct cli_spec spec = {
     .rows =
         (const struct cli_row[]){
             {.option = {"--stats", "FILE", "write statistics to FILE at the end (ESPALIER_STATS); %j stands for the "
-                                           "job, %p for the process id of rank 0, %r for the rank (a "
-                                           "file for each)"},
+                                           "job, %p for the process id of the writing rank, %r for the "
+                                           "rank (a file for each)"},
              .take = take_stats},
             {.option = {"--summary", NULL, "print a short summary on stderr at the end (ESPALIER_SUMMARY=1)"},
              .take = take_summary},

@@ -104,7 +104,8 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     gain += (int64_t)(c[ESPI_COUNT_blocks_saved].sum / 2) + (int64_t)(c[ESPI_COUNT_exchange_saved].sum / 2) +
             (int64_t)(c[ESPI_COUNT_again_saved].sum / 2);
     time_text(text, sizeof text, gain > 0 ? 2 * (uint64_t)gain : 0);
-    espi_buffer_format(out, "espalier:   saved by estimate %s in all ranks;", text);
+    espi_buffer_format(out, "espalier:   saved by estimate %s in %s ranks;", text,
+                       report->reporting == report->ranks ? "all" : "these");
     time_text(text, sizeof text, own);
     espi_buffer_format(out, " Espalier's own time %s\n", text);
     summarize_types(report, out);
