@@ -58,9 +58,13 @@ static int put_setting(const char *variable, const char *value)
 
 static int take_stats(const struct cli_row *row, const char *value, void *request)
 {
+    struct stat is;
+
     (void)row, (void)request;
     if (*value == '\0') /* of a script, perhaps, whose variable was not set */
         return cli_usage("--stats: expected FILE, found ''");
+    if (stat(value, &is) == 0 && S_ISREG(is.st_mode) && access(value, X_OK) == 0)
+        return cli_usage("--stats: expected FILE, found a program: '%s'", value); /* that would be overwritten */
     return put_setting("ESPALIER_STATS", value);
 }
 
