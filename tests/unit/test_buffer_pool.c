@@ -1,8 +1,11 @@
 /* Scratch buffers: large enough, never handed out twice, reused. */
+#define _DEFAULT_SOURCE /* mincore */
 #include <check.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/arena.h"
 #include "base/buffer_pool.h"
@@ -74,6 +77,28 @@ START_TEST(a_buffer_is_used_again)
 }
 END_TEST
 
+/* The pages of a new buffer are there, where the kernel can do that; errno is as it was. */
+START_TEST(pages_come_at_once)
+{
+    enum { PAGE = 4096, PAGES = 100, POPULATE_WRITE = 23 };
+    unsigned char there[PAGES + 2];
+    char *const own = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    ck_assert_ptr_ne(own, MAP_FAILED);
+    const bool can = madvise(own, PAGE, POPULATE_WRITE) == 0;
+    munmap(own, PAGE);
+    errno = ENOENT;
+    char *const buffer = espi_pool_get((size_t)PAGES * PAGE);
+    ck_assert(buffer != NULL && errno == ENOENT);
+    const uintptr_t first = ((uintptr_t)buffer + PAGE - 1) / PAGE * PAGE;
+    ck_assert_int_eq(mincore((void *)first, (size_t)(PAGES - 1) * PAGE, there), 0);
+    for (int i = 0; i < PAGES - 1; i++)
+        ck_assert(!can || there[i] & 1);
+    espi_pool_put(buffer);
+    espi_pool_release();
+}
+END_TEST
+
 /* An arena that is reset gives the newest of its memory out again, and no more. */
 START_TEST(an_arena_is_used_again)
 {
@@ -101,5 +126,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-buffer-pool", 4, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again,
-                     an_arena_is_used_again);
+                     pages_come_at_once, an_arena_is_used_again);
 }
