@@ -56,14 +56,26 @@ static int put_setting(const char *variable, const char *value)
     return note_option(which, canonical);
 }
 
-static int take_stats(const struct cli_row *row, const char *value, void *request)
+/* By how it begins: elsewhere than on disks every file may be executable. */
+static bool is_program(const char *name)
 {
     struct stat is;
+    char begin[4] = "";
+    FILE *file = stat(name, &is) == 0 && S_ISREG(is.st_mode) ? fopen(name, "r") : NULL;
 
+    if (file == NULL)
+        return false;
+    const size_t n = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    return (n >= 2 && memcmp(begin, "#!", 2) == 0) || (n == 4 && memcmp(begin, "\177ELF", 4) == 0);
+}
+
+static int take_stats(const struct cli_row *row, const char *value, void *request)
+{
     (void)row, (void)request;
     if (*value == '\0') /* of a script, perhaps, whose variable was not set */
         return cli_usage("--stats: expected FILE, found ''");
-    if (stat(value, &is) == 0 && S_ISREG(is.st_mode) && access(value, X_OK) == 0)
+    if (is_program(value))
         return cli_usage("--stats: expected FILE, found a program: '%s'", value); /* that would be overwritten */
     return put_setting("ESPALIER_STATS", value);
 }
