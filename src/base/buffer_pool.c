@@ -64,8 +64,8 @@ static bool fill(int slot, struct buffer *back)
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Gets the pages of a new buffer in one call. A fault for each takes as long as what is written there, on virtual
-   machines ten times that. Where the kernel cannot (before Linux 5.14), or is short of memory, they come so. Not of
+/* Gets the pages of a new buffer in one call. A fault for each takes as long as what is written there, and on virtual
+   machines much longer. Where the kernel cannot (before Linux 5.14), or is short of memory, they come so. Not of
    long ones, of which perhaps a part is used. */
 static void populate(void *memory, size_t size)
 {

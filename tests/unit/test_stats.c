@@ -265,6 +265,12 @@ START_TEST(ranks_merge)
     espi_buffer_add(&out, "", 1);
     ck_assert_ptr_nonnull(strstr(out.data, "3 of 3 ranks"));
     ck_assert_ptr_nonnull(strstr(out.data, "pack 100 ns -> 50 ns"));
+    ck_assert_ptr_nonnull(strstr(out.data, " in all ranks; "));
+    espi_buffer_release(&out);
+    a.ranks++; /* one that is not known to have Espalier */
+    ck_assert_int_eq(espi_report_summary(&a, &out), ESPI_OK);
+    espi_buffer_add(&out, "", 1);
+    ck_assert_ptr_nonnull(strstr(out.data, " in these ranks; "));
     espi_buffer_release(&out);
     espi_report_release(&a);
     espi_report_release(&b);
