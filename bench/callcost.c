@@ -2,7 +2,7 @@
  * What Espalier adds to a call that it leaves alone: the same local calls and the same 8-byte ping-pong, made
  * natively (the MPI library's own functions, past any preload) and as a program makes them, in turns in one process.
  *
- *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1] [--base 1|2]
+ *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1] [--base 1|2] [--delay N]
  *
  * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
  * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the
@@ -12,6 +12,8 @@
  * pack program makes faster), on either rank by itself: the sender makes some calls, which wait for nobody, then the
  * receiver makes them. The other rank's are native ones. --in-place 1: the root's own block is in place. --base 1: of
  * MPI_DOUBLE instead of the column; 2: what is received is, so that the two sides differ, but in MPI_Reduce.
+ * --delay N, without Espalier: the program makes each rooted call after N multiplications, each of which waits for
+ * the one before: what so much more before a call costs by itself, in a root that shares memory with the other rank.
  */
 #include "bench/bench.h"
 
@@ -21,7 +23,7 @@
 #include <string.h>
 
 enum { BATCH = 32, TYPED_BLOCKS = 2001, WARM = 400 };
-static int calls = 200000, blocks = 101, trips = 2000, doubles = 4, in_place, of_base, rank;
+static int calls = 200000, blocks = 101, trips = 2000, doubles = 4, in_place, of_base, delay, rank;
 
 /* `n` blocks of calls natively and as the program's, in turns; `share` of a block's difference is that of one call.
    `teller` prints. */
@@ -145,6 +147,25 @@ static void rooted_call(const struct bench_calls *use)
     }
 }
 
+static inline void multiply(int n)
+{
+    unsigned long x = 3;
+
+    for (int i = 0; i < n; i++) {
+        x *= x;
+        __asm__ volatile("" : "+r"(x)); /* the compiler does not know it */
+    }
+}
+
+static void tell_delay(void)
+{
+    const double begun = bench_now();
+
+    for (int i = 0; i < calls; i++)
+        multiply(delay);
+    printf("%d multiplications %25.2f ns\n", delay, (bench_now() - begun) * 1e9 / calls);
+}
+
 /* The sender's calls, then the receiver's. */
 static double rooted_block(const struct bench_calls *use)
 {
@@ -157,8 +178,11 @@ static double rooted_block(const struct bench_calls *use)
         if ((rank == sender) != (phase == 0))
             continue;
         begun = bench_now();
-        for (int i = 0; i < BATCH; i++)
+        for (int i = 0; i < BATCH; i++) {
+            if (mine != &row.native)
+                multiply(delay);
             rooted_call(mine);
+        }
         took = (bench_now() - begun) * 1e9 / BATCH;
     }
     return took;
@@ -231,8 +255,11 @@ int main(int argc, char **argv)
             in_place = number(argc, argv, i);
         else if (strcmp(argv[i], "--base") == 0 && number(argc, argv, i) <= 2)
             of_base = number(argc, argv, i);
+        else if (strcmp(argv[i], "--delay") == 0)
+            delay = number(argc, argv, i);
         else
-            bench_die("unknown option %s (--calls, --blocks, --trips, --doubles, --in-place, --base)", argv[i]);
+            bench_die("unknown option %s (--calls, --blocks, --trips, --doubles, --in-place, --base, --delay)",
+                      argv[i]);
     }
     if (bench_native(&native) != 0)
         bench_die("the MPI library can not be looked into");
@@ -242,6 +269,8 @@ int main(int argc, char **argv)
                blocks, calls);
         compare("MPI_Pack_size(MPI_INT)", pack_size_block, &native, 1);
         compare("MPI_Type_size(MPI_INT)", type_size_block, &native, 1);
+        if (delay > 0)
+            tell_delay();
     }
     if (ranks >= 2)
         compare("8-byte ping-pong", trip_block, &native, 0.5);
