@@ -231,7 +231,7 @@ void espi_packed_blocks_close(struct espi_packed_blocks *side, void (*release)(v
             release(side->blocks[i].owner);
     for (int i = 0; i < side->n_sent_as; i++)
         if (side->sent_as[i] != MPI_PACKED)
-            espi_stream_type_back(side->sent_as[i], bytes_of(&side->blocks[i]));
+            espi_stream_type_back(side->sent_as[i], bytes_of(&side->blocks[i]), ESPI_STREAM_IN_ROW);
     free_types(side);
     espi_packed_blocks_drop(side);
 }

@@ -211,15 +211,21 @@ void espi_packed_buffer_back(void *stream, int64_t bytes)
 void espi_packed_sent(struct espi_packed_side *side)
 {
     if (side->sent_as != MPI_DATATYPE_NULL)
-        espi_stream_type_back(side->sent_as, side->bytes);
+        espi_stream_type_back(side->sent_as, side->bytes, side->split ? ESPI_STREAM_SPLIT : ESPI_STREAM_IN_ROW);
     side->sent_as = MPI_DATATYPE_NULL;
+}
+
+/* Bytes of the buffer. */
+static int64_t room_of(const struct espi_packed_side *side)
+{
+    return side->bytes + side->split;
 }
 
 void espi_packed_close(struct espi_packed_side *side)
 {
     espi_packed_sent(side);
     if (!side->stands)
-        espi_packed_buffer_back(side->stream, side->bytes);
+        espi_packed_buffer_back(side->stream, room_of(side));
     side->pack = NULL;
 }
 
@@ -241,6 +247,8 @@ static inline __attribute__((always_inline)) void pack_side(const struct espi_pa
     espi_packed_move(side->times, false, side->pack, data, count, side->stream);
     if (type != MPI_DATATYPE_NULL)
         espi_packed_check(false, data, count, type, side->stream, side->bytes);
+    if (side->split)
+        espi_stream_split(side->stream, side->bytes);
 }
 
 /* What MPI is to send or receive. */
@@ -264,23 +272,26 @@ bool espi_packed_begin(struct espi_packed_call *call, int which, const struct es
 
     if ((row->kind & ESPI_BUFFERED) && !fits_buffer(args, typed, count, row->comm, bytes))
         return false;
-    side->stands = count == 1 && espi_pack_is_run(pack, &at);
-    if (side->stands)
-        side->stream = (void *)((uintptr_t)data + (uintptr_t)at);
-    else if ((side->stream = espi_packed_buffer(bytes)) == NULL)
-        return false;
-    side->pack = pack;
-    side->times = times;
     side->bytes = bytes;
     side->receives = receives(typed);
+    side->stands = count == 1 && espi_pack_is_run(pack, &at);
+    side->sent_as = MPI_DATATYPE_NULL;
+    if (way == ESPI_WAY_CELLS && !side->receives && !(row->kind & ESPI_BUFFERED))
+        side->sent_as = espi_stream_type_take(bytes, side->stands ? ESPI_STREAM_IN_ROW : ESPI_STREAM_SPLIT);
+    side->split = side->sent_as != MPI_DATATYPE_NULL && !side->stands;
+    if (side->stands) {
+        side->stream = (void *)((uintptr_t)data + (uintptr_t)at);
+    } else if ((side->stream = espi_packed_buffer(room_of(side))) == NULL) {
+        espi_packed_sent(side);
+        return false;
+    }
+    side->pack = pack;
+    side->times = times;
     if (sends(typed, args) && !(row->kind & ESPI_PERSISTENT))
         pack_side(side, data, count, check ? (MPI_Datatype)args[typed->type] : MPI_DATATYPE_NULL);
     if (side->receives && !(row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT)) &&
         (MPI_Status *)changed[row->args - 1] == MPI_STATUS_IGNORE)
         changed[row->args - 1] = (espi_word)&call->status;
-    side->sent_as = MPI_DATATYPE_NULL;
-    if (way == ESPI_WAY_CELLS && !side->receives && !(row->kind & ESPI_BUFFERED))
-        side->sent_as = espi_stream_type_take(bytes);
     hand_over(side, typed, side->stream, changed);
     return true;
 }

@@ -77,6 +77,7 @@ struct espi_packed_side {
     int64_t bytes;
     bool receives;
     bool stands; /* one run of bytes: the stream is the program's memory, and nothing is packed or unpacked */
+    bool split;  /* the stream's last byte stands one place further, for `sent_as` (espi_stream_split) */
     MPI_Datatype sent_as; /* until the call returns: of stream_type.h; MPI_DATATYPE_NULL: bytes of MPI_PACKED */
 };
 static inline bool espi_packed_receives(const struct espi_packed_side *side)

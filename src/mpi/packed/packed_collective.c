@@ -270,7 +270,7 @@ static void fill_arrays(const struct espi_api_row *row, const struct espi_buffer
         at += bytes;
         if (!in_cells || !blocks[i].sent || blocks[i].received)
             continue;
-        const MPI_Datatype type = espi_stream_type_take(bytes);
+        const MPI_Datatype type = espi_stream_type_take(bytes, ESPI_STREAM_IN_ROW);
         if (type == MPI_DATATYPE_NULL)
             continue;
         types[i] = type;
@@ -293,7 +293,7 @@ static void see_one(const struct espi_collective_side *side, struct espi_packed_
 
     seen[0] = (espi_word)bytes;
     if (!in_cells || !side->sent || side->received ||
-        (*type = espi_stream_type_take(bytes)) == MPI_DATATYPE_NULL)
+        (*type = espi_stream_type_take(bytes, ESPI_STREAM_IN_ROW)) == MPI_DATATYPE_NULL)
         return;
     espi_packed_blocks_sent_as(packed, type, 1);
     seen[0] = 1;

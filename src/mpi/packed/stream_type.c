@@ -6,11 +6,12 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/own_types.h"
 
-/* Room behind the block; datatypes that one is made of. */
-enum { ROOM = 64, DATATYPES = 3 };
+/* Room behind the block. */
+enum { ROOM = 64 };
 
-/* The types of the sizes that were sent last: size and handle in one word, so that taking one out of the table or
-   putting one in is one exchange, and nobody else has what is taken. Sizes with the same place replace each other. */
+/* The types of the sizes that were sent last: size, form and handle in one word, so that taking one out of the table
+   or putting one in is one exchange, and nobody else has what is taken. Sizes with the same place replace each other,
+   and so do forms of one size. */
 enum { PLACES_LOG = 4, PLACES = 1 << PLACES_LOG };
 static _Atomic uint64_t kept[PLACES];
 static atomic_bool opened;
@@ -21,36 +22,77 @@ static _Atomic uint64_t *place_of(int64_t bytes)
     return &kept[(uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG)];
 }
 
-static MPI_Datatype type_in(uint64_t word)
+static uint64_t word_of(MPI_Datatype type, int64_t bytes, enum espi_stream_form form)
 {
-    return (MPI_Datatype)(uint32_t)word;
+    const uint64_t in_row = UINT64_C(1) << 63; /* bytes have 31 bits */
+
+    return (form == ESPI_STREAM_IN_ROW ? in_row : 0) | (uint64_t)bytes << 32 | (uint32_t)type;
 }
 
-static void let_go(MPI_Datatype type)
+static bool is_of(uint64_t word, int64_t bytes, enum espi_stream_form form)
 {
+    return word >> 32 == word_of(MPI_DATATYPE_NULL, bytes, form) >> 32;
+}
+
+/* Datatypes that one is made of. */
+static int datatypes(enum espi_stream_form form)
+{
+    return form == ESPI_STREAM_IN_ROW ? 3 : 1;
+}
+
+static void let_go(uint64_t word)
+{
+    MPI_Datatype type = (MPI_Datatype)(uint32_t)word;
+
     espi_pmpi.Type_free(&type);
-    espi_own_types_add(-DATATYPES);
+    espi_own_types_add(-datatypes(word >> 63 ? ESPI_STREAM_IN_ROW : ESPI_STREAM_SPLIT));
     atomic_fetch_sub(&ours, 1);
 }
 
-static MPI_Datatype make(int64_t bytes)
+/* `old`, which is freed, with another extent. */
+static MPI_Datatype resized(MPI_Datatype old, int64_t extent)
 {
-    MPI_Datatype block, gap, type = MPI_DATATYPE_NULL;
+    MPI_Datatype type;
 
-    if (espi_own_types_room() < DATATYPES || espi_pmpi.Type_contiguous((int)bytes, MPI_PACKED, &block) != MPI_SUCCESS)
+    if (espi_pmpi.Type_create_resized(old, 0, (MPI_Aint)extent, &type) != MPI_SUCCESS)
+        type = MPI_DATATYPE_NULL;
+    espi_pmpi.Type_free(&old);
+    return type;
+}
+
+static MPI_Datatype in_row(int64_t bytes)
+{
+    MPI_Datatype type;
+
+    if (espi_pmpi.Type_contiguous((int)bytes, MPI_PACKED, &type) != MPI_SUCCESS)
         return MPI_DATATYPE_NULL;
-    if (espi_pmpi.Type_create_resized(block, 0, (MPI_Aint)bytes + ROOM, &gap) == MPI_SUCCESS) {
-        if (espi_pmpi.Type_create_resized(gap, 0, (MPI_Aint)bytes, &type) != MPI_SUCCESS)
-            type = MPI_DATATYPE_NULL;
-        espi_pmpi.Type_free(&gap);
-    }
-    espi_pmpi.Type_free(&block);
+    type = resized(type, bytes + ROOM);
+    return type != MPI_DATATYPE_NULL ? resized(type, bytes) : type;
+}
+
+static MPI_Datatype split(int64_t bytes)
+{
+    const int lengths[] = {(int)bytes - 1, 1};
+    const MPI_Aint places[] = {0, (MPI_Aint)bytes};
+    MPI_Datatype type;
+
+    return espi_pmpi.Type_create_hindexed(2, lengths, places, MPI_PACKED, &type) == MPI_SUCCESS ? type
+                                                                                              : MPI_DATATYPE_NULL;
+}
+
+static MPI_Datatype make(int64_t bytes, enum espi_stream_form form)
+{
+    MPI_Datatype type;
+
+    if (espi_own_types_room() < (size_t)datatypes(form))
+        return MPI_DATATYPE_NULL;
+    type = form == ESPI_STREAM_IN_ROW ? in_row(bytes) : split(bytes);
     if (type == MPI_DATATYPE_NULL)
         return type;
     if (espi_own_types_is_high(type) || espi_pmpi.Type_commit(&type) != MPI_SUCCESS) {
         espi_pmpi.Type_free(&type);
     } else {
-        espi_own_types_add(DATATYPES);
+        espi_own_types_add(datatypes(form));
         atomic_fetch_add(&ours, 1);
     }
     return type;
@@ -60,31 +102,32 @@ bool espi_stream_may_go_in_cells(int64_t bytes)
 {
     return bytes > ESPI_STREAM_CELL && bytes <= INT32_MAX - ROOM &&
            atomic_load_explicit(&opened, memory_order_relaxed) &&
-           (espi_own_types_room() >= DATATYPES || atomic_load_explicit(&ours, memory_order_relaxed) > 0);
+           (espi_own_types_room() >= (size_t)datatypes(ESPI_STREAM_IN_ROW) || atomic_load_explicit(&ours, memory_order_relaxed) > 0);
 }
 
-MPI_Datatype espi_stream_type_take(int64_t bytes)
+MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
 {
     uint64_t word;
 
     if (!espi_stream_may_go_in_cells(bytes))
         return MPI_DATATYPE_NULL;
     word = atomic_exchange(place_of(bytes), 0);
-    if (word >> 32 == (uint64_t)bytes)
-        return type_in(word);
+    if (word != 0 && is_of(word, bytes, form))
+        return (MPI_Datatype)(uint32_t)word;
     if (word != 0)
-        let_go(type_in(word));
-    return make(bytes);
+        let_go(word);
+    return make(bytes, form);
 }
 
-void espi_stream_type_back(MPI_Datatype type, int64_t bytes)
+void espi_stream_type_back(MPI_Datatype type, int64_t bytes, enum espi_stream_form form)
 {
-    const uint64_t word = atomic_load_explicit(&opened, memory_order_relaxed)
-                              ? atomic_exchange(place_of(bytes), (uint64_t)bytes << 32 | (uint32_t)type)
-                              : (uint32_t)type;
+    const uint64_t given = word_of(type, bytes, form),
+                   word = atomic_load_explicit(&opened, memory_order_relaxed)
+                              ? atomic_exchange(place_of(bytes), given)
+                              : given;
 
     if (word != 0)
-        let_go(type_in(word));
+        let_go(word);
 }
 
 void espi_stream_types_give_back(void)
@@ -92,7 +135,7 @@ void espi_stream_types_give_back(void)
     for (int i = 0; i < PLACES; i++) {
         const uint64_t word = atomic_exchange(&kept[i], 0);
         if (word != 0)
-            let_go(type_in(word));
+            let_go(word);
     }
 }
 

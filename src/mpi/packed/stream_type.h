@@ -9,9 +9,14 @@
  * of the time; where they are far apart some 0.9 of it up to 16 kB, but up to twice as long above, when both ranks
  * send (`bench/streams`). Between nodes it is up to the network. Which way a message goes: message_ways.h.
  *
- * The type is a block of MPI_PACKED with room behind it, of which a second resizing takes the room away again: the
- * library has the type for one with gaps from the first on, and items of it stand one behind the other. What the
- * receiver says it receives does not matter.
+ * Where blocks stand one behind the other, or data where the program has them, the type is a block of MPI_PACKED
+ * with room behind it, of which a second resizing takes the room away again: the library has it for one with gaps
+ * from the first on, and nothing else changes. What the receiver says it receives does not matter.
+ *
+ * A message that we have packed ourselves may have a gap: its last byte stands one place further, and the type is one
+ * datatype instead of three. MPICH has room for three of a program before it makes 1,024 more and links them all
+ * (MPIR_DATATYPE_PREALLOC, MPIR_Handle_obj_alloc): 70 pages, which take 1 to 3 ms where page faults are slow. Many a
+ * program keeps one type or two, and never asks for them.
  */
 #ifndef ESPI_MPI_PACKED_STREAM_TYPE_H
 #define ESPI_MPI_PACKED_STREAM_TYPE_H
@@ -34,10 +39,21 @@ void espi_stream_types_give_back(void);
 /* Whether there may be one for a stream of so many bytes. */
 bool espi_stream_may_go_in_cells(int64_t bytes);
 
+enum espi_stream_form {
+    ESPI_STREAM_SPLIT, /* one message, after espi_stream_split */
+    ESPI_STREAM_IN_ROW
+};
+
+/* Moves the last byte of a message of `bytes` to the place behind it, which there must be. */
+static inline void espi_stream_split(void *stream, int64_t bytes)
+{
+    ((char *)stream)[bytes] = ((char *)stream)[bytes - 1];
+}
+
 /* A committed type of so many bytes, which is one message, or one block of many; MPI_DATATYPE_NULL: there is none,
-   and the message goes as bytes of MPI_PACKED. It is the caller's until it is given back: after the call that sends,
-   or makes the request. */
-MPI_Datatype espi_stream_type_take(int64_t bytes);
-void espi_stream_type_back(MPI_Datatype type, int64_t bytes);
+   and the message goes as bytes of MPI_PACKED. It is the caller's until it is given back, as what it was taken for:
+   after the call that sends, or makes the request. */
+MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form);
+void espi_stream_type_back(MPI_Datatype type, int64_t bytes, enum espi_stream_form form);
 
 #endif
