@@ -102,7 +102,8 @@ bool espi_stream_may_go_in_cells(int64_t bytes)
 {
     return bytes > ESPI_STREAM_CELL && bytes <= INT32_MAX - ROOM &&
            atomic_load_explicit(&opened, memory_order_relaxed) &&
-           (espi_own_types_room() >= (size_t)datatypes(ESPI_STREAM_IN_ROW) || atomic_load_explicit(&ours, memory_order_relaxed) > 0);
+           (espi_own_types_room() >= (size_t)datatypes(ESPI_STREAM_IN_ROW) ||
+            atomic_load_explicit(&ours, memory_order_relaxed) > 0);
 }
 
 MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
