@@ -240,8 +240,9 @@ static int refuse_model(bool ranks)
     return CLI_FAILURE;
 }
 
-/* The model file as the program would find it. Only rank 0 reads it; on other hosts there need not be one. */
-static int check_model(void)
+/* What the program would find: a report that is asked for in vain; and the model file. Only rank 0 writes the one and
+   reads the other: on other hosts there need not be one. */
+static int check_settings(void)
 {
     static const char *const rank_variables[] = {"PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
     struct espi_settings settings;
@@ -254,6 +255,8 @@ static int check_model(void)
         ranks = ranks || rank != NULL;
     }
     espi_settings_load(&settings, get_variable, NULL, NULL, NULL);
+    if (!settings.enabled && (settings.stats[0] != '\0' || settings.summary))
+        fprintf(stderr, "espalier run: ESPALIER=0: no statistics are written, as Espalier does nothing\n");
     if (!settings.enabled || settings.model[0] == '\0' || cli_check_model(settings.model) == CLI_OK)
         return CLI_OK;
     return refuse_model(ranks);
@@ -267,7 +270,7 @@ int espi_cli_run(int argc, char **argv)
     if (words == 0)
         return cli_usage("expected a program to run");
     char **program = argv + argc - words;
-    code = check_model();
+    code = check_settings();
     if (code == CLI_OK)
         code = set_preload();
     if (code == CLI_OK)
