@@ -29,28 +29,32 @@ static bool fails(void)
     return fails_at >= 0 && fails_at-- == 0;
 }
 
+static bool makes(void)
+{
+    const bool may = !fails();
+
+    made += may;
+    return may;
+}
+
 static int contiguous(int n, MPI_Datatype of, MPI_Datatype *type)
 {
-    if (fails())
-        return MPI_ERR_OTHER;
-    made++;
-    return real.Type_contiguous(n, of, type);
+    return makes() ? real.Type_contiguous(n, of, type) : MPI_ERR_OTHER;
 }
 
 static int resized(MPI_Datatype of, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *type)
 {
-    if (fails())
-        return MPI_ERR_OTHER;
-    made++;
-    return real.Type_create_resized(of, lb, extent, type);
+    return makes() ? real.Type_create_resized(of, lb, extent, type) : MPI_ERR_OTHER;
 }
 
 static int hindexed(int n, const int *lengths, const MPI_Aint *places, MPI_Datatype of, MPI_Datatype *type)
 {
-    if (fails())
-        return MPI_ERR_OTHER;
-    made++;
-    return real.Type_create_hindexed(n, lengths, places, of, type);
+    return makes() ? real.Type_create_hindexed(n, lengths, places, of, type) : MPI_ERR_OTHER;
+}
+
+static int set_attribute(MPI_Datatype type, int key, void *value)
+{
+    return fails() ? MPI_ERR_OTHER : real.Type_set_attr(type, key, value);
 }
 
 static int commit(MPI_Datatype *type)
@@ -97,6 +101,7 @@ static void begin(int form)
     espi_pmpi.Type_create_resized = resized;
     espi_pmpi.Type_create_hindexed = hindexed;
     espi_pmpi.Type_commit = commit;
+    espi_pmpi.Type_set_attr = set_attribute;
     espi_pmpi.Type_free = free_type;
     espi_pmpi.Get_library_version = library_version;
     espi_own_types_open(true);
@@ -182,19 +187,6 @@ START_TEST(sizes)
 }
 END_TEST
 
-/* The type that a resized one was made of; the caller frees it. */
-static MPI_Datatype resized_of(MPI_Datatype type)
-{
-    int ints, addresses, types, combiner;
-    MPI_Aint bounds[2];
-    MPI_Datatype of;
-
-    MPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner);
-    ck_assert_int_eq(combiner, MPI_COMBINER_RESIZED);
-    MPI_Type_get_contents(type, 0, 2, 1, NULL, bounds, &of);
-    return of;
-}
-
 static void same_extent(MPI_Datatype type, bool true_one, int64_t expected)
 {
     MPI_Aint lb, extent;
@@ -213,13 +205,15 @@ START_TEST(form)
     begin(_i);
     const int in_row = form_now == ESPI_STREAM_IN_ROW, items = in_row ? 2 : 1;
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
-        MPI_Datatype type = take(each[i]), of = in_row ? resized_of(type) : MPI_DATATYPE_NULL;
+        MPI_Datatype type = take(each[i]), of;
+        MPI_Aint bounds[2];
         MPI_Count size;
         MPI_Type_size_x(type, &size);
         ck_assert(size == each[i]);
         same_extent(type, false, each[i] + !in_row);
         same_extent(type, true, each[i] + !in_row);
-        if (in_row) {
+        if (in_row) { /* resized */
+            MPI_Type_get_contents(type, 0, 2, 1, NULL, bounds, &of);
             same_extent(of, false, each[i] + 64);
             MPI_Type_free(&of);
         }
@@ -256,8 +250,7 @@ START_TEST(forms_apart)
 }
 END_TEST
 
-/* A message's takes one of the handles that MPICH has before it makes room for 1,024 more. The first test, as long as
-   the pool gives out its handles in order. */
+/* A message's takes one of MPICH's first handles. The first test, as long as the pool gives them out in order. */
 START_TEST(first_handles)
 {
     enum { FIRST_MOST = 8 };
@@ -343,8 +336,7 @@ START_TEST(replaced)
 }
 END_TEST
 
-/* Where Espalier is to hold no more types than the three of the longer form, none is made; one that is there may be
-   used. */
+/* Where there is no room for the longer form none is made; one that is there may be used. */
 START_TEST(no_room)
 {
     begin(_i);
@@ -411,7 +403,7 @@ END_TEST
 START_TEST(failures)
 {
     begin(_i);
-    const int calls = datatypes() + 1; /* the commit */
+    const int calls = datatypes() + 2; /* the commit, and the attribute */
     for (int i = 0; i <= calls; i++) {
         fails_at = i;
         MPI_Datatype type = taken(LONG);
@@ -422,6 +414,35 @@ START_TEST(failures)
         if (i == calls)
             back(type, LONG);
     }
+    end();
+}
+END_TEST
+
+/* What messages under way use counts until they are over, also when it was freed; where all that there may be are in
+   use, none is made. */
+START_TEST(under_way)
+{
+    enum { N = ESPI_OWN_TYPES_MOST, SIZE = LONG + N };
+    static char from[SIZE + 1], onto[SIZE];
+    MPI_Request requests[N];
+    MPI_Datatype type;
+    int n = 0;
+
+    begin(_i);
+    for (; (type = taken(LONG + n)) != MPI_DATATYPE_NULL; n++) {
+        ck_assert_int_lt(n, N);
+        MPI_Issend(from, 1, type, 0, n, MPI_COMM_SELF, &requests[n]);
+        back(type, LONG + n);
+        espi_stream_types_give_back();
+        ck_assert_int_eq(held_types(), (n + 1) * datatypes());
+    }
+    ck_assert_int_gt(n * datatypes(), ESPI_OWN_TYPES_MOST - 3);
+    for (int i = n; i-- > 0;) {
+        MPI_Recv(onto, SIZE, MPI_BYTE, 0, i, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        ck_assert_int_eq(held_types(), i * datatypes());
+    }
+    back(take(LONG), LONG);
     end();
 }
 END_TEST
@@ -439,7 +460,7 @@ START_TEST(messages)
             char *from = malloc(bytes + 1), *onto = calloc(bytes + 1, 1);
             MPI_Request request;
             MPI_Status status;
-            int count = 0;
+            int count;
             for (size_t j = 0; j < bytes; j++)
                 from[j] = (char)(j * 13 + j / 256 + (size_t)k);
             MPI_Datatype type = take(each[i]);
@@ -468,7 +489,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     const TTest *const each[] = {opened,   sizes,       form,       again,    replaced,
-                                 no_room,  high_handle, given_back, failures, messages};
+                                 no_room,  high_handle, given_back, failures, under_way, messages};
     TCase *tests = tcase_create("types");
 
     tcase_add_test(tests, first_handles);

@@ -15,9 +15,9 @@
  *     constructor returns the first one, or it is committed (espi_plans_give_types_back; also the program's own that
  *     are kept for it, typeplan/kept_types.h), but not where another thread may be about to use one.
  * What is left is a program whose constructors are not seen, or pass unseen, and that makes more than 60 types beyond
- * without a commit; one with calls under way that use more than 32 forms whose plans are gone (or stream types,
- * packed/stream_type.h, which are not kept); and under MPI_THREAD_MULTIPLE one with more than 512 less
- * ESPI_OWN_TYPES_MOST.
+ * without a commit; one with calls under way that use more than 32 forms whose plans are gone; one that natively
+ * comes near 512 while messages under way use stream types (packed/stream_type.h), which count, but are not given
+ * back before; and under MPI_THREAD_MULTIPLE one with more than 512 less ESPI_OWN_TYPES_MOST.
  */
 #ifndef ESPI_MPI_DATATYPE_OWN_TYPES_H
 #define ESPI_MPI_DATATYPE_OWN_TYPES_H

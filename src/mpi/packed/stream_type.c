@@ -40,12 +40,47 @@ static int datatypes(enum espi_stream_form form)
     return form == ESPI_STREAM_IN_ROW ? 3 : 1;
 }
 
+/* A type that was freed has its handles as long as messages under way use it, and counts until then: MPICH deletes
+   its attributes when nothing uses it any more (datatype/own_types.c). */
+static atomic_int keyval = MPI_KEYVAL_INVALID;
+
+static int note_gone(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type, (void)key, (void)extra;
+    espi_own_types_add(-(long)(intptr_t)value);
+    return MPI_SUCCESS;
+}
+
+static int key_of_types(void)
+{
+    int key = atomic_load(&keyval), none = MPI_KEYVAL_INVALID;
+
+    if (key != MPI_KEYVAL_INVALID ||
+        espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, note_gone, &key, NULL) != MPI_SUCCESS)
+        return key;
+    if (atomic_compare_exchange_strong(&keyval, &none, key))
+        return key;
+    espi_pmpi.Type_free_keyval(&key); /* another thread was first */
+    return none;
+}
+
+/* From here on it counts. */
+static bool is_counted(MPI_Datatype type, enum espi_stream_form form)
+{
+    const int key = key_of_types();
+
+    if (key == MPI_KEYVAL_INVALID ||
+        espi_pmpi.Type_set_attr(type, key, (void *)(intptr_t)datatypes(form)) != MPI_SUCCESS)
+        return false;
+    espi_own_types_add(datatypes(form));
+    return true;
+}
+
 static void let_go(uint64_t word)
 {
     MPI_Datatype type = (MPI_Datatype)(uint32_t)word;
 
     espi_pmpi.Type_free(&type);
-    espi_own_types_add(-datatypes(word >> 63 ? ESPI_STREAM_IN_ROW : ESPI_STREAM_SPLIT));
     atomic_fetch_sub(&ours, 1);
 }
 
@@ -89,12 +124,10 @@ static MPI_Datatype make(int64_t bytes, enum espi_stream_form form)
     type = form == ESPI_STREAM_IN_ROW ? in_row(bytes) : split(bytes);
     if (type == MPI_DATATYPE_NULL)
         return type;
-    if (espi_own_types_is_high(type) || espi_pmpi.Type_commit(&type) != MPI_SUCCESS) {
+    if (espi_own_types_is_high(type) || espi_pmpi.Type_commit(&type) != MPI_SUCCESS || !is_counted(type, form))
         espi_pmpi.Type_free(&type);
-    } else {
-        espi_own_types_add(datatypes(form));
+    else
         atomic_fetch_add(&ours, 1);
-    }
     return type;
 }
 
@@ -156,6 +189,10 @@ void espi_stream_types_open(void)
 
 void espi_stream_types_close(void)
 {
+    int key = atomic_exchange(&keyval, MPI_KEYVAL_INVALID);
+
     atomic_store(&opened, false);
     espi_stream_types_give_back();
+    if (key != MPI_KEYVAL_INVALID)
+        espi_pmpi.Type_free_keyval(&key); /* types that are still used have theirs as long */
 }
