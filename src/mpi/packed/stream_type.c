@@ -9,29 +9,24 @@
 /* Room behind the block. */
 enum { ROOM = 64 };
 
-/* The types of the sizes that were sent last: size, form and handle in one word, so that taking one out of the table
-   or putting one in is one exchange, and nobody else has what is taken. Sizes with the same place replace each other,
-   and so do forms of one size. */
+/* The types that were sent last: key and handle in one word, so that taking one out of the table or putting one in is
+   one exchange, and nobody else has what is taken. Keys with the same place replace each other. */
 enum { PLACES_LOG = 4, PLACES = 1 << PLACES_LOG };
 static _Atomic uint64_t kept[PLACES];
 static atomic_bool opened;
 static atomic_int ours; /* types that there are, kept or in calls */
 
-static _Atomic uint64_t *place_of(int64_t bytes)
+/* Size and form, in 32 bits. */
+static uint64_t key_of(int64_t bytes, enum espi_stream_form form)
 {
-    return &kept[(uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG)];
+    const uint64_t in_row = UINT64_C(1) << 31; /* bytes have 31 bits */
+
+    return (form == ESPI_STREAM_IN_ROW ? in_row : 0) | (uint64_t)bytes;
 }
 
-static uint64_t word_of(MPI_Datatype type, int64_t bytes, enum espi_stream_form form)
+static _Atomic uint64_t *place_of(uint64_t key)
 {
-    const uint64_t in_row = UINT64_C(1) << 63; /* bytes have 31 bits */
-
-    return (form == ESPI_STREAM_IN_ROW ? in_row : 0) | (uint64_t)bytes << 32 | (uint32_t)type;
-}
-
-static bool is_of(uint64_t word, int64_t bytes, enum espi_stream_form form)
-{
-    return word >> 32 == word_of(MPI_DATATYPE_NULL, bytes, form) >> 32;
+    return &kept[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG)];
 }
 
 /* Datatypes that one is made of. */
@@ -141,12 +136,10 @@ bool espi_stream_may_go_in_cells(int64_t bytes)
 
 MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
 {
-    uint64_t word;
-
     if (!espi_stream_may_go_in_cells(bytes))
         return MPI_DATATYPE_NULL;
-    word = atomic_exchange(place_of(bytes), 0);
-    if (word != 0 && is_of(word, bytes, form))
+    const uint64_t key = key_of(bytes, form), word = atomic_exchange(place_of(key), 0);
+    if (word != 0 && word >> 32 == key)
         return (MPI_Datatype)(uint32_t)word;
     if (word != 0)
         let_go(word);
@@ -155,9 +148,9 @@ MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
 
 void espi_stream_type_back(MPI_Datatype type, int64_t bytes, enum espi_stream_form form)
 {
-    const uint64_t given = word_of(type, bytes, form),
+    const uint64_t key = key_of(bytes, form), given = key << 32 | (uint32_t)type,
                    word = atomic_load_explicit(&opened, memory_order_relaxed)
-                              ? atomic_exchange(place_of(bytes), given)
+                              ? atomic_exchange(place_of(key), given)
                               : given;
 
     if (word != 0)
