@@ -1,8 +1,9 @@
 /*
  * Why a packed message leaves as one item of a type that MPI takes for one with gaps (src/mpi/packed/stream_type.h):
  * the same dense bytes between ranks 0 and 1, there and back, by MPI's own functions, sent and received as
- * contiguous bytes (`bytes`), sent with such a type (`sent`), received with one (`recv`), or both (`both`). All four
- * take turns in one process, each in blocks of rounds.
+ * contiguous bytes (`bytes`), sent with such a type in its two forms, two blocks whose second is one byte, one place
+ * further (`split`), and one block in a row with the next (`sent`), received with the latter (`recv`), or sent and
+ * received so (`both`). All take turns in one process, each in blocks of rounds.
  *
  *   streams [--sizes BYTES,..] [--blocks N] [--millis MS] [--call sendrecv]
  *
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES, SENT, RECEIVED, BOTH, WAYS };
+enum { BYTES, SPLIT, SENT, RECEIVED, BOTH, WAYS };
 enum { ROOM = 64, WARM = 20, ROUNDS_MOST = 1000, SIZES_MOST = 64 };
 
 static struct {
@@ -50,20 +51,54 @@ static MPI_Datatype with_gaps(int bytes)
     return type;
 }
 
-static void round_trips(int way, int bytes, MPI_Datatype type, int rounds)
+/* All but the last byte, and that one place further. */
+static MPI_Datatype with_last_apart(int bytes)
 {
-    const int sent = way == SENT || way == BOTH, received = way == RECEIVED || way == BOTH;
+    const int lengths[] = {bytes - 1, 1};
+    const MPI_Aint places[] = {0, bytes};
+    MPI_Datatype type;
+
+    MPI_Type_create_hindexed(2, lengths, places, MPI_PACKED, &type);
+    native.commit(&type);
+    return type;
+}
+
+struct item {
+    int count;
+    MPI_Datatype type;
+};
+static struct item sends[WAYS], receives[WAYS];
+
+static void make_items(int bytes)
+{
+    const struct item dense = {bytes, MPI_PACKED}, in_row = {1, with_gaps(bytes)};
+
+    for (int way = 0; way < WAYS; way++) {
+        sends[way] = way == SENT || way == BOTH ? in_row : dense;
+        receives[way] = way == RECEIVED || way == BOTH ? in_row : dense;
+    }
+    sends[SPLIT] = (struct item){1, with_last_apart(bytes)};
+}
+
+static void free_items(void)
+{
+    native.type_free(&sends[SPLIT].type);
+    native.type_free(&sends[SENT].type);
+}
+
+static void round_trips(int way, int rounds)
+{
+    const struct item s = sends[way], r = receives[way];
 
     for (int i = 0; i < rounds && exchanges; i++)
-        native.sendrecv(from, sent ? 1 : bytes, sent ? type : MPI_PACKED, 1 - rank, 0, onto, received ? 1 : bytes,
-                        received ? type : MPI_PACKED, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        native.sendrecv(from, s.count, s.type, 1 - rank, 0, onto, r.count, r.type, 1 - rank, 0, MPI_COMM_WORLD,
+                        MPI_STATUS_IGNORE);
     for (int i = 0; i < rounds && !exchanges; i++)
         for (int turn = 0; turn < 2; turn++)
             if (turn == rank)
-                native.send(from, sent ? 1 : bytes, sent ? type : MPI_PACKED, 1 - rank, 0, MPI_COMM_WORLD);
+                native.send(from, s.count, s.type, 1 - rank, 0, MPI_COMM_WORLD);
             else
-                native.recv(onto, received ? 1 : bytes, received ? type : MPI_PACKED, 1 - rank, 0, MPI_COMM_WORLD,
-                            MPI_STATUS_IGNORE);
+                native.recv(onto, r.count, r.type, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static char byte_of(int sender, int way, int bytes, size_t i)
@@ -71,26 +106,27 @@ static char byte_of(int sender, int way, int bytes, size_t i)
     return (char)(i * 31 + i / 256 + (size_t)(sender * 101 + way * 17 + bytes));
 }
 
-static void verify(int way, int bytes, MPI_Datatype type)
+static void verify(int way, int bytes)
 {
     for (size_t i = 0; i < (size_t)bytes; i++) {
         from[i] = byte_of(rank, way, bytes, i);
         onto[i] = (char)~byte_of(1 - rank, way, bytes, i);
     }
-    round_trips(way, bytes, type, 1);
+    from[bytes] = from[bytes - 1];
+    round_trips(way, 1);
     for (size_t i = 0; i < (size_t)bytes; i++)
         if (onto[i] != byte_of(1 - rank, way, bytes, i))
             bench_die("streams: byte %zu of %d received is wrong in way %d", i, bytes, way);
 }
 
 /* As many rounds as all blocks of all ways have time for. */
-static int rounds_of(int bytes, MPI_Datatype type)
+static int rounds_of(void)
 {
     const double begin = bench_now();
     int rounds;
 
     for (int way = 0; way < WAYS; way++)
-        round_trips(way, bytes, type, WARM);
+        round_trips(way, WARM);
     rounds = (int)(options.millis * 1e-3 / options.blocks / ((bench_now() - begin) / WARM));
     rounds = rounds < 1 ? 1 : rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
     native.bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -101,19 +137,19 @@ static void measure(int bytes)
 {
     const size_t n = (size_t)options.blocks;
     double *times = malloc(WAYS * n * sizeof *times), median[WAYS];
-    MPI_Datatype type = with_gaps(bytes);
 
     if (times == NULL)
         bench_die("out of memory");
+    make_items(bytes);
     for (int way = 0; way < WAYS; way++)
-        verify(way, bytes, type);
-    const int rounds = rounds_of(bytes, type);
+        verify(way, bytes);
+    const int rounds = rounds_of();
     for (int block = 0; block < options.blocks; block++)
         for (int i = 0; i < WAYS; i++) {
             const int way = (block + i) % WAYS;
-            round_trips(way, bytes, type, 1);
+            round_trips(way, 1);
             const double begin = bench_now();
-            round_trips(way, bytes, type, rounds);
+            round_trips(way, rounds);
             times[(size_t)way * n + (size_t)block] = (bench_now() - begin) / rounds / (exchanges ? 1 : 2);
         }
     for (int way = 0; way < WAYS; way++)
@@ -122,12 +158,12 @@ static void measure(int bytes)
         printf("%8d", bytes);
         for (int way = 0; way < WAYS; way++)
             printf(" %9.3f", median[way]);
-        for (int way = SENT; way < WAYS; way++)
+        for (int way = BYTES + 1; way < WAYS; way++)
             printf(" %8.2f", median[way] / median[BYTES]);
         printf("\n");
         fflush(stdout);
     }
-    native.type_free(&type);
+    free_items();
     free(times);
 }
 
@@ -183,13 +219,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         most = sizes[i] > most ? sizes[i] : most;
     from = malloc((size_t)most + 1);
-    onto = malloc((size_t)most + 1);
+    onto = malloc((size_t)most);
     if (from == NULL || onto == NULL)
         bench_die("out of memory");
     if (rank == 0) {
         printf("#@call=%s\n#@blocks=%d\n#@millis=%d\n", options.call, options.blocks, options.millis);
-        printf("%8s %9s %9s %9s %9s %8s %8s %8s\n", "#bytes", "bytes_us", "sent_us", "recv_us", "both_us", "sent",
-               "recv", "both");
+        printf("%8s %9s %9s %9s %9s %9s %8s %8s %8s %8s\n", "#bytes", "bytes_us", "split_us", "sent_us", "recv_us",
+               "both_us", "split", "sent", "recv", "both");
     }
     for (int i = 0; i < n; i++)
         measure(sizes[i]);
