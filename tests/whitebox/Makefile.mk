@@ -8,8 +8,8 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/repeated %D%/packed_times \
 	%D%/packed_record %D%/pack_gain %D%/packed_complete %D%/message_ways %D%/way_trial %D%/message_batches \
 	%D%/message_left %D%/message_told %D%/short_told %D%/short_typed %D%/exchange_turns %D%/exchange_offers \
-	%D%/stream_type %D%/stream_calls %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy %D%/own_again \
-	%D%/reduce_requests %D%/own_types
+	%D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
+	%D%/own_again %D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
 dist_check_SCRIPTS += %D%/run-valgrind
@@ -24,6 +24,8 @@ check_LTLIBRARIES += %D%/libespi-whitebox.la
 %C%_engine_cost_SOURCES = %D%/engine_cost.c %D%/engine_sim.c %D%/engine_sim.h
 %C%_tiers_SOURCES = %D%/tiers.c %D%/tiers_setup.h
 %C%_tiers_played_SOURCES = %D%/tiers_played.c %D%/tiers_setup.h
+%C%_stream_calls_SOURCES = %D%/stream_calls.c %D%/stream_setup.h
+%C%_stream_collective_SOURCES = %D%/stream_collective.c %D%/stream_setup.h
 %C%_message_ways_SOURCES = %D%/message_ways.c %D%/ways_setup.h
 %C%_message_told_SOURCES = %D%/message_told.c %D%/ways_setup.h
 %C%_way_trial_SOURCES = %D%/way_trial.c %D%/ways_setup.h

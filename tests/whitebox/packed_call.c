@@ -195,17 +195,6 @@ static bool is_untouched(const struct call *c)
     return memcmp(c->args, c->changed, sizeof c->args) == 0;
 }
 
-/* Bytes of buffers that may still be had. */
-static int64_t spare(void)
-{
-    int64_t bytes = (int64_t)espi_settings.pack_mb * MB;
-    void *buffer;
-    while ((buffer = espi_packed_buffer(bytes)) == NULL && bytes > 0)
-        bytes--;
-    espi_packed_buffer_back(buffer, bytes);
-    return bytes;
-}
-
 /* A call for which there is no memory is left as it is, and counted; the next one is packed. */
 START_TEST(no_memory)
 {
@@ -231,11 +220,11 @@ START_TEST(no_memory)
             espi_substitute_end(&c.d, MPI_ERR_OTHER);
             ck_assert_uint_eq(counted(ESPI_COUNT_left_no_buffer), left + 1);
             ck_assert_uint_eq(counted(ESPI_COUNT_calls_packed), packed);
-            ck_assert_int_eq(spare(), MB);
+            ck_assert_int_eq(spare_bytes(), MB);
             start_call(&c, fns[i], COUNT);
             ck_assert(is_packed(&c));
             espi_substitute_end(&c.d, MPI_ERR_OTHER);
-            ck_assert_int_eq(spare(), MB);
+            ck_assert_int_eq(spare_bytes(), MB);
         }
     end();
 }
@@ -256,7 +245,7 @@ START_TEST(too_much)
     start_call(&c[1], ESPI_FN_Recv, MB / SIZE + 1);
     ck_assert(is_untouched(&c[1]));
     espi_substitute_end(&c[1].d, MPI_ERR_OTHER);
-    ck_assert_int_eq(spare(), MB);
+    ck_assert_int_eq(spare_bytes(), MB);
     end();
 }
 END_TEST
@@ -300,7 +289,7 @@ START_TEST(both_ways)
         } else {
             espi_message_end(&message, changed, result);
         }
-        ck_assert_int_eq(spare(), MB);
+        ck_assert_int_eq(spare_bytes(), MB);
     }
     end();
 }
@@ -334,7 +323,7 @@ START_TEST(room_for_one)
         if (done)
             espi_message_end(&message, changed, MPI_ERR_OTHER);
         espi_packed_buffer_back(buffer, held);
-        ck_assert_int_eq(spare(), MB);
+        ck_assert_int_eq(spare_bytes(), MB);
     }
     end();
 }
@@ -368,7 +357,7 @@ START_TEST(buffered)
             ck_assert(lacks && i < 3 ? is_untouched(&c) : is_packed(&c));
             ck_assert_uint_eq(counted(ESPI_COUNT_left_no_buffer), left + (lacks && i < 3));
             espi_substitute_end(&c.d, MPI_ERR_OTHER);
-            ck_assert_int_eq(spare(), MB);
+            ck_assert_int_eq(spare_bytes(), MB);
         }
     espi_pmpi.Pack_size_c = real;
     end();
@@ -398,7 +387,7 @@ START_TEST(repeated)
         MPI_Status_set_elements(&status, MPI_BYTE, BYTES);
         espi_substitute_end(&c.d, MPI_SUCCESS);
         ck_assert(memcmp(before, data, ROOM) == 0);
-        ck_assert_int_eq(spare(), MB);
+        ck_assert_int_eq(spare_bytes(), MB);
         ck_assert_int_eq(atomic_load(&espi_packed_requests), 0);
     }
     end();
@@ -411,11 +400,11 @@ START_TEST(left)
     struct call c;
 
     begin(1);
-    const int64_t all = spare();
+    const int64_t all = spare_bytes();
     start_call(&c, ESPI_FN_Recv, COUNT);
     ck_assert(is_packed(&c));
     for (int i = 0; i < 1000; i++) {
-        ck_assert_int_eq(spare(), all - BYTES);
+        ck_assert_int_eq(spare_bytes(), all - BYTES);
         start_call(&c, i % 2 ? ESPI_FN_Send : ESPI_FN_Recv, COUNT);
         ck_assert(is_packed(&c));
         espi_substitute_end(&c.d, MPI_ERR_OTHER);

@@ -43,24 +43,12 @@ static void end(void)
     espi_types_stop();
 }
 
-/* Bytes of buffers that may still be had. */
-static int64_t spare(void)
-{
-    int64_t bytes = MB;
-    void *buffer;
-
-    while ((buffer = espi_packed_buffer(bytes)) == NULL && bytes > 0)
-        bytes--;
-    espi_packed_buffer_back(buffer, bytes);
-    return bytes;
-}
-
 /* Nothing is in use any more, and no comparison has failed. */
 static void all_is_back(void)
 {
     espi_packed_record_sweep();
     ck_assert_int_eq(atomic_load(&espi_packed_requests), 0);
-    ck_assert_int_eq(spare(), MB);
+    ck_assert_int_eq(spare_bytes(), MB);
     ck_assert_uint_eq(counted(ESPI_COUNT_checks_failed), 0);
 }
 
@@ -271,7 +259,7 @@ START_TEST(left)
     wait_for(&send);
     receive = both[1] = make(ESPI_FN_Irecv, places, 1);
     leave_call(ESPI_FN_Waitall, (espi_word[]){2, (espi_word)both, (espi_word)MPI_STATUSES_IGNORE});
-    ck_assert_int_eq(spare(), MB - 3 * INTS * (int64_t)sizeof(int));
+    ck_assert_int_eq(spare_bytes(), MB - 3 * INTS * (int64_t)sizeof(int));
     refill(9);
     memset(places, 0, sizeof places);
     ended = receive;
@@ -294,7 +282,7 @@ START_TEST(left)
     let_free(&again);
     let_free(&send);
     ck_assert_int_eq(atomic_load(&espi_packed_requests), 1);
-    ck_assert_int_eq(spare(), MB - INTS * (int64_t)sizeof(int));
+    ck_assert_int_eq(spare_bytes(), MB - INTS * (int64_t)sizeof(int));
     end();
 }
 END_TEST

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "mpi/core/pmpi.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
+#include "mpi/packed/packed_call.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/handle_table.h"
@@ -70,6 +72,17 @@ long held_types(void)
         espi_own_types_add(1);
     espi_own_types_add(-n);
     return ESPI_OWN_TYPES_MOST - left - n;
+}
+
+int64_t spare_bytes(void)
+{
+    int64_t bytes = (int64_t)espi_settings.pack_mb << 20;
+    void *buffer;
+
+    while ((buffer = espi_packed_buffer(bytes)) == NULL && bytes > 0)
+        bytes--;
+    espi_packed_buffer_back(buffer, bytes);
+    return bytes;
 }
 
 static int over_ucx(char *text, int *length)

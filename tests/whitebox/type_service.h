@@ -3,6 +3,7 @@
 #define ESPI_TESTS_WHITEBOX_TYPE_SERVICE_H
 
 #include <mpi.h>
+#include <stdint.h>
 
 #include "base/settings.h"
 #include "stats/stats.h"
@@ -24,6 +25,9 @@ void note_made(enum espi_fn fn, const espi_word *args);
 
 /* Datatypes that Espalier holds, all long forms left out. */
 long held_types(void);
+
+/* Bytes of buffers for data on their way that may still be had, of `espi_settings.pack_mb`. */
+int64_t spare_bytes(void);
 
 /* There are types for cells from now on, as if over UCX (src/mpi/packed/stream_type.h). */
 void start_cells(void);
