@@ -1,6 +1,6 @@
 /*
- * The short way of collective calls (src/mpi/typeplan/collective.h): what is packed and unpacked, what goes as it is
- * and is let pass the next time (src/mpi/core/left_alone.h), what is left to the general way. One process, whose
+ * The short way of collective calls (src/mpi/calls/collective.h): what is packed and unpacked, what goes as it is
+ * and is let pass the next time (src/mpi/calls/left_alone.h), what is left to the general way. One process, whose
  * communicator is told to have two ranks; nothing is communicated. Allocations fail when told to (--wrap).
  */
 #include "collective_setup.h"

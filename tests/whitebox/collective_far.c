@@ -1,5 +1,5 @@
 /*
- * The short way of collective calls (src/mpi/typeplan/collective.h) where ranks are on several nodes, and where types
+ * The short way of collective calls (src/mpi/calls/collective.h) where ranks are on several nodes, and where types
  * that are better go in the place of the program's.
  */
 #include "collective_setup.h"

@@ -1,4 +1,4 @@
-/* What tests of src/mpi/typeplan/collective.h share. One process, whose communicator is told to have two ranks;
+/* What tests of src/mpi/calls/collective.h share. One process, whose communicator is told to have two ranks;
    nothing is communicated. For programs linked with --wrap=malloc,--wrap=espi_way_saves,--wrap=espi_way_turn,
    --wrap=espi_engine. */
 #ifndef ESPI_TESTS_WHITEBOX_COLLECTIVE_SETUP_H
@@ -12,11 +12,11 @@
 #include "base/buffer_pool.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/array_pool.h"
-#include "mpi/core/left_alone.h"
+#include "mpi/calls/left_alone.h"
 #include "mpi/packed/packed_requests.h"
-#include "mpi/typeplan/collective.h"
+#include "mpi/calls/collective.h"
 #include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/substitute.h"
+#include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"
 #include "type_service.h"

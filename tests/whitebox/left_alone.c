@@ -1,5 +1,5 @@
 /*
- * Which calls with derived types go on as they are (src/mpi/core/left_alone.h): rooted ones, of which a side means
+ * Which calls with derived types go on as they are (src/mpi/calls/left_alone.h): rooted ones, of which a side means
  * nothing on ranks that are not the root, and ones with counts in arrays. One process, of which MPI_COMM_SELF is the
  * communicator.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "mpi/comm/comm_cache.h"
-#include "mpi/core/left_alone.h"
+#include "mpi/calls/left_alone.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"

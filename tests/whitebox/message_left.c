@@ -1,5 +1,5 @@
 /*
- * Long messages that a trial has left to the library (src/mpi/typeplan/message.c: espi_message_is_left): when they go
+ * Long messages that a trial has left to the library (src/mpi/calls/message.c: espi_message_is_left): when they go
  * at once, and what is counted then. Sends are begun and ended; packed ones take longer than others.
  */
 #include <check.h>
@@ -10,8 +10,8 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
-#include "mpi/typeplan/message.h"
-#include "mpi/typeplan/short_message.h"
+#include "mpi/calls/message.h"
+#include "mpi/calls/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"

@@ -10,7 +10,7 @@
 #include "job/nodes.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/comm/world.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "setup.h"
 
 static struct espi_hot hot;

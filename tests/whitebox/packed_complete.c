@@ -14,7 +14,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/reduce/reduce.h"
-#include "mpi/typeplan/substitute.h"
+#include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"

@@ -15,7 +15,7 @@
 #include "mpi/packed/packed_call.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/packed_requests.h"
-#include "mpi/typeplan/substitute.h"
+#include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"

@@ -1,5 +1,5 @@
 /*
- * Times of pack programs in the program's own calls (src/mpi/packed/packed_times.h, src/mpi/typeplan/local_turns.h):
+ * Times of pack programs in the program's own calls (src/mpi/packed/packed_times.h, src/mpi/calls/local_turns.h):
  * which calls are timed, what of them counts, and when packing is reversed, and when it stays. The times are the
  * test's: it takes the place of espi_stats_now, and of the constants that are measured once.
  */
@@ -11,7 +11,7 @@
 #include "mpi/datatype/decode.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/engine_calibrate.h"
-#include "mpi/typeplan/local_turns.h"
+#include "mpi/calls/local_turns.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/plan_cache.h"

@@ -1,5 +1,5 @@
 /*
- * Collective calls that come again (src/mpi/typeplan/repeated.h): that what is kept does what the short way does,
+ * Collective calls that come again (src/mpi/calls/repeated.h): that what is kept does what the short way does,
  * which calls are the same, and how much is kept. One process, whose communicator is told to have two ranks; nothing
  * is communicated. Allocations fail when told to (--wrap).
  */
@@ -9,7 +9,7 @@
 
 #include "collective_setup.h"
 #include "base/overlap.h"
-#include "mpi/typeplan/repeated.h"
+#include "mpi/calls/repeated.h"
 
 enum { OFTEN = 60 };
 

@@ -1,5 +1,5 @@
 /*
- * Short messages (src/mpi/typeplan/short_message.c), as their handlers make them, with functions in MPI's place: what
+ * Short messages (src/mpi/calls/short_message.c), as their handlers make them, with functions in MPI's place: what
  * goes this way and what does not, what MPI is given, errors, and an error handler that jumps.
  */
 #include <check.h>
@@ -9,14 +9,14 @@
 
 #include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
-#include "mpi/core/handlers.h"
+#include "mpi/entry/handlers.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/status_bytes.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/short_message.h"
+#include "mpi/calls/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"

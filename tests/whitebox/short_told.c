@@ -1,5 +1,5 @@
 /*
- * What short messages save, where that is to be told (src/mpi/typeplan/short_message.c, message.h): some of the first
+ * What short messages save, where that is to be told (src/mpi/calls/short_message.c, message.h): some of the first
  * ones go as the program's type, and from then on what the models say is counted as much more or less as that showed.
  * Messages are begun and ended, by a clock that is set; those of the program's type take longer.
  */
@@ -12,15 +12,15 @@
 #include "clock.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/comm/world.h"
-#include "mpi/core/left_alone.h"
+#include "mpi/calls/left_alone.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/packed/trial_numbers.h"
-#include "mpi/typeplan/late_credit.h"
-#include "mpi/typeplan/message.h"
+#include "mpi/calls/late_credit.h"
+#include "mpi/calls/message.h"
 #include "mpi/typeplan/plan_credit.h"
-#include "mpi/typeplan/short_message.h"
+#include "mpi/calls/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"

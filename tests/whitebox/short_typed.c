@@ -1,5 +1,5 @@
 /*
- * Short messages that go as a better type (src/mpi/typeplan/message.h), as they are not better packed: which do, what
+ * Short messages that go as a better type (src/mpi/calls/message.h), as they are not better packed: which do, what
  * is counted, and what they are told to save. Messages are begun and ended, by a clock that is set; those of the
  * program's type take longer.
  */
@@ -12,10 +12,10 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
-#include "mpi/typeplan/late_credit.h"
-#include "mpi/typeplan/message.h"
+#include "mpi/calls/late_credit.h"
+#include "mpi/calls/message.h"
 #include "mpi/typeplan/plan_credit.h"
-#include "mpi/typeplan/short_message.h"
+#include "mpi/calls/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"

@@ -11,7 +11,7 @@
 #include "mpi/packed/packed_call.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/reduce/reduce.h"
-#include "mpi/typeplan/message.h"
+#include "mpi/calls/message.h"
 #include "stream_setup.h"
 
 /* What a message in cells has in use: its stream, and the place behind it. */

@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <string.h>
 
-#include "mpi/typeplan/collective.h"
+#include "mpi/calls/collective.h"
 #include "stream_setup.h"
 
 static int counts[PEERS], places[PEERS], bytes_to[PEERS];

@@ -13,7 +13,7 @@
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/packed_requests.h"
 #include "mpi/packed/stream_type.h"
-#include "mpi/typeplan/substitute.h"
+#include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 #include "suite.h"

@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/datatype/decode.h"
-#include "mpi/typeplan/substitute.h"
+#include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/typeplan/plan_cache.h"

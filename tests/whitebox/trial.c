@@ -5,7 +5,7 @@
 #include <check.h>
 
 #include "mpi/selfcopy/self_copy.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "random_types.h"
 #include "suite.h"
 

@@ -12,7 +12,7 @@
 #include "mpi/packed/packed_call.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/type_cache.h"
 #include "random_types.h"
 #include "type_hint.h"

@@ -10,7 +10,7 @@
 #include "base/overlap.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/stream_type.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "stats/stats.h"
 
 /* A trial is over after so many calls of one kind, whatever comes. */

@@ -16,7 +16,7 @@
 #include "job/nodes.h"
 #include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 
 enum { NEAR_PIECE = 256, NEAR_MOST = 65536 };
 

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/exchange/exchange.h"
 #include "job/all_present.h"
 #include "job/nodes.h"
 #include "mpi/comm/private_comm.h"
@@ -206,31 +205,6 @@ static void begin_together(const struct espi_settings *settings)
     }
 }
 
-/* Calls of MPI_Alltoall and its kin may go without the library where all ranks share memory, and agree on it. What
-   each can not know of the others it brings in (`able`). */
-static void begin_exchange(const struct espi_settings *settings)
-{
-    static const enum espi_fn calls[] = {
-        ESPI_FN_Alltoall,           ESPI_FN_Alltoall_c,
-        ESPI_FN_Alltoallv,          ESPI_FN_Alltoallv_c,
-        ESPI_FN_Alltoallw,          ESPI_FN_Alltoallw_c,
-        ESPI_FN_Neighbor_alltoall,  ESPI_FN_Neighbor_alltoall_c,
-        ESPI_FN_Neighbor_alltoallv, ESPI_FN_Neighbor_alltoallv_c,
-        ESPI_FN_Neighbor_alltoallw, ESPI_FN_Neighbor_alltoallw_c,
-    };
-    int level = MPI_THREAD_MULTIPLE;
-    if (settings->exchange == ESPI_EXCHANGE_OFF || settings->pack == ESPI_MODE_OFF ||
-        settings->datatypes == ESPI_MODE_OFF || settings->check || settings->world == ESPI_WORLD_ALL ||
-        espi_world.size < 2 || espi_world.size >= FEW_ON_NODE || !espi_world_all_present() ||
-        !espi_all_present_on_node())
-        return;
-    bool able = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        able = able && is_last && is_last(calls[i]);
-    espi_exchange_start(espi_world.rank, espi_world.size, able, settings->exchange == ESPI_EXCHANGE_AUTO,
-                        espi_settings_tell(settings));
-}
-
 void espi_world_open(struct espi_settings *settings)
 {
     espi_pmpi.Comm_rank(MPI_COMM_WORLD, &espi_world.rank);
@@ -241,7 +215,6 @@ void espi_world_open(struct espi_settings *settings)
     take_settings(settings);
     begin_all_present(settings);
     begin_together(settings);
-    begin_exchange(settings);
     espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s, on node %d of the launcher's", espi_world.rank,
              espi_world.comm == MPI_COMM_NULL ? "out a word to other ranks" : " a communicator of its own",
              espi_job_node_of(espi_world.rank));
@@ -322,7 +295,6 @@ void espi_world_close(void)
     if (!espi_world.open)
         return;
     espi_world.open = false;
-    espi_exchange_stop();
     if (espi_stats_wanted())
         write_statistics();
     espi_stats_reset_run();

@@ -3,4 +3,4 @@ espi_mpi_services += %D%/decode.c %D%/decode.h %D%/decode_nodes.h %D%/decode_arr
 espi_mpi_services += %D%/construction.c %D%/construction.h
 espi_mpi_services += %D%/element_view.c %D%/element_view.h %D%/emit.c %D%/emit.h
 espi_mpi_services += %D%/own_types.c %D%/own_types.h
-espi_mpi_services += %D%/contents.c %D%/contents.h
+espi_mpi_services += %D%/contents.c %D%/contents.h %D%/ops.c %D%/ops.h

@@ -2,7 +2,7 @@
 
 #include "mpi/datatype/decode.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/reduce/ops.h"
+#include "mpi/datatype/ops.h"
 
 void espi_elements_look(MPI_Datatype type, struct espi_elements *view)
 {

@@ -28,10 +28,9 @@
 
 extern bool espi_exchange_is_on; /* the same on all ranks of MPI_COMM_WORLD, from the start to the end */
 
-/* Where all ranks of MPI_COMM_WORLD, `size` <= ESPI_SEGMENT_PROCESSES, are known to have the core and to be on one
-   node, before the program's first call: collective over it. `able`: this rank may take part. `fetches`: long
-   blocks may be read in another rank's memory. `told`, the same on all: what is saved is to be reported. */
-void espi_exchange_start(int rank, int size, bool able, bool fetches, bool told);
+/* Before the program's first call, with the world open: where all ranks of MPI_COMM_WORLD are known to have the core
+   and to be on one node, and the settings allow it, they agree whether they exchange so. Collective over it then. */
+void espi_exchange_start(const struct espi_settings *settings);
 /* This rank makes no such call any more. */
 void espi_exchange_stop(void);
 

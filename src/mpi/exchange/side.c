@@ -2,10 +2,10 @@
 
 #include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/pack_once.h"
-#include "mpi/typeplan/substitute_array.h"
+#include "mpi/calls/substitute_array.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/type_cache.h"
 

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "base/table.h"
+#include "job/all_present.h"
+#include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
@@ -109,9 +111,34 @@ static bool share_memory(int rank, int size, bool able)
     return true;
 }
 
-void espi_exchange_start(int rank, int size, bool able, bool fetches, bool told)
+/* Whether this rank may take part, as far as the others can not know. */
+static bool is_able(void)
 {
-    if (!share_memory(rank, size, able)) {
+    static const enum espi_fn calls[] = {
+        ESPI_FN_Alltoall,           ESPI_FN_Alltoall_c,
+        ESPI_FN_Alltoallv,          ESPI_FN_Alltoallv_c,
+        ESPI_FN_Alltoallw,          ESPI_FN_Alltoallw_c,
+        ESPI_FN_Neighbor_alltoall,  ESPI_FN_Neighbor_alltoall_c,
+        ESPI_FN_Neighbor_alltoallv, ESPI_FN_Neighbor_alltoallv_c,
+        ESPI_FN_Neighbor_alltoallw, ESPI_FN_Neighbor_alltoallw_c,
+    };
+    int level = MPI_THREAD_MULTIPLE;
+    bool able = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        able = able && espi_world_is_last(calls[i]);
+    return able;
+}
+
+void espi_exchange_start(const struct espi_settings *settings)
+{
+    const int rank = espi_world.rank, size = espi_world.size;
+
+    if (settings->exchange == ESPI_EXCHANGE_OFF || settings->pack == ESPI_MODE_OFF ||
+        settings->datatypes == ESPI_MODE_OFF || settings->check || settings->world == ESPI_WORLD_ALL || size < 2 ||
+        size >= ESPI_SEGMENT_PROCESSES || !espi_world_all_present() || !espi_all_present_on_node())
+        return;
+    if (!share_memory(rank, size, is_able())) {
         espi_log(ESPI_LOG_INFO, "rank %d: the ranks share no memory, so MPI_Alltoall and its kin are the library's",
                  rank);
         return;
@@ -121,8 +148,9 @@ void espi_exchange_start(int rank, int size, bool able, bool fetches, bool told)
         *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
         *espi_exchange_process(other) = espi_segment_process(&segment, other);
     }
-    espi_exchange_fetches = fetches;
-    espi_exchange_turns_start(told && !espi_exchange_is_crowded);
+    /* long blocks may be read in another rank's memory */
+    espi_exchange_fetches = settings->exchange == ESPI_EXCHANGE_AUTO;
+    espi_exchange_turns_start(espi_settings_tell(settings) && !espi_exchange_is_crowded);
     espi_exchange_is_on = true;
     _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
     espi_trial_numbers_share(espi_segment_marks(&segment, 0), rank);

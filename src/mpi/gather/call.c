@@ -12,7 +12,7 @@
 #include "mpi/gather/agreement.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/api_table.h"
-#include "mpi/core/generic.h"
+#include "mpi/calls/generic.h"
 #include "mpi/gather/comm_state.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"

@@ -7,7 +7,7 @@
 #include "mpi/packed/stream_type.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/packed/way_trial.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "stats/stats.h"
 
 /* What ends a batch that does not end by itself: messages, and calls that complete some. */

@@ -7,7 +7,7 @@
 #include "base/overlap.h"
 #include "base/table.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 
 enum { BUCKETS = 256 };
 

@@ -10,7 +10,7 @@
 
 #include "mpi/core/pmpi.h"
 #include "mpi/reduce/reduce.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 
 struct espi_later {
     struct espi_staged staged;

@@ -16,7 +16,7 @@
 #include "mpi/core/thread_state.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
-#include "mpi/reduce/ops.h"
+#include "mpi/datatype/ops.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/comm/world.h"
 #include "words.h"

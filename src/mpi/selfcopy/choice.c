@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "mpi/typeplan/admission.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 

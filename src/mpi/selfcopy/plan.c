@@ -8,7 +8,7 @@
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
 #include "pack/copy.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 
 struct espi_selfcopy_plan;
 

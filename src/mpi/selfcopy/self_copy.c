@@ -463,6 +463,7 @@ struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const 
 void espi_selfcopy_stop(void)
 {
     struct layouts *l, *next;
+    espi_pair_classes_reset();
     pthread_mutex_lock(&planning);
     pthread_mutex_lock(&lock);
     if (slots_used)

@@ -95,7 +95,7 @@ struct espi_selfcopy_request {
 struct espi_selfcopy_plan *espi_selfcopy_plan_make(const struct espi_selfcopy_request *request);
 void espi_selfcopy_plan_free(struct espi_selfcopy_plan *plan);
 
-/* Frees all plans. */
+/* Frees all plans, and forgets kinds of pairs. */
 void espi_selfcopy_stop(void);
 
 /* ---- what is done with a use (choice.c) ---- */

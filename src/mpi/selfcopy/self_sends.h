@@ -17,7 +17,7 @@
 
 #include "abi.h"
 #include "mpi/core/api_table.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 
 static inline atomic_uchar *espi_self_sends_place(MPI_Comm comm, int rank)
 {

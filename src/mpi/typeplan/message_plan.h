@@ -9,7 +9,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/unseen.h"

@@ -35,7 +35,6 @@
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/packed/stream_type.h"
-#include "mpi/selfcopy/pair_class.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/kept_types.h"
@@ -205,7 +204,6 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_admission_start(settings->budget_ms);
     espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
     espi_classes_reset();
-    espi_pair_classes_reset();
     atomic_store(&espi_hot->crowded, espi_type_service.attributes ? give_types_back : NULL);
     if (espi_type_service.attributes && settings->keep_types != ESPI_MODE_OFF &&
         settings->datatypes != ESPI_MODE_OFF)

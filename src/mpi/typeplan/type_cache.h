@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "abi.h"
 #include "mpi/core/api_table.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"

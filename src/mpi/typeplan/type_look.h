@@ -10,7 +10,7 @@
 
 #include "base/settings.h"
 #include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_class.h"

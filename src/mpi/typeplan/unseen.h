@@ -9,7 +9,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "mpi/typeplan/handle_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 
