@@ -66,6 +66,12 @@ static MPI_Datatype row_and_column(void)
       MPI_Sendrecv(buf, 2, t, 0, 3, out, 1, t, 0, 3, self, MPI_STATUS_IGNORE))                                       \
     X("Sendrecv, receive type null",                                                                                 \
       MPI_Sendrecv(buf, 1, t, 0, 3, out, 1, MPI_DATATYPE_NULL, 0, 3, self, MPI_STATUS_IGNORE))                       \
+    X("Sendrecv from MPI_PROC_NULL, tag -5",                                                                         \
+      MPI_Sendrecv(buf, 1, t, 0, 3, out, 1, t, MPI_PROC_NULL, -5, self, MPI_STATUS_IGNORE))                          \
+    X("Sendrecv from MPI_PROC_NULL, count -1",                                                                       \
+      MPI_Sendrecv(buf, 1, t, 0, 3, out, -1, t, MPI_PROC_NULL, 3, self, MPI_STATUS_IGNORE))                          \
+    X("Sendrecv from MPI_PROC_NULL, receive type null",                                                              \
+      MPI_Sendrecv(buf, 1, t, 0, 3, out, 1, MPI_DATATYPE_NULL, MPI_PROC_NULL, 3, self, MPI_STATUS_IGNORE))           \
     X("Sendrecv_replace, rank too large",                                                                            \
       MPI_Sendrecv_replace(buf, 1, t, 99, 3, 0, 3, self, MPI_STATUS_IGNORE))                                         \
     X("Isend, rank too large", MPI_Isend(buf, 1, t, 99, 0, self, &r))                                                \

@@ -1,6 +1,7 @@
 /*
  * Long messages that a trial has left to the library (src/mpi/calls/message.c: espi_message_is_left): when they go
- * at once, and what is counted then. Sends are begun and ended; packed ones take longer than others.
+ * at once, and what is counted then; and those in calls with a side that is for nobody. They are begun and ended;
+ * packed ones take longer than others.
  */
 #include <check.h>
 #include <mpi.h>
@@ -213,7 +214,73 @@ START_TEST(told)
 }
 END_TEST
 
+/* A side of MPI_Sendrecv that is for nobody is MPI's, and the other is such a message of its own: it is tried as one,
+   and left to the library. */
+START_TEST(one_side)
+{
+    static const struct {
+        int to, from;
+        enum espi_way_call call;
+    } each[] = {{0, 0, ESPI_WAY_BOTH}, {0, MPI_PROC_NULL, ESPI_WAY_SEND}, {MPI_PROC_NULL, 0, ESPI_WAY_RECEIVE}};
+    static char onto[ROOM];
+    struct espi_message m;
+
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        int tried = 0, packed = 0, typed = 0;
+        begin();
+        const espi_word args[12] = {(espi_word)data, 1, (espi_word)type, each[i].to, 7, (espi_word)onto, 1,
+                                    (espi_word)type, each[i].from, 7, (espi_word)MPI_COMM_SELF,
+                                    (espi_word)MPI_STATUS_IGNORE};
+        for (int call = 0; call < 300; call++) {
+            espi_word changed[12];
+            memcpy(changed, args, sizeof changed);
+            if (!espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Sendrecv], args, changed)) {
+                look();
+                continue;
+            }
+            const bool is_packed[] = {changed[0] != args[0], changed[5] != args[5]};
+            tried += m.turn.group != NULL;
+            ck_assert(m.turn.group == NULL || m.turn.call == each[i].call);
+            ck_assert(each[i].to == 0 || memcmp(changed, args, 5 * sizeof *args) == 0);
+            ck_assert(each[i].from == 0 || memcmp(changed + 5, args + 5, 7 * sizeof *args) == 0);
+            for (const uint64_t begun = espi_stats_now();
+                 (is_packed[0] || is_packed[1]) && espi_stats_now() < begun + PACKED_NS;)
+                ;
+            packed += is_packed[0] || is_packed[1];
+            typed = is_packed[0] || is_packed[1] ? 0 : typed + 1;
+            ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
+        }
+        ck_assert(tried > 0 && packed > 0 && typed > 100); /* these are the last ones */
+        end();
+    }
+}
+END_TEST
+
+/* What MPI refuses is not begun, also on the side that is for nobody; nor is what is for nobody at all. */
+START_TEST(nobody)
+{
+    static char onto[ROOM];
+    struct espi_message m;
+
+    begin();
+    for (int wrong = 0; wrong < 4; wrong++) {
+        const espi_word args[12] = {(espi_word)data, 1, (espi_word)type, wrong == 3 ? MPI_PROC_NULL : 0, 7,
+                                    (espi_word)onto, 1, (espi_word)type, wrong == 2 ? -7 : MPI_PROC_NULL,
+                                    wrong == 1 ? -5 : 7, (espi_word)MPI_COMM_SELF, (espi_word)MPI_STATUS_IGNORE};
+        espi_word changed[12];
+        memcpy(changed, args, sizeof changed);
+        const bool begun = espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Sendrecv], args, changed);
+        ck_assert(begun == (wrong == 0));
+        if (begun)
+            espi_message_end(&m, changed, MPI_SUCCESS);
+        else
+            ck_assert(memcmp(args, changed, sizeof args) == 0);
+    }
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/message_left", left, not_left, told);
+    return TYPES_RUN(argc, argv, "whitebox/message_left", left, not_left, told, one_side, nobody);
 }

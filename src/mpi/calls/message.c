@@ -24,13 +24,6 @@ bool espi_message_is(const struct espi_api_row *row)
            (row->args == 6 || row->args == 7);
 }
 
-bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *args)
-{
-    const struct espi_buffer_args *typed = &row->typed[0];
-
-    return (int)args[typed->dest >= 0 ? typed->dest : typed->source] == MPI_PROC_NULL;
-}
-
 static int sides_of(const struct espi_api_row *row)
 {
     return row->typed[1].shape != ESPI_SHAPE_NONE ? 2 : 1;
@@ -41,13 +34,19 @@ static int peer_of(const struct espi_buffer_args *typed, const espi_word *args)
     return (int)args[(int)(typed->dest >= 0 ? typed->dest : typed->source)];
 }
 
-static bool peer_is_somebody(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
-                             const espi_word *args)
+bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *args)
+{
+    return peer_of(&row->typed[0], args) == MPI_PROC_NULL;
+}
+
+/* Whether MPI takes rank and tag. Of two sides one may be for nobody, as at the end of a domain. */
+static bool is_addressed(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
+                         const espi_word *args, bool nobody)
 {
     const bool receiving = typed->dest < 0;
     const int tag = (int)args[(int)(receiving ? typed->recvtag : typed->sendtag)];
 
-    return espi_comm_has_peer(facts, peer_of(typed, args), tag, receiving);
+    return espi_comm_has_peer(facts, nobody ? 0 : peer_of(typed, args), tag, receiving);
 }
 
 /* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
@@ -62,7 +61,7 @@ static bool find_plan(struct espi_message *m, const struct espi_api_row *row, co
     if (type == MPI_DATATYPE_NULL)
         return false;
     if (espi_type_is_predefined(type))
-        return count >= 0 && args[(int)typed->buffer];
+        return count == 0 || (count > 0 && args[(int)typed->buffer]);
     if (count <= 0)
         return false;
     side->found = espi_message_plan(type, count, espi_packed_message_use(row, typed));
@@ -81,22 +80,29 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
     struct espi_comm_facts *facts = &m->thread_state->comm;
     const int sides = sides_of(row);
 
-    m->side[1] = (struct espi_message_side){.type = MPI_DATATYPE_NULL};
+    m->side[0] = m->side[1] = (struct espi_message_side){.type = MPI_DATATYPE_NULL};
     if (!espi_comm_look(facts, (MPI_Comm)args[(int)row->comm]))
         return false;
-    for (int side = 0; side < sides; side++)
-        if (!peer_is_somebody(facts, &row->typed[side], args) || !find_plan(m, row, args, side))
+    for (int side = 0; side < sides; side++) {
+        const bool nobody = sides == 2 && peer_of(&row->typed[side], args) == MPI_PROC_NULL;
+        if (!is_addressed(facts, &row->typed[side], args, nobody) || (!nobody && !find_plan(m, row, args, side)))
             return false;
+    }
     return m->side[0].found.plan != NULL || m->side[1].found.plan != NULL;
 }
 
 /* ---- the way of a longer message ---- */
 
-static enum espi_way_call kind_of(const struct espi_api_row *row)
+static enum espi_way_call kind_of(const struct espi_api_row *row, const espi_word *args)
 {
+    bool sends = false, receives = false;
+
+    for (int side = 0; side < sides_of(row); side++)
+        if (peer_of(&row->typed[side], args) != MPI_PROC_NULL)
+            *(row->typed[side].dest >= 0 ? &sends : &receives) = true;
     return row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
-           : sides_of(row) == 2         ? ESPI_WAY_BOTH
-           : row->typed[0].dest >= 0    ? ESPI_WAY_SEND
+           : sends && receives          ? ESPI_WAY_BOTH
+           : sends                      ? ESPI_WAY_SEND
                                         : ESPI_WAY_RECEIVE;
 }
 
@@ -151,7 +157,7 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
             open = ESPI_WAYS_EVEN;
     *q = (struct espi_way_question){
         .open = open,
-        .call = kind_of(row),
+        .call = kind_of(row, m->args),
         .near = longer->near || !parts,
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
         .bytes = longer->found.bytes,
@@ -217,7 +223,7 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
     return !espi_calls_overlap && !espi_type_is_predefined(type) && count > 0 &&
            (slot = espi_slot_of(type)) != NULL &&
            (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) != NULL &&
-           espi_message_plan_is_left(thread_state, slot, plan, count, kind_of(row), peer_of(typed, args),
+           espi_message_plan_is_left(thread_state, slot, plan, count, kind_of(row, args), peer_of(typed, args),
                                      (MPI_Comm)args[(int)row->comm]);
 }
 
