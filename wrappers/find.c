@@ -41,10 +41,36 @@ static const void *object_base(const void *address)
     return address && dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-bool espi_is_same_object(const void *a, const void *b)
+struct search {
+    uintptr_t address;
+    struct espi_range range;
+};
+
+static int note_range(struct dl_phdr_info *info, size_t size, void *data)
 {
-    const void *base = object_base(a);
-    return base && base == object_base(b);
+    struct search *search = data;
+    struct espi_range range = {UINTPTR_MAX, 0};
+    bool holds = false;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t low = (uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                        high = low + (uintptr_t)info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        range.low = low < range.low ? low : range.low;
+        range.high = high > range.high ? high : range.high;
+        holds = holds || (search->address >= low && search->address < high);
+    }
+    if (holds)
+        search->range = range;
+    return holds;
+}
+
+struct espi_range espi_object_range(const void *address)
+{
+    struct search search = {.address = (uintptr_t)address};
+    dl_iterate_phdr(note_range, &search);
+    return search.range;
 }
 
 #define MAX_OBJECTS 2048

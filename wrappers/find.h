@@ -14,7 +14,10 @@ ESPI_HIDDEN const char *espi_object_name(const void *address);
 /* "espalier: ", the text and a line end in one write to stderr. */
 ESPI_HIDDEN void espi_say(const char *text);
 
-/* Whether two addresses stand in the same loaded object. */
-ESPI_HIDDEN bool espi_is_same_object(const void *a, const void *b);
+/* Addresses of the loaded object that holds this one: low <= address < high. 0, 0: none does. */
+struct espi_range {
+    uintptr_t low, high;
+};
+ESPI_HIDDEN struct espi_range espi_object_range(const void *address);
 
 #endif

@@ -49,11 +49,26 @@ bool espi_is_last(enum espi_fn fn)
                        name);
 }
 
+/* Whether the MPI library calls: what a program does with files makes many such calls. The loader, which goes through
+   all that is loaded, or through tables of symbols, is asked once. */
+static bool is_librarys(const void *caller)
+{
+    static _Atomic uintptr_t low, high; /* low is stored last; 0: not yet */
+    uintptr_t from = atomic_load_explicit(&low, memory_order_acquire);
+    if (from == 0) {
+        struct espi_range library = espi_object_range(dlsym(espi_self.mpi, names[ESPI_FN_Init]));
+        from = library.low != 0 ? library.low : UINTPTR_MAX;
+        atomic_store_explicit(&high, library.high, memory_order_relaxed);
+        atomic_store_explicit(&low, from, memory_order_release);
+    }
+    return (uintptr_t)caller >= from && (uintptr_t)caller < atomic_load_explicit(&high, memory_order_relaxed);
+}
+
 bool espi_is_programs(bool profiling, enum espi_fn fn, const void *caller)
 {
-    if (profiling && !espi_is_last(fn))
+    if (espi_self.mpi && is_librarys(caller))
         return false;
-    return !espi_self.mpi || !espi_is_same_object(caller, dlsym(espi_self.mpi, names[fn]));
+    return !profiling || espi_is_last(fn);
 }
 
 static atomic_uint never; /* flags: what needs them is not fast any more */

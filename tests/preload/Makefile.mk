@@ -13,6 +13,8 @@ check_PROGRAMS += %D%/pmi2
 noinst_HEADERS += %D%/work.h %D%/fake.h
 %C%_ordinary_SOURCES = %D%/ordinary.c %D%/work.c
 %C%_program_SOURCES = %D%/program.c %D%/work.c
+# It counts what is asked of the loader: its functions stand before that of the C library.
+%C%_inside_LDFLAGS = -export-dynamic
 # Programs without MPI.
 %C%_credit_LDADD =
 %C%_pmi2_LDADD = libespi-pure.la -lm

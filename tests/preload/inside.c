@@ -1,9 +1,36 @@
 /* Calls that are made inside of MPI calls: by MPI itself, for requests of files that all ranks write together, and by
-   a callback of the program. 10 MPI_Isend and 11 MPI_Pack are the program's own. */
+   a callback of the program. 10 MPI_Isend and 11 MPI_Pack are the program's own. Who calls is not asked of the loader
+   again and again, which takes longer than many a call. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 #include <stdio.h>
 
 static int packed;
+static int asked; /* questions to the loader, by whomever */
+
+#define SEEN_BY_LIBRARIES __attribute__((visibility("default")))
+
+SEEN_BY_LIBRARIES int dladdr(const void *address, Dl_info *info)
+{
+    static int (*next)(const void *, Dl_info *);
+
+    asked++;
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "dladdr");
+    return next(address, info);
+}
+
+SEEN_BY_LIBRARIES int dl_iterate_phdr(int (*see)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    static int (*next)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+    asked++;
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    return next(see, data);
+}
 
 static int delete(MPI_Datatype type, int key, void *value, void *extra)
 {
@@ -47,10 +74,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < N; i++)
         data[i] = rank * 10000 + i;
     for (int i = 0; i < 3; i++) {
+        asked = 0;
         MPI_File_iwrite_at_all(file, N * i, data, N, MPI_INT, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    MPI_File_read_at_all(file, N, back, N, MPI_INT, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 3; i++)
+        MPI_File_read_at_all(file, N, back, N, MPI_INT, MPI_STATUS_IGNORE);
+    wrong += asked != 0;
     for (int i = 0; i < N; i++)
         wrong += back[i] != data[i];
     MPI_File_close(&file);
