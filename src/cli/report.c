@@ -281,9 +281,9 @@ static void print_balance(json_t *root)
     if (types == 0 && blocks == 0 && exchanged == 0 && kept == 0)
         printf("  nothing\n");
     if (types != 0)
-        printf("  about %s over all ranks, by turns in the run or by the engine's model, in the uses of these"
-               " types\n",
-               cli_time(text, sizeof text, types));
+        printf("  about %s over all ranks, %s, in the uses of these types\n", cli_time(text, sizeof text, types),
+               counter_sum(root, "ways_decided") > 0 ? "by turns in the run, else by the engine's model"
+                                                     : "by the engine's model");
     if (blocks != 0)
         printf("  about %s over all ranks, by times of both ways, in blocks that ranks gave themselves\n",
                cli_time(text, sizeof text, blocks));
