@@ -298,6 +298,50 @@ START_TEST(far_displacements)
 }
 END_TEST
 
+static const struct espi_node *parse(const char *text)
+{
+    const struct espi_node *node;
+    struct espi_parse_error error;
+    ck_assert_msg(espi_parse(&arena, text, strlen(text), &node, &error) == ESPI_OK, "%s", text);
+    return node;
+}
+
+/* Of layouts without lists the rules alone find what the exact procedure finds, also beyond its limit. */
+START_TEST(regular_trees_by_rules)
+{
+    static const struct {
+        const char *from, *onto;
+        int64_t words; /* two for each side's number of a vector, one for its count */
+    } each[] = {
+        {"vec(2,4096,vec(512,8,leaf(MPI_DOUBLE)))", "vec(2,4096,vec(512,8,leaf(MPI_DOUBLE)))", 2 + 5},
+        {"vec(2,4096,vec(512,8,leaf(MPI_DOUBLE)))", "vec(1024,8,leaf(MPI_DOUBLE))", 2 + 5},
+        {"vec(2,16384,vec(1024,8,leaf(MPI_DOUBLE)))", "vec(2,8192,vec(1024,8,leaf(MPI_DOUBLE)))", 2 + 10},
+        {"vec(16,8192,vec(64,128,vec(16,8,leaf(MPI_DOUBLE))))",
+         "vec(16,16384,vec(64,256,vec(16,8,leaf(MPI_DOUBLE))))", 2 + 10},
+        {"vec(300,8,vec(200,2400,leaf(MPI_DOUBLE)))", "vec(60000,8,leaf(MPI_DOUBLE))", 2 + 10},
+        {"vec(4,1000,vec(6,100,vec(3,8,leaf(MPI_DOUBLE))))", "vec(24,40,vec(3,8,leaf(MPI_DOUBLE)))", 2 + 15},
+    };
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        const struct espi_node *a = parse(each[i].from), *b = parse(each[i].onto);
+        for (int by_rules = 0; by_rules < 2; by_rules++) {
+            struct espi_reconstruct_options options;
+            struct espi_transpacking result;
+            espi_reconstruct_defaults(&options);
+            options.exact_limit = by_rules ? 0 : 1 << 16;
+            options.budget_ns = by_rules ? 1 : 0;
+            ck_assert_int_eq(espi_transpack_trees(&arena, a, b, &options, 1 << 16, &result), ESPI_OK);
+            ck_assert_int_eq(result.cost, each[i].words);
+            same_shape(result.from, result.onto);
+            from.n = onto.n = 0;
+            ck_assert_int_eq(espi_flatten(a, 0, 1 << 16, &from), ESPI_OK);
+            ck_assert_int_eq(espi_flatten(b, 0, 1 << 16, &onto), ESPI_OK);
+            has_map(result.from, &from);
+            has_map(result.onto, &onto);
+        }
+    }
+}
+END_TEST
+
 START_TEST(bad_arguments_are_refused)
 {
     struct espi_reconstruct_options options;
@@ -332,5 +376,5 @@ int main(void)
 {
     return RUN_SUITE("test-transpack", 300, setup, teardown, costs_of_pairs, every_short_pair,
                      random_pairs_cost_the_least, extended_set, longer_pairs_in_every_set, a_transposition,
-                     far_displacements, bad_arguments_are_refused);
+                     far_displacements, regular_trees_by_rules, bad_arguments_are_refused);
 }

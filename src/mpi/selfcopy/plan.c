@@ -8,6 +8,7 @@
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
+#include "mpi/typeplan/tree_size.h"
 #include "mpi/core/handle_table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
@@ -18,6 +19,8 @@
 #define SCRATCH ((int64_t)64 << 20)
 
 enum { FLATTEN_MOST = 1 << 16, WHOLE_BYTES = 1 << 20, SLICE_BYTES = 512 << 10 };
+/* Elements of lists in a layout that is called regular. */
+enum { FEW = 32 };
 
 struct plan {
     struct espi_selfcopy_plan open; /* first */
@@ -99,15 +102,31 @@ static enum espi_counter check(const struct espi_selfcopy_request *r, const stru
     return verdict;
 }
 
-static espi_status program_of(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
-                              const struct espi_copy **out)
+static espi_status transpacked(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
+                               bool by_rules, struct espi_transpacking *shared)
 {
     struct espi_reconstruct_options options;
-    struct espi_transpacking shared;
     espi_reconstruct_defaults(&options);
     options.set = ESPI_SET_MPI;
     options.budget_ns = 20000000;
-    espi_status status = espi_transpack_trees(arena, from, onto, &options, FLATTEN_MOST, &shared);
+    if (by_rules) { /* which take linear time in the tree, as in the first tier of types */
+        options.exact_limit = 0;
+        options.budget_ns = 1;
+    }
+    return espi_transpack_trees(arena, from, onto, &options, FLATTEN_MOST, shared);
+}
+
+/* Of layouts that have hardly a list the rules leave nothing to be found but words that no copy reads. */
+static espi_status program_of(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
+                              const struct espi_copy **out)
+{
+    const bool regular = espi_tree_numbers(from, FEW + 1) <= FEW &&
+                         espi_tree_numbers(onto, FEW + 1) <= FEW;
+    struct espi_transpacking shared;
+    espi_status status = regular ? transpacked(arena, from, onto, true, &shared) : ESPI_ERR_LIMIT;
+
+    if (status == ESPI_ERR_LIMIT)
+        status = transpacked(arena, from, onto, false, &shared);
     return status == ESPI_OK ? espi_copy_compile(arena, shared.from, shared.onto, out) : status;
 }
 
