@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "mpi/core/handle_table.h"
+#include "mpi/core/pmpi.h"
 #include "mpi/packed/stream_type.h"
 
 enum family { OTHER, BCAST, GATHER, SCATTER, ALLGATHER, ALLGATHERV, ALLTOALL, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL };
@@ -105,6 +107,32 @@ static enum espi_packable blocks_use(const struct espi_api_row *row, const espi_
     return both ? ESPI_PACK_BLOCKS : ESPI_PACK_HALF;
 }
 
+static int64_t number_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
+{
+    return row->large ? ((const MPI_Count *)args[position])[i] : ((const int *)args[position])[i];
+}
+
+/* MPI_Allgatherv of less than so many bytes in all goes through a buffer of the library (ALLGATHER_LONG_MSG_SIZE of
+   MPICH), with which both types are packed and unpacked in one go; else blocks are messages. */
+static bool goes_through_buffer(const struct espi_api_row *row, const espi_word *args, int peers)
+{
+    enum { LONG = 512 << 10 };
+    const struct espi_buffer_args *received = &row->typed[1];
+    const MPI_Datatype type = (MPI_Datatype)args[received->type];
+    MPI_Count size = 0;
+    int64_t items = 0, bytes;
+
+    if (args[received->count] == 0)
+        return false;
+    for (int i = 0; i < peers; i++)
+        items += number_in(row, args, received->count, i);
+    if (espi_is_predefined((uint32_t)type))
+        size = (uint32_t)type >> 8 & 255; /* of basic types, in MPICH's handles */
+    else if (espi_slot_of(type) == NULL || espi_pmpi.Type_size_x(type, &size) != MPI_SUCCESS)
+        return false;
+    return !__builtin_mul_overflow(items, (int64_t)size, &bytes) && bytes < LONG;
+}
+
 void espi_collective_side(struct espi_collective_side *out, const struct espi_api_row *row, int side,
                           const espi_word *args, const struct espi_comm_facts *facts, int peers)
 {
@@ -115,7 +143,8 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     out->use = ESPI_PACK_NOT;
     out->blocks = each ? peers : 1;
     out->own = -1;
-    out->sent = out->received = out->own_sent = out->whole = out->messages = false;
+    out->sent = out->received = out->own_sent = out->messages = false;
+    out->whole = family == BCAST || (family == ALLGATHERV && goes_through_buffer(row, args, peers));
     if (family == OTHER || row->kind & ESPI_PERSISTENT || peers <= 0 || (!facts->inter && facts->peers <= 1) ||
         (facts->inter && typed->shape != ESPI_SHAPE_W) || (family == ALLGATHERV && side == 1))
         return;
@@ -136,12 +165,6 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     else
         out->use = blocks_use(row, args, each, typed, other);
     out->messages = each && is_message(family, typed);
-    out->whole = family == BCAST || (side == 0 && family == ALLGATHERV); /* short of very long ones */
-}
-
-static int64_t number_in(const struct espi_api_row *row, const espi_word *args, int position, int i)
-{
-    return row->large ? ((const MPI_Count *)args[position])[i] : ((const int *)args[position])[i];
 }
 
 bool espi_collective_minds_alias(const struct espi_api_row *row)
