@@ -60,10 +60,8 @@ static bool find_plan(struct espi_message *m, const struct espi_api_row *row, co
     *side = (struct espi_message_side){.count = count, .type = MPI_DATATYPE_NULL};
     if (type == MPI_DATATYPE_NULL)
         return false;
-    if (espi_type_is_predefined(type))
+    if (count <= 0 || espi_type_is_predefined(type))
         return count == 0 || (count > 0 && args[(int)typed->buffer]);
-    if (count <= 0)
-        return false;
     side->found = espi_message_plan(type, count, espi_packed_message_use(row, typed));
     if (side->found.plan != NULL && !args[(int)typed->buffer] && side->found.plan->begins == 0)
         return false; /* MPI_BOTTOM, and no addresses in the type */
