@@ -376,6 +376,17 @@ START_TEST(no_choice)
     turn = espi_way_turn(&q);
     ck_assert(turn.group == NULL && turn.way == TYPED);
     espi_way_turn_end(&turn, true);
+    /* What only the models say is not done to messages where it can not be tried. */
+    q.packs = true;
+    q.bytes = 64 * KB;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        espi_calls_overlap = overlap;
+        q.call = ESPI_WAY_SEND;
+        ck_assert_int_eq(espi_way_of(&q), overlap ? TYPED : DENSE);
+        q.call = ESPI_WAY_BLOCKS;
+        ck_assert_int_eq(espi_way_of(&q), DENSE);
+    }
+    espi_calls_overlap = false;
 }
 END_TEST
 

@@ -131,10 +131,13 @@ static unsigned ways_tried(const struct espi_way_question *q)
     return ways_of(q) | (tries_own(q) ? 1u << ESPI_WAY_OWN : 0);
 }
 
-/* Before anything is known: typed ones lose nothing, and dense ones never much; short ones are best in cells. */
+/* Before anything is known: typed ones lose nothing, and dense ones never much; short ones are best in cells. Where
+   calls overlap nothing will be known of messages, and a guess is not enough. */
 static enum espi_message_way first_way(const struct espi_way_question *q, unsigned ways)
 {
-    if (q->open == ESPI_WAYS_EVEN && !(q->packs && q->near))
+    const bool guess = espi_calls_overlap && q->call != ESPI_WAY_BLOCKS;
+
+    if (q->open == ESPI_WAYS_EVEN && (!(q->packs && q->near) || guess))
         return ESPI_WAY_TYPED;
     return q->bytes <= SHORT && ways & 1u << ESPI_WAY_CELLS ? ESPI_WAY_CELLS : ESPI_WAY_DENSE;
 }
