@@ -179,8 +179,9 @@ static MPI_Datatype substituted(enum espi_fn fn, const espi_word *args, int send
     return type;
 }
 
-/* MPI goes through a type as a whole where a rank gives itself data and the other side is dense, in one-sided calls,
-   and in MPI_Allgatherv of less than 512 KiB in all; in parts in messages, and where neither side is dense. */
+/* MPI goes through a type as a whole where a rank gives itself data and the other side is dense, in one-sided
+   calls, and in MPI_Allgatherv of less than 512 KiB in all, on three ranks 80 KiB; in parts in messages, and where
+   neither side is dense. */
 START_TEST(whole_or_parts)
 {
     enum { MANY = 1000 };
@@ -217,21 +218,23 @@ START_TEST(whole_or_parts)
     ck_assert_int_eq(substituted(ESPI_FN_Alltoallw, each, 3), whole);
     MPI_Win window;
     MPI_Win_create(onto, sizeof onto, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
-    const espi_word put[8] = {(espi_word)from, MANY, type, 0, 0, MANY, type, (espi_word)window};
+    const espi_word put[8] = {(espi_word)from, MANY, type, 0, 0, many, dense, (espi_word)window},
+                    get[8] = {(espi_word)from, many, dense, 0, 0, MANY, type, (espi_word)window};
     ck_assert_int_eq(substituted(ESPI_FN_Put, put, 2), whole);
-    ck_assert_int_eq(substituted(ESPI_FN_Get, put, 6), whole);
+    ck_assert_int_eq(substituted(ESPI_FN_Get, get, 6), whole);
     MPI_Win_free(&window);
     struct espi_comm_facts *facts = &espi_thread_state(&own_thread)->comm;
     ck_assert(espi_comm_look(facts, MPI_COMM_SELF));
-    facts->peers = facts->in = facts->out = 2;
-    int counts[2] = {MANY, (512 << 10) / 96 - MANY}, places[2] = {0, MANY}; /* items of 96 bytes */
-    const espi_word gathered[8] = {(espi_word)from, MANY, type, (espi_word)onto, (espi_word)counts, (espi_word)places,
+    int counts[3] = {100}, places[3] = {0}; /* items of 96 bytes */
+    const espi_word gathered[8] = {(espi_word)from, 100, type, (espi_word)onto, (espi_word)counts, (espi_word)places,
                                    type, MPI_COMM_SELF};
-    for (int longer = 0; longer < 2; longer++) {
-        counts[1] += longer;
-        ck_assert_int_eq(substituted(ESPI_FN_Allgatherv, gathered, 2), longer ? parts : whole);
-        ck_assert_int_eq(substituted(ESPI_FN_Allgatherv, gathered, 6), longer ? parts : whole);
-    }
+    for (int ranks = 2; ranks <= 3; ranks++)
+        for (int longer = 0; longer < 2; longer++) {
+            facts->peers = facts->in = facts->out = ranks;
+            counts[1] = (ranks == 2 ? 512 << 10 : 80 << 10) / 96 - 100 + longer;
+            ck_assert_int_eq(substituted(ESPI_FN_Allgatherv, gathered, 2), longer ? parts : whole);
+            ck_assert_int_eq(substituted(ESPI_FN_Allgatherv, gathered, 6), longer ? parts : whole);
+        }
     facts->comm = MPI_COMM_NULL;
 
     atomic_store(&plan->better[ESPI_PARTS], before);

@@ -7,6 +7,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/calls/call_args.h"
 #include "mpi/calls/late_credit.h"
 #include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_cache.h"
@@ -39,6 +40,11 @@ bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *
     return peer_of(&row->typed[0], args) == MPI_PROC_NULL;
 }
 
+static int64_t items_of(const struct espi_api_row *row, const struct espi_buffer_args *typed, const espi_word *args)
+{
+    return row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+}
+
 /* Whether MPI takes rank and tag. Of two sides one may be for nobody, as at the end of a domain. */
 static bool is_addressed(const struct espi_comm_facts *facts, const struct espi_buffer_args *typed,
                          const espi_word *args, bool nobody)
@@ -49,12 +55,22 @@ static bool is_addressed(const struct espi_comm_facts *facts, const struct espi_
     return espi_comm_has_peer(facts, nobody ? 0 : peer_of(typed, args), tag, receiving);
 }
 
+/* Whether MPI takes the rest of a side that is for nobody, at which it looks nevertheless. */
+static bool is_in_order(const struct espi_api_row *row, const struct espi_buffer_args *typed, const espi_word *args)
+{
+    const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    const int64_t count = items_of(row, typed, args);
+
+    return count >= 0 && (espi_type_is_predefined(type) || espi_slot_of(type) != NULL) &&
+           espi_args_side_is_good(args, typed, count);
+}
+
 /* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
 static bool find_plan(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, int which)
 {
     const struct espi_buffer_args *typed = &row->typed[which];
     const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
-    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    const int64_t count = items_of(row, typed, args);
     struct espi_message_side *side = &m->side[which];
 
     *side = (struct espi_message_side){.count = count, .type = MPI_DATATYPE_NULL};
@@ -83,7 +99,8 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
         return false;
     for (int side = 0; side < sides; side++) {
         const bool nobody = sides == 2 && peer_of(&row->typed[side], args) == MPI_PROC_NULL;
-        if (!is_addressed(facts, &row->typed[side], args, nobody) || (!nobody && !find_plan(m, row, args, side)))
+        if (!is_addressed(facts, &row->typed[side], args, nobody) ||
+            !(nobody ? is_in_order(row, &row->typed[side], args) : find_plan(m, row, args, side)))
             return false;
     }
     return m->side[0].found.plan != NULL || m->side[1].found.plan != NULL;
@@ -96,7 +113,7 @@ static enum espi_way_call kind_of(const struct espi_api_row *row, const espi_wor
     bool sends = false, receives = false;
 
     for (int side = 0; side < sides_of(row); side++)
-        if (peer_of(&row->typed[side], args) != MPI_PROC_NULL)
+        if (peer_of(&row->typed[side], args) != MPI_PROC_NULL && items_of(row, &row->typed[side], args) > 0)
             *(row->typed[side].dest >= 0 ? &sends : &receives) = true;
     return row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
            : sends && receives          ? ESPI_WAY_BOTH
@@ -214,7 +231,7 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
 {
     const struct espi_buffer_args *typed = &row->typed[0];
     const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
-    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    const int64_t count = items_of(row, typed, args);
     struct espi_type_slot *slot;
     struct espi_plan *plan;
 

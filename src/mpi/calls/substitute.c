@@ -75,10 +75,10 @@ static bool is_collective(const struct espi_api_row *row)
     return row->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR);
 }
 
-/* Whether MPI goes through the type of this side in one go: in local and one-sided calls; where it packs into a
-   buffer of its own; where a rank gives itself data, for nobody else or to be sent from where they are received,
-   unless both sides are noncontiguous (MPICH then copies through a buffer, in parts). `use`: what may be done with
-   the side. */
+/* Whether MPI goes through the type of this side in one go: in local calls, and one-sided ones (but where both
+   sides of such a one are noncontiguous and the target is this rank); where it packs into a buffer of its own;
+   where a rank gives itself data, for nobody else or to be sent from where they are received, unless both sides are
+   noncontiguous (MPICH then copies through a buffer, in parts). `use`: what may be done with the side. */
 static bool goes_whole(const struct espi_substitution *d, int side, enum espi_packable use)
 {
     const struct espi_api_row *row = d->row;

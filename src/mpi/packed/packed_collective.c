@@ -112,25 +112,27 @@ static int64_t number_in(const struct espi_api_row *row, const espi_word *args, 
     return row->large ? ((const MPI_Count *)args[position])[i] : ((const int *)args[position])[i];
 }
 
-/* MPI_Allgatherv of less than so many bytes in all goes through a buffer of the library (ALLGATHER_LONG_MSG_SIZE of
-   MPICH), with which both types are packed and unpacked in one go; else blocks are messages. */
+/* MPI_Allgatherv of less than so many bytes in all goes through a buffer of the library, with which both types are
+   packed and unpacked in one go; else blocks are messages (MPICH 4.0.2: ALLGATHER_LONG_MSG_SIZE, and where the
+   number of ranks is no power of two ALLGATHER_SHORT_MSG_SIZE). Types that are not known, and pairs, count as long.
+   */
 static bool goes_through_buffer(const struct espi_api_row *row, const espi_word *args, int peers)
 {
-    enum { LONG = 512 << 10 };
     const struct espi_buffer_args *received = &row->typed[1];
     const MPI_Datatype type = (MPI_Datatype)args[received->type];
-    MPI_Count size = 0;
+    const bool basic = (uint32_t)type >> 30 == 1; /* bits 8 to 15 of the handle are its size */
+    MPI_Count size = (uint32_t)type >> 8 & 255;
     int64_t items = 0, bytes;
 
     if (args[received->count] == 0)
         return false;
     for (int i = 0; i < peers; i++)
-        items += number_in(row, args, received->count, i);
-    if (espi_is_predefined((uint32_t)type))
-        size = (uint32_t)type >> 8 & 255; /* of basic types, in MPICH's handles */
-    else if (espi_slot_of(type) == NULL || espi_pmpi.Type_size_x(type, &size) != MPI_SUCCESS)
+        if (__builtin_add_overflow(items, number_in(row, args, received->count, i), &items))
+            return false;
+    if (!basic && (espi_slot_of(type) == NULL || espi_pmpi.Type_size_x(type, &size) != MPI_SUCCESS))
         return false;
-    return !__builtin_mul_overflow(items, (int64_t)size, &bytes) && bytes < LONG;
+    return !__builtin_mul_overflow(items, (int64_t)size, &bytes) &&
+           bytes < ((peers & (peers - 1)) == 0 ? 512 << 10 : 80 << 10);
 }
 
 void espi_collective_side(struct espi_collective_side *out, const struct espi_api_row *row, int side,
@@ -144,7 +146,7 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     out->blocks = each ? peers : 1;
     out->own = -1;
     out->sent = out->received = out->own_sent = out->messages = false;
-    out->whole = family == BCAST || (family == ALLGATHERV && goes_through_buffer(row, args, peers));
+    out->whole = family == ALLGATHERV && !facts->inter && goes_through_buffer(row, args, peers);
     if (family == OTHER || row->kind & ESPI_PERSISTENT || peers <= 0 || (!facts->inter && facts->peers <= 1) ||
         (facts->inter && typed->shape != ESPI_SHAPE_W) || (family == ALLGATHERV && side == 1))
         return;
@@ -165,6 +167,7 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     else
         out->use = blocks_use(row, args, each, typed, other);
     out->messages = each && is_message(family, typed);
+    out->whole = out->whole || family == BCAST; /* short of very long ones */
 }
 
 bool espi_collective_minds_alias(const struct espi_api_row *row)

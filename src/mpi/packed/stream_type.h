@@ -36,7 +36,7 @@ void espi_stream_types_close(void);
 /* Frees the types that are in no call; further ones are made where espi_own_types_room allows it. */
 void espi_stream_types_give_back(void);
 
-/* Whether there may be one for a stream of so many bytes: there is room for one of either form, or some are kept. */
+/* Whether there may be one for a stream of so many bytes: there is room for one of either form, or there are some. */
 bool espi_stream_may_go_in_cells(int64_t bytes);
 
 enum espi_stream_form {
