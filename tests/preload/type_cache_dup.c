@@ -180,9 +180,9 @@ void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bo
 }
 
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
-                              const struct espi_way_question *question)
+                              enum espi_message_calls calls, const struct espi_way_question *question)
 {
-    (void)plan, (void)slot, (void)count, (void)question;
+    (void)plan, (void)slot, (void)count, (void)calls, (void)question;
 }
 
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
@@ -191,6 +191,12 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     (void)count;
     (void)use;
     return (struct espi_message_plan){.plan = NULL};
+}
+
+struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls)
+{
+    (void)type, (void)count, (void)calls;
+    return NULL;
 }
 
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count)

@@ -7,8 +7,8 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
 	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/repeated %D%/packed_times \
 	%D%/packed_record %D%/pack_gain %D%/packed_complete %D%/message_ways %D%/way_trial %D%/message_batches \
-	%D%/message_left %D%/message_told %D%/short_told %D%/short_typed %D%/exchange_turns %D%/exchange_offers \
-	%D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
+	%D%/message_left %D%/message_told %D%/message_doubts %D%/short_told %D%/short_typed %D%/exchange_turns \
+	%D%/exchange_offers %D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
 	%D%/own_again %D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
@@ -28,6 +28,7 @@ check_LTLIBRARIES += %D%/libespi-whitebox.la
 %C%_stream_collective_SOURCES = %D%/stream_collective.c %D%/stream_setup.h
 %C%_message_ways_SOURCES = %D%/message_ways.c %D%/ways_setup.h
 %C%_message_told_SOURCES = %D%/message_told.c %D%/ways_setup.h
+%C%_message_doubts_SOURCES = %D%/message_doubts.c %D%/ways_setup.h
 %C%_way_trial_SOURCES = %D%/way_trial.c %D%/ways_setup.h
 %C%_message_batches_SOURCES = %D%/message_batches.c %D%/ways_setup.h
 %C%_select_SOURCES = %D%/select.c %D%/select_setup.c %D%/select_setup.h
@@ -52,6 +53,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_message_ways_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_left_alone_LDFLAGS = -Wl,--wrap=espi_engine
 %C%_message_told_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
+%C%_message_doubts_LDFLAGS = $(%C%_message_told_LDFLAGS)
 %C%_way_trial_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_message_batches_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_packed_times_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_engine

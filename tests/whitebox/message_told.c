@@ -10,8 +10,8 @@
 #include "ways_setup.h"
 
 /* The first run of the program's type beside two other ways; ns that a packed call costs outside of turns, one that
-   sends or receives and another one; and that the other side may wait longer. */
-enum { RUN_OF_OWN = 10, PACKED_CALL = 30, PACKED_BOTH = 150, ALONE = 200 };
+   sends or receives, and one that does both. */
+enum { RUN_OF_OWN = 10, PACKED_CALL = 30, PACKED_BOTH = 500 };
 
 /* Packed ones in the turns of the library's way go as they do when that is chosen for the others. */
 START_TEST(one_side_only)
@@ -128,160 +128,6 @@ START_TEST(told_short)
 }
 END_TEST
 
-/* The same of those of which it is doubtful if they are better packed, but nobody watches others for their sake. What
-   both ways take is known then: of sending and receiving together, if these were tried together. */
-START_TEST(doubtful)
-{
-    enum { COLD_SHORT = 128 };
-    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 700}, [ESPI_WAY_RECEIVE] = {0, 0, 2000, 2900},
-                          [ESPI_WAY_BOTH] = {0, 0, 3000, 3300}};
-    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
-                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true),
-                             both = question(ESPI_WAYS_SURE, ESPI_WAY_BOTH, true), longer = send;
-    double packed = -1, own = -1;
-
-    send.bytes = receive.bytes = both.bytes = 2000;
-    send.no_cells = receive.no_cells = both.no_cells = true;
-    send.doubtful = receive.doubtful = both.doubtful = true;
-    send.told = receive.told = true;
-    begin(true);
-    ck_assert(!espi_way_takes(&send, &packed, &own));
-    run(&send, takes, COLD_SHORT / 2);
-    run(&receive, takes, COLD_SHORT / 2);
-    ck_assert_int_eq(gone[OWN], 0);
-    for (int i = 0, own_sent = 0; i < 2 * TRIAL; i++) {
-        const bool tried = espi_way_was_tried(&send);
-        own_sent += call_once(&send, takes) == OWN;
-        call_once(&receive, takes);
-        ck_assert(!espi_ways_are_watched);
-        ck_assert(!tried || own_sent >= TIMES_SHORT);
-    }
-    for (int call = 0; call < 2; call++) {
-        ck_assert(espi_way_takes(call ? &receive : &send, &packed, &own));
-        ck_assert(fabs(own - 3600) < 50 && fabs(packed - 3000 - 2 * PACKED_CALL) < 50);
-    }
-    ck_assert(!espi_way_takes(&both, &packed, &own) && !espi_way_takes(&longer, &packed, &own));
-    run(&both, takes, TRIAL);
-    ck_assert(espi_way_takes(&both, &packed, &own));
-    ck_assert(fabs(own - 3300) < 1 && fabs(packed - 3000 - PACKED_BOTH) < 1);
-    ck_assert(espi_way_takes(&send, &packed, &own));
-    send.bytes = 8200; /* nor has the longest of them a group in common with those of two parts */
-    longer.bytes = 8300;
-    run(&send, takes, COLD_SHORT + 2 * TRIAL);
-    ck_assert(espi_way_takes(&send, &packed, &own) && espi_way_is_known(&send) && !espi_way_is_known(&longer));
-}
-END_TEST
-
-/* They have turns of their own: whether others are to be told says nothing of them. */
-START_TEST(doubtful_beside_told)
-{
-    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1100}}, others = {[ESPI_WAY_SEND] = {0, 0, 1000, 5000}};
-    double packed, own;
-    for (int bytes = 1; bytes <= 8255; bytes += bytes) {
-        struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true), other = q;
-        q.bytes = other.bytes = bytes;
-        q.no_cells = other.no_cells = q.doubtful = other.told = true;
-        q.told = bytes % 4 == 0; /* whether it is to be told itself, too */
-        begin(true);
-        for (int i = 0; i < 3 * TRIAL; i++) {
-            call_once(&q, takes);
-            call_once(&other, others);
-            call_once(&other, others);
-        }
-        ck_assert(espi_way_takes(&q, &packed, &own));
-        ck_assert_msg(fabs(own - 1100) < 1 && fabs(packed - 1000 - PACKED_CALL - ALONE) < 1, "%g, %g", own,
-                      packed);
-        ck_assert(espi_way_saves_in_all(&other) > 3900);
-    }
-}
-END_TEST
-
-/* Calls count as often as they come, those that come seldom not at all; and where other waiting makes more difference
-   than packing nothing is known. */
-START_TEST(doubtful_by_weight)
-{
-    script takes = {[ESPI_WAY_SEND] = {0, 0, 700, 1000}, [ESPI_WAY_RECEIVE] = {0, 0, 2200, 2000}};
-    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
-                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true);
-    double packed, own;
-
-    send.bytes = receive.bytes = 2000;
-    send.no_cells = receive.no_cells = send.doubtful = receive.doubtful = true;
-    for (int each = 4; each <= 40; each *= 10) {
-        begin(true);
-        for (int i = 0; i < 1000 && !espi_way_was_tried(&send); i++) {
-            call_once(&send, takes);
-            if (i % each == 0)
-                call_once(&receive, takes);
-        }
-        ck_assert(espi_way_takes(&send, &packed, &own));
-        const double part = each < 40 ? 1. / each : 0, alone = each < 40 ? 0 : ALONE;
-        ck_assert_msg(fabs(own - 1000 - part * 2000) < 100 &&
-                          fabs(packed - 700 - part * 2200 - (1 + part) * PACKED_CALL - alone) < 20,
-                      "%g, %g", own, packed);
-    }
-    for (int strays = 300; strays <= 600; strays += 300) {
-        begin(true);
-        for (int i = 0; i < 4 * TRIAL; i++) {
-            takes[ESPI_WAY_SEND][OWN] = i % 3 == 0 ? 1000 : 1000 + (uint64_t)strays;
-            call_once(&send, takes);
-        }
-        ck_assert(espi_way_was_tried(&send));
-        ck_assert_int_eq(espi_way_takes(&send, &packed, &own), strays < 400);
-    }
-}
-END_TEST
-
-/* Where a type's messages take long now and then, that counts. */
-START_TEST(doubtful_by_mean)
-{
-    script takes = {[ESPI_WAY_SEND] = {0, 0, 400, 0}};
-    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
-    double packed, own;
-
-    q.bytes = 3600;
-    q.no_cells = q.doubtful = true;
-    begin(true);
-    for (int i = 0; i < 4 * TRIAL; i++) {
-        takes[ESPI_WAY_SEND][OWN] = i % 3 == 0 ? 2000 : 620;
-        call_once(&q, takes);
-    }
-    ck_assert(espi_way_was_tried(&q) && espi_way_takes(&q, &packed, &own));
-    ck_assert_msg(own > 800 && packed < 700, "%g, %g", own, packed);
-}
-END_TEST
-
-/* Those of each size are tried by themselves, some sizes at a time; and what is found of one is of that alone. */
-START_TEST(doubtful_sizes)
-{
-    enum { SIZES = 20, LEAST = 300, STEP = 64, ROUNDS = 80000 };
-    bool seen[SIZES] = {false};
-    int all = 0;
-
-    begin(true);
-    for (int i = 0; i < ROUNDS; i++) {
-        const int which = i % SIZES;
-        struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
-        if (seen[which]) /* they are not doubtful any more */
-            continue;
-        q.bytes = LEAST + STEP * which;
-        q.no_cells = q.doubtful = true;
-        ck_assert(!espi_way_was_tried(&q));
-        const script takes = {[ESPI_WAY_SEND] = {0, 0, (uint64_t)(500 + 10 * which), (uint64_t)(900 - 10 * which)}};
-        double packed, own;
-        call_once(&q, takes);
-        if (espi_way_was_tried(&q)) {
-            ck_assert(espi_way_takes(&q, &packed, &own));
-            ck_assert_msg(fabs(own - 900 + 10 * which) < 1 &&
-                              fabs(packed - 500 - 10 * which - PACKED_CALL - ALONE) < 1, "%g, %g", own, packed);
-            all++;
-            seen[which] = true;
-        }
-    }
-    ck_assert_int_eq(all, SIZES);
-}
-END_TEST
-
 /* Calls that come to be packed later are tried once, too. */
 START_TEST(told_short_later)
 {
@@ -325,7 +171,7 @@ START_TEST(told_in_phases)
     }
     const uint64_t trials = counted(ESPI_COUNT_ways_decided) - before;
     ck_assert_msg(trials >= 2 && trials <= 6, "%d", (int)trials); /* those that are due come, too */
-    ck_assert(espi_way_saves_in_all(&q) > 700);
+    ck_assert(espi_way_saves_in_all(&q) > 880 - PACKED_BOTH);
     q.call = ESPI_WAY_SEND;
     ck_assert(espi_way_saves_in_all(&q) > 600);
 }
@@ -494,7 +340,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_told", one_side_only, some_of_them, told, told_given_up, told_short,
-                     doubtful, doubtful_beside_told, doubtful_by_weight, doubtful_by_mean, doubtful_sizes,
                      told_short_later, told_in_phases, told_beside_long, told_of_plain, told_of_plain_ahead,
                      watched_no_more, watched_until_the_last, told_in_noise);
 }

@@ -254,11 +254,31 @@ START_TEST(blocks)
 }
 END_TEST
 
+enum { DOUBLES = 2 * (int)sizeof(double) };
+
+/* In calls of each kind each count by itself; what was found of one stays, whatever program there is; some are
+   enough. */
+static void doubtful_of_each_count(struct espi_plan *plan, struct espi_plan_request *request, int n)
+{
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++) {
+        const bool is = plan->doubtful[calls];
+        for (int64_t count = 1; count <= 2 * ESPI_COUNTS_TRIED && is; count++) {
+            const bool fits = n * DOUBLES <= 8255 / count;
+            ck_assert_int_eq(espi_plan_is_doubtful(plan, count, calls), fits && count <= ESPI_COUNTS_TRIED);
+            if (fits && count <= ESPI_COUNTS_TRIED)
+                plan->found_of[calls][plan->n_found[calls]++] = (struct espi_plan_found){count, false};
+            request->tier = 2;
+            if (count == 2)
+                espi_plan_improve(plan, request);
+            ck_assert(!espi_plan_is_doubtful(plan, 1, calls) && !espi_plan_is_doubtful(plan, count, calls));
+        }
+    }
+}
+
 /* Of short messages that gain little by the models it is doubtful whether they do: within a node, and where it is to
    be chosen. Of those that gain much, or nothing, and of longer ones it is not; nor of a run of bytes. */
 START_TEST(doubtful)
 {
-    enum { DOUBLES = 2 * (int)sizeof(double) };
     int seen[2][2] = {{0}};
 
     for (int n = 2; n <= LONG_LIST; n += n / 4 + 1)
@@ -273,21 +293,14 @@ START_TEST(doubtful)
                 .packing = how == 1 ? ESPI_MODE_ALWAYS : ESPI_MODE_AUTO, .one_node = how != 2, .count = 1, .tier = 1};
             ck_assert_int_eq(espi_decode(&layouts, request.type, 0, &layout), ESPI_OK);
             struct espi_plan *plan = espi_plan_make(&request);
-            const uint64_t saves = plan->packed_ns[ESPI_PACK_MESSAGE];
-            const bool is = how == 0 && n * DOUBLES <= 8255 && saves > 0 && saves < ESPI_PACK_DOUBT_NS;
-            ck_assert_msg(plan->doubtful == is, "%d blocks, %d: gains %d ns", n, how, (int)saves);
+            const double saves = (double)plan->packed_ns[ESPI_PACK_MESSAGE],
+                         most = ESPI_PACK_DOUBT_NS + plan->engine_ns[ESPI_PARTS] / ESPI_PACK_DOUBT_PART,
+                         paired = most + ESPI_PACK_DOUBT_PAIRED_NS - ESPI_PACK_DOUBT_NS;
+            const bool may = how == 0 && n * DOUBLES <= 8255 && saves > 0, is = may && saves < most;
+            ck_assert_msg(plan->doubtful[ESPI_ALONE] == is, "%d blocks, %d: gains %g ns", n, how, saves);
+            ck_assert(plan->doubtful[ESPI_PAIRED] == (may && saves < paired) && plan->doubtful[ESPI_KEPT] == may);
             seen[saves > 0][is] += how == 0;
-            /* Of each count by itself; what was found of one stays, whatever program there is; some are enough. */
-            for (int64_t count = 1; count <= 2 * ESPI_COUNTS_TRIED && is; count++) {
-                const bool fits = n * DOUBLES <= 8255 / count;
-                ck_assert_int_eq(espi_plan_is_doubtful(plan, count), fits && count <= ESPI_COUNTS_TRIED);
-                if (fits && count <= ESPI_COUNTS_TRIED)
-                    plan->found_of[plan->n_found++] = (struct espi_plan_found){count, false};
-                request.tier = 2;
-                if (count == 2)
-                    espi_plan_improve(plan, &request);
-                ck_assert(!espi_plan_is_doubtful(plan, 1) && !espi_plan_is_doubtful(plan, count));
-            }
+            doubtful_of_each_count(plan, &request, n);
             espi_plan_release(plan);
             espi_types_stop();
             espi_plans_stop();

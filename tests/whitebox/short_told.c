@@ -303,14 +303,14 @@ static struct espi_plan *begin_in_doubt(enum espi_message_way slower)
     struct espi_plan *plan = plan_of_type();
     ck_assert(goes_the_short_way());
     ck_assert_int_eq(plan->count, COUNT);
-    plan->doubtful = true;
+    plan->doubtful[ESPI_ALONE] = true;
     plan->last_short.count = 0;
     return plan;
 }
 
 static bool is_in_doubt(const struct espi_plan *plan)
 {
-    return espi_plan_is_doubtful(plan, count);
+    return espi_plan_is_doubtful(plan, count, ESPI_ALONE);
 }
 
 /* Messages until that is settled; `in_all`: all go the long way. How many. */
@@ -338,7 +338,7 @@ START_TEST(doubtful)
         ck_assert(went[ESPI_WAY_OWN] > 0 && went[ESPI_WAY_OWN] < sends / 2);
         ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + loses);
         ck_assert_int_eq(goes_the_short_way(), !loses);
-        ck_assert_int_eq(espi_plan_packs_message(plan, COUNT), !loses);
+        ck_assert_int_eq(espi_plan_packs_message(plan, COUNT, ESPI_ALONE), !loses);
         const struct espi_type_reversal *said = &plan->record->reversal[ESPI_PACKED_IN_MESSAGES];
         ck_assert_int_eq(said->is, loses);
         ck_assert(!loses || (said->what == ESPI_SLOW_CALLS && said->ns_most < CALL_NS / COUNT &&
@@ -361,13 +361,13 @@ START_TEST(doubtful_and_close)
     struct espi_plan *plan = begin_in_doubt(ESPI_WAYS); /* both take as long */
 
     settle(plan, false, went);
-    ck_assert(espi_plan_loses(plan, COUNT) && !espi_plan_packs_message(plan, COUNT));
+    ck_assert(espi_plan_loses(plan, COUNT, ESPI_ALONE) && !espi_plan_packs_message(plan, COUNT, ESPI_ALONE));
     end();
     for (int saves = 250; saves <= 300; saves += 50) { /* of which 230 are spent outside of turns, perhaps */
         plan = begin_in_doubt(ESPI_WAY_OWN);
         slow_ns = (uint64_t)saves;
         settle(plan, false, went);
-        ck_assert_int_eq(espi_plan_loses(plan, COUNT), saves == 250);
+        ck_assert_int_eq(espi_plan_loses(plan, COUNT, ESPI_ALONE), saves == 250);
         end();
     }
     plan = begin_in_doubt(ESPI_WAY_DENSE);
@@ -377,7 +377,8 @@ START_TEST(doubtful_and_close)
         go_the_long_way();
     }
     test_clock.each = 0;
-    ck_assert(!is_in_doubt(plan) && !espi_plan_loses(plan, COUNT) && espi_plan_packs_message(plan, COUNT));
+    ck_assert(!is_in_doubt(plan) && !espi_plan_loses(plan, COUNT, ESPI_ALONE));
+    ck_assert(espi_plan_packs_message(plan, COUNT, ESPI_ALONE));
     end();
 }
 END_TEST
@@ -408,14 +409,15 @@ START_TEST(doubtful_of_a_count)
         ck_assert_int_eq(espi_slot_class(espi_slot_of(type))->packs, i > 0); /* from then on some count is packed */
         espi_slot_class(espi_slot_of(type))->packs = true;
         ck_assert_int_eq(goes_the_short_way(), !tried || !loses);
-        ck_assert_ptr_eq(espi_types_loses(type, count), tried && loses ? espi_slot_of(type) : NULL);
+        ck_assert_ptr_eq(espi_message_plan_leaves(type, count, ESPI_ALONE),
+                         tried && loses ? espi_slot_of(type) : NULL);
         ck_assert_int_eq(is_left_alone(ESPI_FN_Send), tried && loses);
         ck_assert(!is_left_alone(ESPI_FN_Bsend)); /* which is packed another way */
     }
     for (int i = 0; i < MORE; i++)
-        ck_assert_int_eq(espi_plan_packs_message(plan, COUNT + i), i >= ESPI_COUNTS_TRIED || i % 2 == 1);
+        ck_assert_int_eq(espi_plan_packs_message(plan, COUNT + i, ESPI_ALONE), i >= ESPI_COUNTS_TRIED || i % 2 == 1);
     espi_slot_class(espi_slot_of(type))->packs = false; /* it is not to keep the plan */
-    ck_assert_ptr_eq(espi_types_loses(type, COUNT), NULL);
+    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE), NULL);
     count = COUNT;
     end();
 }
@@ -439,9 +441,9 @@ START_TEST(doubtful_too)
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 100);
     ck_assert(goes_the_short_way());
     plan->last_short.count = 0;
-    plan->doubtful = true;
+    plan->doubtful[ESPI_ALONE] = true;
     const uint64_t reversed = counted(ESPI_COUNT_packs_reversed);
-    ck_assert(!goes_the_short_way() && !is_in_doubt(plan) && espi_plan_loses(plan, COUNT));
+    ck_assert(!goes_the_short_way() && !is_in_doubt(plan) && espi_plan_loses(plan, COUNT, ESPI_ALONE));
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
     MPI_Type_free(&first);
     end();

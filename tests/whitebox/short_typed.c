@@ -13,6 +13,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/calls/late_credit.h"
+#include "mpi/calls/left_alone.h"
 #include "mpi/calls/message.h"
 #include "mpi/typeplan/plan_credit.h"
 #include "mpi/calls/short_message.h"
@@ -154,20 +155,124 @@ START_TEST(rather_than_packed)
 {
     begin(false);
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 200 * (uint64_t)plan->count / COUNT);
-    ck_assert(espi_plan_packs_message(plan, COUNT) && !espi_plan_packs_kept(plan, COUNT));
+    ck_assert(espi_plan_packs_message(plan, COUNT, ESPI_ALONE) && !espi_plan_packs_kept(plan, COUNT));
     ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_PACKED);
     ck_assert(espi_message_plan_packs(type, COUNT));
-    plan->doubtful = true; /* of those that are packed */
+    plan->doubtful[ESPI_KEPT] = true; /* of those that are packed */
     for (int i = 0; i < 300; i++)
         ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
-    ck_assert_int_eq(plan->n_found, 0);
-    plan->found_of[plan->n_found++] = (struct espi_plan_found){COUNT, true};
+    ck_assert_int_eq(plan->n_found[ESPI_KEPT], 0);
+    plan->found_of[ESPI_ALONE][plan->n_found[ESPI_ALONE]++] = (struct espi_plan_found){COUNT, true};
     plan->n_lost++;
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_INT);
-    plan->n_found = plan->n_lost = 0;
+    plan->n_found[ESPI_ALONE] = plan->n_lost = 0;
     espi_slot_class(espi_slot_of(type))->packs = false; /* this one would be packed, and note it */
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_DATATYPE_NULL);
+    end();
+}
+END_TEST
+
+/* ---- those that go as they are ---- */
+
+static bool is_left(enum espi_message_calls calls)
+{
+    struct espi_type_slot *slot = espi_message_plan_leaves(type, COUNT, calls);
+
+    ck_assert(slot == NULL || slot == espi_slot_of(type));
+    return slot != NULL;
+}
+
+/* Whether a call goes on as it is, without the general way; one with two sides, to and from `peer`. */
+static bool stays(enum espi_fn fn, int peer)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const struct asked asked = {row->large, false, row->kind, row->comm, row->root, fn};
+    const espi_word one[7] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, MPI_COMM_SELF, (espi_word)&request},
+                    two[12] = {(espi_word)data, COUNT, (espi_word)type, (espi_word)peer, 0, (espi_word)more, COUNT,
+                               (espi_word)type, (espi_word)peer, 0, MPI_COMM_SELF, (espi_word)&status};
+
+    return espi_left_alone(state, &asked, row->typed, row->kind & ESPI_OWN ? ESPI_PAIRED_MESSAGE : 0,
+                           row->args == 12 ? two : one);
+}
+
+/* The plan is for some calls, and others go on as they are: those that keep a record of the request, as packing
+   gains less than that, or calls of a kind that turns have shown to lose by it. */
+START_TEST(left_in_some_calls)
+{
+    begin(false);
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 200 * (uint64_t)plan->count / COUNT);
+    plan->forms_pending = false;
+    espi_slot_class(espi_slot_of(type))->packs = true;
+    for (int loses = 0; loses < 2; loses++) {
+        ck_assert(is_left(ESPI_ALONE) == loses && !is_left(ESPI_PAIRED) && is_left(ESPI_KEPT));
+        ck_assert(stays(ESPI_FN_Send, 0) == loses && stays(ESPI_FN_Isend, 0) && stays(ESPI_FN_Irecv, 0));
+        ck_assert(!stays(ESPI_FN_Bsend, 0) && !stays(ESPI_FN_Send_init, 0) && !stays(ESPI_FN_Sendrecv, 1));
+        plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){COUNT, true};
+        plan->n_found[ESPI_ALONE] = plan->n_lost = 1;
+    }
+    ck_assert(espi_message_plan_leaves(type, COUNT + 1, ESPI_ALONE) == NULL);
+    ck_assert(espi_plan_packs_message(plan, COUNT, ESPI_KEPT) && espi_plan_packs_message(plan, COUNT, ESPI_PAIRED));
+
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
+    ck_assert(!is_left(ESPI_KEPT) && is_left(ESPI_ALONE));
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 0);
+    ck_assert(is_left(ESPI_PAIRED));
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_INT); /* as which they go */
+    ck_assert(!is_left(ESPI_ALONE) && !is_left(ESPI_PAIRED));
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    plan->forms_pending = true; /* that are looked for after some such uses */
+    ck_assert(!is_left(ESPI_ALONE));
+    plan->forms_pending = false;
+    espi_slot_class(espi_slot_of(type))->packs = false; /* it is not known yet what becomes of the class */
+    ck_assert(!is_left(ESPI_ALONE));
+    espi_slot_class(espi_slot_of(type))->packs = true;
+    plan->stands = true;
+    ck_assert(!is_left(ESPI_ALONE));
+    plan->stands = false;
+    ck_assert(is_left(ESPI_ALONE) && espi_message_plan_leaves(type, 8255 / plan->size + 1, ESPI_ALONE) == NULL);
+    atomic_store(&espi_slot_of(type)->look, espi_slot_of(type)->uses + 1);
+    ck_assert(!is_left(ESPI_ALONE));
+    atomic_store(&espi_slot_of(type)->look, 1 << 20);
+    plan->n_found[ESPI_ALONE] = plan->n_lost = 0;
+    end();
+}
+END_TEST
+
+/* A message to another rank is none to the own one: none of them is looked at as such. */
+START_TEST(to_others)
+{
+    enum { CALLS = 200 };
+    int looked_at = 0;
+
+    begin(false);
+    atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+    plan->forms_pending = false;
+    espi_slot_class(espi_slot_of(type))->packs = true;
+    for (int i = 0; i < CALLS; i++) {
+        ck_assert(stays(ESPI_FN_Sendrecv, 1) && stays(ESPI_FN_Sendrecv, MPI_PROC_NULL));
+        looked_at += !stays(ESPI_FN_Sendrecv, 0);
+    }
+    ck_assert_int_gt(looked_at, 0);
+    end();
+}
+END_TEST
+
+/* What turns say of calls of one kind says nothing of others, which have turns of their own. */
+START_TEST(found_apart)
+{
+    begin(false);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
+        plan->doubtful[calls] = true;
+    for (int i = 0; i < 1000 && espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE); i++) {
+        message(ESPI_FN_Send, type, OWN_NS);
+        message(ESPI_FN_Recv, type, OWN_NS);
+    }
+    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && !espi_plan_loses(plan, COUNT, ESPI_ALONE));
+    for (int calls = ESPI_PAIRED; calls < ESPI_MESSAGE_CALLS; calls++)
+        ck_assert(espi_plan_is_doubtful(plan, COUNT, calls) && plan->n_found[calls] == 0);
     end();
 }
 END_TEST
@@ -303,8 +408,8 @@ START_TEST(beside_doubtful)
         atomic_store(&other->better[ESPI_WHOLE], MPI_DOUBLE);
         atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
         atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 150 * (uint64_t)plan->count / COUNT);
-        plan->doubtful = true;
-        for (int i = 0; i < MESSAGES && espi_plan_found(plan, COUNT) == NULL; i++) {
+        plan->doubtful[ESPI_PAIRED] = true;
+        for (int i = 0; i < MESSAGES && espi_plan_found(plan, COUNT, ESPI_PAIRED) == NULL; i++) {
             const espi_word args[12] = {(espi_word)data, COUNT, (espi_word)sides[0], 0, 0, (espi_word)more, COUNT,
                                         (espi_word)sides[1], 0, 0, MPI_COMM_SELF, (espi_word)&status};
             espi_word changed[12];
@@ -317,9 +422,9 @@ START_TEST(beside_doubtful)
             test_clock_passes(CALL_NS, CALL_NS);
             ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
         }
-        ck_assert(went[0] > 10 && went[1] > 10 && espi_plan_found(plan, COUNT) != NULL);
+        ck_assert(went[0] > 10 && went[1] > 10 && espi_plan_found(plan, COUNT, ESPI_PAIRED) != NULL);
         atomic_store(&other->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
-        plan->n_found = plan->n_lost = 0;
+        plan->n_found[ESPI_PAIRED] = plan->n_lost = 0;
         MPI_Type_free(&sides[1]);
         end();
     }
@@ -343,5 +448,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_typed", goes_as_better, rather_than_packed, told,
-                     told_before_packed, told_by_models, told_after_packed, beside_doubtful, several_nodes);
+                     told_before_packed, told_by_models, told_after_packed, beside_doubtful, several_nodes,
+                     left_in_some_calls, to_others, found_apart);
 }

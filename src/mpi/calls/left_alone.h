@@ -12,6 +12,7 @@
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
 
 /* A use of a type that goes on as it is; all NULL: of a predefined one. */
@@ -93,7 +94,10 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
         use->slot = left_before(facts, asked, sides, side, args, type, use->count);
     if (use->slot == NULL &&
         (asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P)
-        use->slot = espi_types_loses(type, use->count);
+        use->slot = espi_message_plan_leaves(type, use->count,
+                                             asked->kind & ESPI_NONBLOCKING              ? ESPI_KEPT
+                                             : sides[1].shape != ESPI_SHAPE_NONE ? ESPI_PAIRED
+                                                                                 : ESPI_ALONE);
     return use->slot != NULL;
 }
 
@@ -133,6 +137,11 @@ espi_left_alone(struct espi_thread_state *thread_state, const struct asked *aske
                   : thread_state->comm.peers > 1                                         ? ESPI_PAIRED_APART
                                                                                          : ESPI_PAIRED_COPIED;
         }
+        if (asked->kind & ESPI_P2P && /* no message to oneself */
+            (espi_comm_is_last(&thread_state->comm, (MPI_Comm)args[asked->comm]) ||
+             espi_comm_look(&thread_state->comm, (MPI_Comm)args[asked->comm])) &&
+            (int)args[(int)typed[0].dest] != thread_state->comm.rank)
+            own = 0;
         if (own && espi_selfcopy_due(&thread_state->pairs, first.slot, second.slot, own))
             return false;
     }

@@ -122,25 +122,26 @@ static enum espi_way_call kind_of(const struct espi_api_row *row, const espi_wor
 }
 
 /* A short one of which it is to be found out if it is better packed. */
-static bool is_doubtful(const struct espi_message_side *side)
+static bool is_doubtful(const struct espi_message *m, const struct espi_message_side *side)
 {
     return side->found.plan != NULL && !side->found.parts && !side->found.typed &&
-           espi_plan_is_doubtful(side->found.plan, side->count);
+           espi_plan_is_doubtful(side->found.plan, side->count, m->calls);
 }
 
 /* Whether a side's part of the call is asked about: a longer message; and a short one within the node, of which it is
    to be told what it saves, or found out. */
-static bool is_asked(const struct espi_message_side *side)
+static bool is_asked(const struct espi_message *m, const struct espi_message_side *side)
 {
     return side->found.plan != NULL &&
-           (side->found.parts || is_doubtful(side) || (espi_type_service.told && espi_type_service.one_node));
+           (side->found.parts || is_doubtful(m, side) || (espi_type_service.told && espi_type_service.one_node));
 }
 
 /* Of two sides the one that counts more: the longer one, of short ones that which is doubtful. */
-static bool counts_more(const struct espi_message_side *a, const struct espi_message_side *b)
+static bool counts_more(const struct espi_message *m, const struct espi_message_side *a,
+                        const struct espi_message_side *b)
 {
-    if (a->found.parts == b->found.parts && is_doubtful(a) != is_doubtful(b))
-        return is_doubtful(a);
+    if (a->found.parts == b->found.parts && is_doubtful(m, a) != is_doubtful(m, b))
+        return is_doubtful(m, a);
     return a->found.bytes > b->found.bytes;
 }
 
@@ -154,11 +155,11 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
 
     for (int i = 0; i < 2; i++) {
         struct espi_message_side *side = &m->side[i];
-        side->asked = is_asked(side);
+        side->asked = is_asked(m, side);
         if (!side->asked)
             continue;
         typed_alone = typed_alone && side->found.typed;
-        if (longer == NULL || counts_more(side, longer))
+        if (longer == NULL || counts_more(m, side, longer))
             longer = side;
     }
     if (longer == NULL)
@@ -179,9 +180,10 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
         .no_cells = !parts,
         .told = espi_type_service.told,
         .typed = typed_alone,
-        .doubtful = is_doubtful(longer)};
+        .doubtful = is_doubtful(m, longer),
+        .alike = plan->alike};
     for (int i = 0; i < 2 && q->doubtful; i++) /* that is found out, and nothing of the other side with it */
-        m->side[i].asked = m->side[i].asked && is_doubtful(&m->side[i]);
+        m->side[i].asked = m->side[i].asked && is_doubtful(m, &m->side[i]);
     espi_message_others(q, &m->thread_state->comm, peer_of(typed, m->args));
     return longer;
 }
@@ -354,6 +356,7 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
     if (espi_settings.check || (gives_back && !args[row->args - 1]))
         return false;
     m->thread_state = thread_state;
+    m->calls = espi_message_calls_of(espi_packed_message_use(row, &row->typed[0]));
     if (!is_known(m, row, args))
         return false;
     m->row = row;
@@ -373,7 +376,7 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
     }
     count_uses(m, &question, chosen);
     if (chosen && question.doubtful && !espi_calls_overlap)
-        espi_message_plan_settle(asked->found.plan, asked->found.slot, asked->count, &question);
+        espi_message_plan_settle(asked->found.plan, asked->found.slot, asked->count, m->calls, &question);
     note_left(m);
     m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
     return true;

@@ -29,7 +29,8 @@ static bool in_use;
 static struct espi_way_question question_of(const struct espi_plan *plan, int64_t count, enum espi_way_call asking)
 {
     return (struct espi_way_question){
-        .open = ESPI_WAYS_SURE, .call = asking, .near = true, .bytes = plan->size * count, .no_cells = true};
+        .open = ESPI_WAYS_SURE, .call = asking, .near = true, .bytes = plan->size * count, .no_cells = true,
+        .alike = plan->alike};
 }
 
 /* Where that is to be told: what such messages save by trials in the calls of message.h, over what the models say;
@@ -66,12 +67,12 @@ static uint64_t told_ps(struct espi_plan *plan, int64_t count, enum espi_way_cal
    packed. */
 static bool is_in_doubt(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count, enum espi_way_call asking)
 {
-    if (!espi_plan_is_doubtful(plan, count))
+    if (!espi_plan_is_doubtful(plan, count, ESPI_ALONE))
         return false;
     struct espi_way_question q = question_of(plan, count, asking);
     q.doubtful = true;
-    espi_message_plan_settle(plan, slot, count, &q);
-    return espi_plan_is_doubtful(plan, count);
+    espi_message_plan_settle(plan, slot, count, ESPI_ALONE, &q);
+    return espi_plan_is_doubtful(plan, count, ESPI_ALONE);
 }
 
 /* Whether short messages of so many items are packed; notes what that saves. Not kept: what is said of several items
@@ -83,7 +84,7 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct
     uint64_t ps, told;
 
     if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || is_in_doubt(plan, slot, count, asking) ||
-        !espi_plan_packs_message(plan, count))
+        !espi_plan_packs_message(plan, count, ESPI_ALONE))
         return false;
     told = ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     if (espi_type_service.told && espi_type_service.one_node && (told = told_ps(plan, count, asking, ps)) == 0)

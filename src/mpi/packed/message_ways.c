@@ -69,8 +69,8 @@ static bool tries_own(const struct espi_way_question *q)
 }
 
 /* Short ones have no group in common with long ones: nothing is to follow for these. Those that are doubtful have
-   groups for messages of so many bytes each: what a type with gaps costs beside packing is most of it, and the same
-   for all sizes. */
+   groups for messages of so many bytes each that are packed alike: one program may take three times as long as
+   another for as many bytes. */
 enum { DOUBTS = 6, SHORT_LEAST = DOUBTS, SHORT_MOST = 12 };
 
 static int size_of(const struct espi_way_question *q)
@@ -80,8 +80,13 @@ static int size_of(const struct espi_way_question *q)
     if (!tries_own(q) || !q->no_cells)
         return size < SIZES - 1 ? size : SIZES - 1;
     if (q->doubtful)
-        return (int)(((uint64_t)q->bytes * UINT64_C(0x9e3779b97f4a7c15) >> 32) % DOUBTS);
+        return (int)((((uint64_t)q->bytes ^ (uint64_t)q->alike << 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % DOUBTS);
     return size < SHORT_LEAST ? SHORT_LEAST : size < SHORT_MOST ? size : SHORT_MOST;
+}
+
+static bool is_for(const struct espi_way_group *g, const struct espi_way_question *q)
+{
+    return g->bytes == q->bytes && g->alike == q->alike;
 }
 
 struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
@@ -89,7 +94,7 @@ struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
     static struct espi_way_group none ESPI_TABLE;
     struct espi_way_group *g = &groups[q->near][size_of(q)];
 
-    return !q->doubtful || g->bytes == q->bytes ? g : &none;
+    return !q->doubtful || is_for(g, q) ? g : &none;
 }
 
 /* Whether there is a group for it: one is made over to other messages when it is decided what becomes of those that
@@ -101,13 +106,13 @@ static bool has_group(const struct espi_way_question *q)
 
     if (!q->doubtful)
         return true;
-    if (g->bytes == q->bytes) {
+    if (is_for(g, q)) {
         g->others = 0;
         return true;
     }
     if (g->bytes != 0 && ++g->others < (g->state == ESPI_WAYS_DECIDED ? SETTLED : GONE))
         return false;
-    *g = (struct espi_way_group){.bytes = q->bytes, .number = g->number, .together = g->together};
+    *g = (struct espi_way_group){.bytes = q->bytes, .alike = q->alike, .number = g->number, .together = g->together};
     return true;
 }
 

@@ -33,7 +33,7 @@
  * messages whose turns these are, as often as there was one for each in the trial: after it they pass unseen.
  *
  * Short messages of which the models are not sure that they are better packed (`doubtful`) have such turns in any
- * run, in groups of their own: by these it is decided, once (espi_way_takes).
+ * run, in groups of their own, for each size and kind of pack program: by these it is decided, once (espi_way_takes).
  *
  * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
  */
@@ -67,6 +67,7 @@ struct espi_way_question {
     bool told; /* what it saves is to be told: OWN is tried, too */
     bool typed; /* of one part, and goes as a better type, where others are packed */
     bool doubtful; /* of one part, and packed, but perhaps it should not be: OWN is tried, too */
+    uint32_t alike; /* of doubtful ones: of as many bytes those are alike that have the same number here */
 };
 
 /* At the start: nothing is known. `tried`: calls do not overlap. */

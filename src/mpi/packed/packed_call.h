@@ -25,8 +25,8 @@
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
                      ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
-                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED, ESPI_PACK_EXCHANGED_SOON,
-                     ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_PAIRED_SENT, ESPI_PACK_PAIRED_RECEIVED,
+                     ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED, ESPI_PACK_EXCHANGED_SOON, ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
@@ -63,10 +63,13 @@ bool espi_packed_is_message(const struct espi_api_row *row, const struct espi_bu
 static inline enum espi_packable espi_packed_message_use(const struct espi_api_row *row,
                                                          const struct espi_buffer_args *typed)
 {
-    const bool kept = row->kind & ESPI_NONBLOCKING;
+    const bool sent = typed->dest >= 0;
 
-    return typed->dest < 0 ? (kept ? ESPI_PACK_KEPT_RECEIVED : ESPI_PACK_RECEIVED)
-                           : (kept ? ESPI_PACK_KEPT_SENT : ESPI_PACK_MESSAGE);
+    if (row->kind & ESPI_NONBLOCKING)
+        return sent ? ESPI_PACK_KEPT_SENT : ESPI_PACK_KEPT_RECEIVED;
+    if (row->typed[1].shape != ESPI_SHAPE_NONE)
+        return sent ? ESPI_PACK_PAIRED_SENT : ESPI_PACK_PAIRED_RECEIVED;
+    return sent ? ESPI_PACK_MESSAGE : ESPI_PACK_RECEIVED;
 }
 
 /* One side of a call that is under way. */

@@ -42,7 +42,8 @@ struct espi_way_group {
     float weight[ESPI_WAY_CALLS];           /* the same: messages; 0: there were not times enough */
     float plain;               /* of the last trial: PLAIN calls for each message, 1 at most */
     enum espi_way_call latest; /* that had a turn */
-    int64_t bytes;             /* of doubtful messages, of just so many; and other such ones since the last of them */
+    int64_t bytes;             /* of doubtful messages, of just so many, and of which ones (espi_way_question); and */
+    uint32_t alike;            /* other such ones since the last of them */
     unsigned others;
     unsigned meets[2];         /* bits 1 << call: in this trial there are messages that are packed where it is their
                                   turn, and [1] such as go as a better type then; */

@@ -8,8 +8,19 @@
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/unseen.h"
 
+/* Whatever was tried of its short messages is better not packed. */
+static bool loses_all(const struct espi_plan *plan)
+{
+    int found = 0;
+
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
+        found += plan->n_found[calls];
+    return plan->n_lost == found;
+}
+
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
 {
+    const enum espi_message_calls calls = espi_message_calls_of(use);
     const struct espi_message_plan none = {.plan = NULL};
     struct espi_message_plan found = {.slot = espi_slot_of(type)};
     struct espi_type_slot *s = found.slot;
@@ -21,14 +32,32 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     found.parts = found.bytes > ESPI_ENGINE_PART;
     if (found.parts)
         return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
-    if (found.plan->n_lost == found.plan->n_found && espi_plan_loses(found.plan, count))
+    if (loses_all(found.plan) && espi_plan_loses(found.plan, count, calls))
         espi_class_packs_no_messages(s); /* if it is another class than that by which it was found */
-    found.typed = !espi_plan_packs_message(found.plan, count) ||
+    found.typed = !espi_plan_packs_message(found.plan, count, calls) ||
                   (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count));
     const bool goes = found.typed ? atomic_load_explicit(&found.plan->better[ESPI_WHOLE], memory_order_relaxed) !=
                                         MPI_DATATYPE_NULL
                                   : espi_slot_class(s) == NULL || espi_slot_class(s)->packs; /* or is yet to know */
     return goes ? found : none;
+}
+
+struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls)
+{
+    struct espi_type_slot *slot = espi_slot_of(type);
+    const struct espi_type_class *class;
+    struct espi_plan *plan;
+
+    if (slot == NULL || espi_calls_overlap || (class = espi_slot_class(slot)) == NULL || !class->packs ||
+        atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&slot->look, memory_order_relaxed) ||
+        (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) == NULL || plan->stands ||
+        plan->size > ESPI_ENGINE_PART / count || !espi_class_has_noted(class, plan, ESPI_PACK_MESSAGE, false) ||
+        atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) != MPI_DATATYPE_NULL)
+        return NULL;
+    return espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count))
+               ? NULL
+               : slot;
 }
 
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
@@ -39,19 +68,19 @@ bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
 }
 
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
-                              const struct espi_way_question *q)
+                              enum espi_message_calls calls, const struct espi_way_question *q)
 {
     enum { CLEAR = 32 }; /* the program's type stays unless packing saves such a part: nothing is lost by that */
     double packed, own;
 
-    if (!espi_plan_is_doubtful(plan, count) || !espi_way_was_tried(q))
+    if (!espi_plan_is_doubtful(plan, count, calls) || !espi_way_was_tried(q))
         return;
     const bool loses = espi_way_takes(q, &packed, &own) && packed > own - own / CLEAR;
-    plan->found_of[plan->n_found++] = (struct espi_plan_found){count, loses};
+    plan->found_of[calls][plan->n_found[calls]++] = (struct espi_plan_found){count, loses};
     if (!loses)
         return;
     plan->n_lost++;
-    if (plan->n_lost == plan->n_found)
+    if (loses_all(plan))
         espi_class_packs_no_messages(slot);
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
     espi_stats_type_reversed(plan->record, ESPI_PACKED_IN_MESSAGES, ESPI_SLOW_CALLS,

@@ -28,22 +28,26 @@ struct espi_message_plan {
    taken. */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
+/* As espi_types_left, for a message of one part and `count` items (> 0) in such calls, of a type whose plan stays for
+   other uses. */
+struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls);
+
 /* Whether `count` items (> 0), a message, are packed by a plan, if they are short, or may be. */
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count);
 
-/* Whether it is to be found out if short messages of so many items (> 0) are better packed. Of more than some counts
-   the models are believed. */
-static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t count)
+/* Whether it is to be found out if short messages of so many items (> 0) are better packed in such calls. Of more
+   than some counts the models are believed. */
+static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
 {
-    return plan->doubtful && plan->n_found < ESPI_COUNTS_TRIED && plan->size <= ESPI_ENGINE_PART / count &&
-           espi_plan_found(plan, count) == NULL;
+    return plan->doubtful[calls] && plan->n_found[calls] < ESPI_COUNTS_TRIED &&
+           plan->size <= ESPI_ENGINE_PART / count && espi_plan_found(plan, count, calls) == NULL;
 }
 
-/* If it has been found out for such messages, which are asked about, that stays. Where they are not better packed the
-   choice is reversed: types go as they are, and soon without a plan, unless other calls pack them. `slot`: of such a
-   type. Not where calls overlap. */
+/* If it has been found out for such messages, which are asked about, that stays for these calls. Where they are not
+   better packed the choice is reversed: types go as they are, and soon without a plan, unless other calls pack them.
+   `slot`: of such a type. Not where calls overlap. */
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
-                              const struct espi_way_question *question);
+                              enum espi_message_calls calls, const struct espi_way_question *question);
 
 /* Counts that use, which is made: packed, or with `type` in the place of the program's (MPI_DATATYPE_NULL: as it
    is). */

@@ -15,7 +15,7 @@
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
  *  - All that is of AMD EPYCs. On an Intel Xeon (Sapphire Rapids) a message of one part costs 150 to 200 ns and not
  *    TYPED_NS, and what the engine takes is measured too high by up to 100 ns of its general code. So such messages
- *    that save less than ESPI_PACK_DOUBT_NS are tried.
+ *    that save less than ESPI_PACK_DOUBT_NS and a part of the engine's time are tried.
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs, and
  *    nothing is copied more. Each side saves TYPED_FAR_NS there (rows mg, lu_y and lammps of 2 kB with
  *    ESPALIER_PACK=off and =always, between virtual hosts; vectors packed by hand and not, 128 to 8,192 bytes, one

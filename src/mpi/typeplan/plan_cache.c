@@ -292,13 +292,27 @@ static void set_open(struct espi_plan *plan, const struct espi_plan_request *req
                                  plan->engine_ns[ESPI_PARTS]);
 }
 
-/* What stands loses nothing as bytes. (What was found of some counts stays, also for a better program.) */
-static bool may_lose(const struct espi_plan *plan, const struct espi_plan_request *request)
+/* By what they take: of what is sent and what is received in its place it is the same, wherever they lie. */
+static uint32_t alike(const struct espi_pack *pack)
 {
-    const uint64_t gain = plan->packed_ns[ESPI_PACK_MESSAGE];
+    if (pack == NULL)
+        return 0;
+    const struct espi_pack_cost cost = espi_pack_cost(pack, 1);
+    return (uint32_t)espi_mix(espi_mix(cost.lists > 0, (uint64_t)cost.blocks), (uint64_t)cost.calls);
+}
+
+/* What stands loses nothing as bytes. Those of which a record is kept are tried in any case: on near cores the whole
+   call may take less than what the models are wrong by. (What was found of some counts stays, also for a better
+   program.) */
+static bool may_lose(const struct espi_plan *plan, const struct espi_plan_request *request,
+                     enum espi_message_calls calls)
+{
+    const double gain = (double)plan->packed_ns[ESPI_PACK_MESSAGE],
+                 most = (calls == ESPI_PAIRED ? ESPI_PACK_DOUBT_PAIRED_NS : ESPI_PACK_DOUBT_NS) +
+                        plan->engine_ns[ESPI_PARTS] / ESPI_PACK_DOUBT_PART;
 
     return request->one_node && request->packing == ESPI_MODE_AUTO && !plan->stands &&
-           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && gain < ESPI_PACK_DOUBT_NS;
+           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && (calls == ESPI_KEPT || gain < most);
 }
 
 static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,
@@ -317,7 +331,9 @@ static void take_figures(struct espi_plan *plan, const struct espi_plan_request 
     }
     for (int use = 0; use < ESPI_PACKABLES; use++)
         atomic_store_explicit(&plan->packed_ns[use], s->packed_ns[use], memory_order_relaxed);
-    plan->doubtful = may_lose(plan, request);
+    plan->alike = alike(plan->pack);
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
+        plan->doubtful[calls] = may_lose(plan, request, (enum espi_message_calls)calls);
     set_open(plan, request);
     set_limits(plan, request);
     atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);

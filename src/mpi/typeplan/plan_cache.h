@@ -19,7 +19,19 @@
 
 enum espi_purpose { ESPI_WHOLE, ESPI_PARTS, ESPI_PURPOSES };
 
-enum { ESPI_JUDGED_EACH = 5, ESPI_COUNTS_TRIED = 4 };
+enum { ESPI_JUDGED_EACH = 5, ESPI_COUNTS_TRIED = 4 /* in each kind of calls */ };
+
+/* Calls in which what packing costs beside a short message is alike: one way, there and back in one call, and with a
+   record of the request. What was found of one says nothing of the others. */
+enum espi_message_calls { ESPI_ALONE, ESPI_PAIRED, ESPI_KEPT, ESPI_MESSAGE_CALLS };
+
+/* `use`: of a message, exactly. */
+static inline enum espi_message_calls espi_message_calls_of(enum espi_packable use)
+{
+    return espi_packs_kept(use)                                                 ? ESPI_KEPT
+           : use == ESPI_PACK_PAIRED_SENT || use == ESPI_PACK_PAIRED_RECEIVED ? ESPI_PAIRED
+                                                                               : ESPI_ALONE;
+}
 
 struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
@@ -38,12 +50,14 @@ struct espi_plan {
     _Atomic uint64_t packed_ns[ESPI_PACKABLES]; /* what the program saves on top of the gain; 0: it is not faster */
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
-    bool doubtful; /* messages of one part are packed by the models, which are not sure: they are to be tried */
+    uint32_t alike; /* of pack programs that go through blocks alike it is the same; 0 of none */
+    bool doubtful[ESPI_MESSAGE_CALLS]; /* messages of one part that the models say are better packed are to be tried,
+                                          as these are not sure */
     struct espi_plan_found { /* those of so many items were, and go as the program's type if packing loses */
         int64_t count;
         bool loses;
-    } found_of[ESPI_COUNTS_TRIED];
-    int n_found, n_lost; /* of these */
+    } found_of[ESPI_MESSAGE_CALLS][ESPI_COUNTS_TRIED];
+    int n_found[ESPI_MESSAGE_CALLS], n_lost; /* of these, n_lost of all calls */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
@@ -83,18 +97,19 @@ struct espi_plan {
 bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count);
 
 /* What turns have shown of messages of one part and so many items; NULL: they were not tried. */
-static inline const struct espi_plan_found *espi_plan_found(const struct espi_plan *plan, int64_t count)
+static inline const struct espi_plan_found *espi_plan_found(const struct espi_plan *plan, int64_t count,
+                                                            enum espi_message_calls calls)
 {
-    for (int i = 0; i < plan->n_found; i++)
-        if (plan->found_of[i].count == count)
-            return &plan->found_of[i];
+    for (int i = 0; i < plan->n_found[calls]; i++)
+        if (plan->found_of[calls][i].count == count)
+            return &plan->found_of[calls][i];
     return NULL;
 }
 
 /* Messages of one part and so many items go as the program's type, as turns have shown. */
-static inline bool espi_plan_loses(const struct espi_plan *plan, int64_t count)
+static inline bool espi_plan_loses(const struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
 {
-    const struct espi_plan_found *tried = plan->n_lost > 0 ? espi_plan_found(plan, count) : NULL;
+    const struct espi_plan_found *tried = plan->n_lost > 0 ? espi_plan_found(plan, count, calls) : NULL;
 
     return tried != NULL && tried->loses;
 }

@@ -129,25 +129,6 @@ static inline struct espi_type_slot *espi_types_left(MPI_Datatype type, uint64_t
     return plan != NULL && atomic_load_explicit(&plan->left, memory_order_relaxed) == kind ? slot : NULL;
 }
 
-/* The same for a message of so many items, where it was found that it is better as it is, and the plan stays for
-   other uses. */
-static inline struct espi_type_slot *espi_types_loses(MPI_Datatype type, int64_t count)
-{
-    struct espi_type_slot *slot = espi_slot_of(type);
-    const struct espi_type_class *class;
-    const struct espi_plan *plan;
-
-    if (slot == NULL || espi_calls_overlap || (class = espi_slot_class(slot)) == NULL || !class->packs ||
-        atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&slot->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) == NULL)
-        return NULL;
-    return espi_plan_loses(plan, count) &&
-                   atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL
-               ? slot
-               : NULL;
-}
-
 /* Counts a use of `count` elements (> 0) that took the short way, and gives credit for the next ones. */
 static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats, MPI_Datatype type,
                                                                   struct espi_type_slot *slot, int64_t count)

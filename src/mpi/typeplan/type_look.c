@@ -67,8 +67,9 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
 {
     const enum espi_packable use = espi_packs_as(exactly);
     const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
-               packs = use == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE ? espi_plan_packs_message(plan, count)
-                                                                         : espi_plan_packs(plan, use, each),
+               packs = use == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE
+                           ? espi_plan_packs_message(plan, count, espi_message_calls_of(exactly))
+                           : espi_plan_packs(plan, use, each),
                fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
 
     if (use == ESPI_PACK_LOCAL || !fits)

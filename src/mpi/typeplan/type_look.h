@@ -38,11 +38,11 @@ static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi
 
 /* Whether a message of several items that are runs of bytes is to be packed, by the model. */
 bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count);
-/* The same as espi_plan_packs_alone of a message of `count` items. One that is a run of bytes goes where it stands,
-   so that what was found for one item says nothing of several. */
-static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count)
+/* The same as espi_plan_packs_alone of a message of `count` items in such calls. One that is a run of bytes goes
+   where it stands, so that what was found for one item says nothing of several. */
+static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
 {
-    if (__builtin_expect(espi_plan_loses(plan, count), 0))
+    if (__builtin_expect(espi_plan_loses(plan, count, calls), 0))
         return false;
     if (!plan->stands || espi_type_service.packing != ESPI_MODE_AUTO || (plan->count > 1 && count > 1))
         return espi_plan_packs_alone(plan, ESPI_PACK_MESSAGE);

@@ -1,0 +1,183 @@
+/*
+ * Short messages of which it is doubtful if they are better packed, in trials (src/mpi/packed/message_ways.h).
+ * Programs are played, as in message_told.c.
+ */
+#include <math.h>
+
+#include "suite.h"
+#include "type_service.h"
+#include "ways_setup.h"
+
+/* Ns that a packed call costs outside of turns: one that sends or receives, one of blocks for all, and one that does
+   both; and that the other side may wait longer. */
+enum { PACKED_CALL = 30, PACKED_BLOCKS = 150, PACKED_BOTH = 500, ALONE = 200 };
+
+/* They are tried as those are of which it is to be told, but nobody watches others for their sake. What both ways
+   take is known then: of sending and receiving together, if these were tried together. */
+START_TEST(doubtful)
+{
+    enum { COLD_SHORT = 128 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 700}, [ESPI_WAY_RECEIVE] = {0, 0, 2000, 2900},
+                          [ESPI_WAY_BOTH] = {0, 0, 3000, 3300}, [ESPI_WAY_BLOCKS] = {0, 0, 3000, 3300}};
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true),
+                             both = question(ESPI_WAYS_SURE, ESPI_WAY_BOTH, true), longer = send;
+    double packed = -1, own = -1;
+
+    send.bytes = receive.bytes = both.bytes = 2000;
+    send.no_cells = receive.no_cells = both.no_cells = true;
+    send.doubtful = receive.doubtful = both.doubtful = true;
+    send.told = receive.told = true;
+    begin(true);
+    ck_assert(!espi_way_takes(&send, &packed, &own));
+    run(&send, takes, COLD_SHORT / 2);
+    run(&receive, takes, COLD_SHORT / 2);
+    ck_assert_int_eq(gone[OWN], 0);
+    for (int i = 0, own_sent = 0; i < 2 * TRIAL; i++) {
+        const bool tried = espi_way_was_tried(&send);
+        own_sent += call_once(&send, takes) == OWN;
+        call_once(&receive, takes);
+        ck_assert(!espi_ways_are_watched);
+        ck_assert(!tried || own_sent >= TIMES_SHORT);
+    }
+    for (int call = 0; call < 2; call++) {
+        ck_assert(espi_way_takes(call ? &receive : &send, &packed, &own));
+        ck_assert(fabs(own - 3600) < 50 && fabs(packed - 3000 - 2 * PACKED_CALL) < 50);
+    }
+    ck_assert(!espi_way_takes(&both, &packed, &own) && !espi_way_takes(&longer, &packed, &own));
+    run(&both, takes, TRIAL);
+    ck_assert(espi_way_takes(&both, &packed, &own));
+    ck_assert(fabs(own - 3300) < 1 && fabs(packed - 3000 - PACKED_BOTH) < 1);
+    both.call = ESPI_WAY_BLOCKS;
+    run(&both, takes, TRIAL);
+    ck_assert(espi_way_takes(&both, &packed, &own));
+    ck_assert(fabs(own - 3300) < 1 && fabs(packed - 3000 - PACKED_BLOCKS) < 1);
+    ck_assert(espi_way_takes(&send, &packed, &own));
+    send.bytes = 8200; /* nor has the longest of them a group in common with those of two parts */
+    longer.bytes = 8300;
+    run(&send, takes, COLD_SHORT + 2 * TRIAL);
+    ck_assert(espi_way_takes(&send, &packed, &own) && espi_way_is_known(&send) && !espi_way_is_known(&longer));
+    for (send.alike = 1; send.alike < 40; send.alike++) /* as many bytes, by other kinds of program */
+        ck_assert(!espi_way_was_tried(&send) && !espi_way_takes(&send, &packed, &own));
+}
+END_TEST
+
+/* They have turns of their own: whether others are to be told says nothing of them. */
+START_TEST(doubtful_beside_told)
+{
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1100}}, others = {[ESPI_WAY_SEND] = {0, 0, 1000, 5000}};
+    double packed, own;
+    for (int bytes = 1; bytes <= 8255; bytes += bytes) {
+        struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true), other = q;
+        q.bytes = other.bytes = bytes;
+        q.no_cells = other.no_cells = q.doubtful = other.told = true;
+        q.told = bytes % 4 == 0; /* whether it is to be told itself, too */
+        begin(true);
+        for (int i = 0; i < 3 * TRIAL; i++) {
+            call_once(&q, takes);
+            call_once(&other, others);
+            call_once(&other, others);
+        }
+        ck_assert(espi_way_takes(&q, &packed, &own));
+        ck_assert_msg(fabs(own - 1100) < 1 && fabs(packed - 1000 - PACKED_CALL - ALONE) < 1, "%g, %g", own,
+                      packed);
+        ck_assert(espi_way_saves_in_all(&other) > 3900);
+    }
+}
+END_TEST
+
+/* Calls count as often as they come, those that come seldom not at all; and where other waiting makes more difference
+   than packing nothing is known. */
+START_TEST(doubtful_by_weight)
+{
+    script takes = {[ESPI_WAY_SEND] = {0, 0, 700, 1000}, [ESPI_WAY_RECEIVE] = {0, 0, 2200, 2000}};
+    struct espi_way_question send = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true),
+                             receive = question(ESPI_WAYS_SURE, ESPI_WAY_RECEIVE, true);
+    double packed, own;
+
+    send.bytes = receive.bytes = 2000;
+    send.no_cells = receive.no_cells = send.doubtful = receive.doubtful = true;
+    for (int each = 4; each <= 40; each *= 10) {
+        begin(true);
+        for (int i = 0; i < 1000 && !espi_way_was_tried(&send); i++) {
+            call_once(&send, takes);
+            if (i % each == 0)
+                call_once(&receive, takes);
+        }
+        ck_assert(espi_way_takes(&send, &packed, &own));
+        const double part = each < 40 ? 1. / each : 0, alone = each < 40 ? 0 : ALONE;
+        ck_assert_msg(fabs(own - 1000 - part * 2000) < 100 &&
+                          fabs(packed - 700 - part * 2200 - (1 + part) * PACKED_CALL - alone) < 20,
+                      "%g, %g", own, packed);
+    }
+    static const struct {
+        uint64_t least, strays;
+        bool told;
+    } cases[] = {{1000, 300, true}, {1000, 900, false}, {5000, 900, true}, {5000, 2000, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        begin(true);
+        for (int i = 0; i < 4 * TRIAL; i++) {
+            takes[ESPI_WAY_SEND][OWN] = cases[k].least + (i % 3 == 0 ? 0 : cases[k].strays);
+            call_once(&send, takes);
+        }
+        ck_assert(espi_way_was_tried(&send));
+        ck_assert_int_eq(espi_way_takes(&send, &packed, &own), cases[k].told);
+    }
+}
+END_TEST
+
+/* Where a type's messages take long now and then, that counts. */
+START_TEST(doubtful_by_mean)
+{
+    script takes = {[ESPI_WAY_SEND] = {0, 0, 400, 0}};
+    struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+    double packed, own;
+
+    q.bytes = 3600;
+    q.no_cells = q.doubtful = true;
+    begin(true);
+    for (int i = 0; i < 4 * TRIAL; i++) {
+        takes[ESPI_WAY_SEND][OWN] = i % 3 == 0 ? 2000 : 620;
+        call_once(&q, takes);
+    }
+    ck_assert(espi_way_was_tried(&q) && espi_way_takes(&q, &packed, &own));
+    ck_assert_msg(own > 800 && packed < 700, "%g, %g", own, packed);
+}
+END_TEST
+
+/* Those of each size are tried by themselves, some sizes at a time; and what is found of one is of that alone. */
+START_TEST(doubtful_sizes)
+{
+    enum { SIZES = 20, LEAST = 300, STEP = 64, ROUNDS = 80000 };
+    bool seen[SIZES] = {false};
+    int all = 0;
+
+    begin(true);
+    for (int i = 0; i < ROUNDS; i++) {
+        const int which = i % SIZES;
+        struct espi_way_question q = question(ESPI_WAYS_SURE, ESPI_WAY_SEND, true);
+        if (seen[which]) /* they are not doubtful any more */
+            continue;
+        q.bytes = LEAST + STEP * which;
+        q.no_cells = q.doubtful = true;
+        ck_assert(!espi_way_was_tried(&q));
+        const script takes = {[ESPI_WAY_SEND] = {0, 0, (uint64_t)(500 + 10 * which), (uint64_t)(900 - 10 * which)}};
+        double packed, own;
+        call_once(&q, takes);
+        if (espi_way_was_tried(&q)) {
+            ck_assert(espi_way_takes(&q, &packed, &own));
+            ck_assert_msg(fabs(own - 900 + 10 * which) < 1 &&
+                              fabs(packed - 500 - 10 * which - PACKED_CALL - ALONE) < 1, "%g, %g", own, packed);
+            all++;
+            seen[which] = true;
+        }
+    }
+    ck_assert_int_eq(all, SIZES);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return TYPES_RUN(argc, argv, "message_doubts", doubtful, doubtful_beside_told, doubtful_by_weight,
+                     doubtful_by_mean, doubtful_sizes);
+}
