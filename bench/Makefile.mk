@@ -136,7 +136,7 @@ noinst_PROGRAMS += %D%/redistribute
 
 # Pack programs against loops by hand, on the layouts above and others.
 noinst_PROGRAMS += %D%/packing
-%C%_packing_SOURCES = %D%/packing.c %D%/layouts_rows.c %D%/layouts_lists.c %D%/layouts_joint.c %D%/layouts_copy.c \
-  %D%/bench.c
+%C%_packing_SOURCES = %D%/packing.c %D%/packing_rows.c %D%/packing_rows.h %D%/layouts_rows.c %D%/layouts_lists.c \
+  %D%/layouts_joint.c %D%/layouts_copy.c %D%/bench.c
 %C%_packing_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_packing_LDADD = libespi-pure.la $(MPI_LIBS) -lm

@@ -16,7 +16,7 @@
  * that knows of no loops. In the place of the loops there is the program of that list; the other one is compiled from
  * its least-cost tree. Rows that have no list of equal blocks, or more than a million of them, are left out.
  */
-#include "bench/layouts.h"
+#include "bench/packing_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,120 +39,6 @@ struct task {
     size_t at[LAYOUT_PIECES], bytes; /* of the pieces in the stream */
     char *data, *other, *stream, *stream2;
     enum espi_vectors level;
-};
-
-/* ---- layouts of this program alone ---- */
-
-static void describe_transpose(struct layout *l)
-{
-    size_t n = (size_t)l->n[0], width = (size_t)l->n[1];
-    struct layout_part *part = layout_add_part(l, LAYOUT_FROM, 0, width);
-
-    layout_loop(part, 1, l->n[0], width);
-    layout_loop(part, 2, l->n[0], n * width);
-    l->span[LAYOUT_FROM] = n * n * width;
-}
-
-/* Every other block of many: n = { blocks, bytes }. */
-static void describe_blocks(struct layout *l)
-{
-    const size_t width = (size_t)l->n[1];
-    struct layout_part *part = layout_add_part(l, LAYOUT_FROM, 0, width);
-
-    layout_loop(part, 1, l->n[0], 2 * width);
-    l->span[LAYOUT_FROM] = 2 * (size_t)l->n[0] * width;
-}
-
-/* Blocks in any order, anywhere in `n[2]` times as much memory. */
-static void describe_scattered(struct layout *l)
-{
-    int n = l->n[0], i;
-    size_t width = (size_t)l->n[1];
-    unsigned long long random = 42;
-    struct layout_part *part = layout_add_part(l, LAYOUT_FROM, 0, width);
-
-    l->list = malloc((size_t)n * sizeof *l->list);
-    if (l->list == NULL)
-        bench_die("packing: no memory");
-    for (i = 0; i < n; i++)
-        l->list[i] = i * l->n[2];
-    for (i = n - 1; i > 0; i--) {
-        random = random * 6364136223846793005ull + 1442695040888963407ull;
-        int k = (int)((random >> 33) % (unsigned)(i + 1)), swap = l->list[i];
-        l->list[i] = l->list[k];
-        l->list[k] = swap;
-    }
-    part->list = l->list;
-    part->entries = n;
-    part->unit = width;
-    l->span[LAYOUT_FROM] = (size_t)n * (size_t)l->n[2] * width;
-}
-
-/* Rows of an upper triangle: as many blocks as rows, of all lengths; one part each, of as many as there is room. */
-static void describe_triangle(struct layout *l)
-{
-    size_t n = (size_t)l->n[0];
-
-    for (int i = 0; i < LAYOUT_PARTS; i++)
-        layout_add_part(l, LAYOUT_FROM, ((size_t)i * n + (size_t)i) * 8, (n - (size_t)i) * 8);
-    l->span[LAYOUT_FROM] = n * LAYOUT_PARTS * 8;
-}
-
-/* Runs of 1 to n[1] doubles, as MPI_Type_indexed says them: places in `list`, lengths in `list2`. No part says so:
-   what follows looks for the lengths. */
-static void describe_runs(struct layout *l)
-{
-    int n = l->n[0], at = 0;
-    unsigned long long random = 7;
-
-    l->pieces = 1;
-    l->list = malloc((size_t)n * sizeof *l->list);
-    l->list2 = malloc((size_t)n * sizeof *l->list2);
-    if (l->list == NULL || l->list2 == NULL)
-        bench_die("packing: no memory");
-    for (int i = 0; i < n; i++) {
-        random = random * 6364136223846793005ull + 1442695040888963407ull;
-        l->list[i] = at;
-        l->list2[i] = 1 + (int)((random >> 33) % (unsigned)l->n[1]);
-        at += l->list2[i] + 1 + (int)((random >> 50) % 4);
-    }
-    l->span[LAYOUT_FROM] = (size_t)at * 8;
-}
-
-static int has_runs(const struct layout *l)
-{
-    return l->row->describe == describe_runs;
-}
-
-static void pack_runs(const struct layout *l, const char *data, char *stream)
-{
-    for (int i = 0; i < l->n[0]; i++) {
-        memcpy(stream, data + (size_t)l->list[i] * 8, (size_t)l->list2[i] * 8);
-        stream += (size_t)l->list2[i] * 8;
-    }
-}
-
-static void unpack_runs(const struct layout *l, const char *stream, char *data)
-{
-    for (int i = 0; i < l->n[0]; i++) {
-        memcpy(data + (size_t)l->list[i] * 8, stream, (size_t)l->list2[i] * 8);
-        stream += (size_t)l->list2[i] * 8;
-    }
-}
-
-static const struct layout_row own_rows[] = {
-    {"transpose_4", LAYOUT_MESSAGE, {{32, 4}, {300, 4}, {2000, 4}}, describe_transpose, NULL},
-    {"transpose_8", LAYOUT_MESSAGE, {{16, 8}, {128, 8}, {1000, 8}}, describe_transpose, NULL},
-    {"transpose_8_large", LAYOUT_MESSAGE, {{1024, 8}, {1500, 8}, {2500, 8}}, describe_transpose, NULL},
-    {"transpose_16", LAYOUT_MESSAGE, {{16, 16}, {128, 16}, {1000, 16}}, describe_transpose, NULL},
-    {"transpose_16_large", LAYOUT_MESSAGE, {{512, 16}, {1024, 16}, {1500, 16}}, describe_transpose, NULL},
-    {"blocks_large", LAYOUT_MESSAGE, {{100000, 512}, {50000, 1024}, {12500, 4096}}, describe_blocks, NULL},
-    {"scattered_8", LAYOUT_MESSAGE, {{500, 8, 3}, {10000, 8, 3}, {1000000, 8, 9}}, describe_scattered, NULL},
-    {"scattered_24", LAYOUT_MESSAGE, {{500, 24, 3}, {10000, 24, 3}, {1000000, 24, 3}}, describe_scattered, NULL},
-    {"scattered_60", LAYOUT_MESSAGE, {{500, 60, 3}, {10000, 60, 3}, {400000, 60, 3}}, describe_scattered, NULL},
-    {"runs_short", LAYOUT_MESSAGE, {{100, 6}, {2000, 6}, {20000, 6}}, describe_runs, NULL},
-    {"runs_long", LAYOUT_MESSAGE, {{100, 60}, {2000, 60}, {20000, 60}}, describe_runs, NULL},
-    {"triangle", LAYOUT_MESSAGE, {{12}, {40}, {400}}, describe_triangle, NULL},
 };
 
 /* ---- trees ---- */
@@ -281,8 +167,8 @@ static void use(struct task *t, int way)
         case HAND_PACK:
             if (listed)
                 espi_pack_run_at(t->level, t->of_list[p], data, 1, stream);
-            else if (has_runs(&t->layout))
-                pack_runs(&t->layout, data, stream);
+            else if (packing_has_runs(&t->layout))
+                packing_pack_runs(&t->layout, data, stream);
             else
                 layout_pack(piece, data, stream);
             break;
@@ -295,8 +181,8 @@ static void use(struct task *t, int way)
         case HAND_UNPACK:
             if (listed)
                 espi_unpack_run_at(t->level, t->of_list[p], source, data, 1);
-            else if (has_runs(&t->layout))
-                unpack_runs(&t->layout, source, data);
+            else if (packing_has_runs(&t->layout))
+                packing_unpack_runs(&t->layout, source, data);
             else
                 layout_unpack(piece, source, data);
             break;
@@ -366,7 +252,7 @@ static bool open_task(struct task *t, const struct layout_row *row, int size, en
     l->ranks = row->use == LAYOUT_NEIGHBORS ? 1 : 2; /* faces do not depend on it, but their communicator does */
     row->describe(l);
     for (int p = 0; p < l->pieces; p++) {
-        const struct espi_node *tree = has_runs(l) ? listed ? NULL : tree_of_runs(&t->arena, l)
+        const struct espi_node *tree = packing_has_runs(l) ? listed ? NULL : tree_of_runs(&t->arena, l)
                                        : listed    ? list_of(&t->arena, &l->piece[LAYOUT_FROM][p])
                                                    : tree_of(&t->arena, &l->piece[LAYOUT_FROM][p]);
         if (tree == NULL)
@@ -486,8 +372,9 @@ int main(int argc, char **argv)
     }
     printf("row\tsize\tbytes\tmemcpy_us\thand_pack_us\tpack_us\tpack_range_us\thand_unpack_us\tunpack_us"
            "\tunpack_range_us\tpack/hand\tunpack/hand\tpack_range/pack\tunpack_range/unpack\tpredicted/pack\n");
-    for (int row = 0; row < layout_row_count + (int)(sizeof own_rows / sizeof *own_rows); row++) {
-        const struct layout_row *r = row < layout_row_count ? &layout_rows[row] : &own_rows[row - layout_row_count];
+    for (int row = 0; row < layout_row_count + packing_row_count; row++) {
+        const struct layout_row *r = row < layout_row_count ? &layout_rows[row]
+                                                            : &packing_rows[row - layout_row_count];
         for (int size = 0; size < 3; size++)
             if (strncmp(only, r->name, strlen(only)) == 0)
                 bench(r, size, level, millis, cold);

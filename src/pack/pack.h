@@ -63,6 +63,9 @@ struct espi_pack_cost {
 };
 /* Of `count` items. The model and what it was fitted to are in doc/pack-programs.md. */
 struct espi_pack_cost espi_pack_cost(const struct espi_pack *pack, int64_t count);
+/* From now on all predictions are so many times what the model says (1 at first): what a program took on this machine
+   over what was predicted for it. Thread-safe. */
+void espi_pack_cost_scale(double ratio);
 
 /* Writes the program of one item for people, a line a step, each after `indent` blanks; false on a write error. Steps
    that are shared are written where they are used, up to a bound on the lines. */

@@ -30,7 +30,7 @@ struct espi_copy_run {
     uint32_t bytes;
 };
 
-enum { ESPI_COPY_LEVELS = 8, ESPI_LINE = 64 };
+enum { ESPI_COPY_LEVELS = 8, ESPI_LINE = 64, ESPI_TURNS_LEAST = 8 };
 
 struct espi_copy {
     enum espi_copy_kind kind;
@@ -39,7 +39,8 @@ struct espi_copy {
     uint8_t order[ESPI_COPY_LEVELS];  /* which */
     int64_t bytes;                    /* of its blocks together: its length in a stream */
     int64_t count;
-    int64_t chunk;  /* of the innermost loop: this many turns are run together, part by part; 0: turn by turn */
+    int64_t chunk;  /* of the innermost loop, of blocks of the outer one of the last two or three: this many turns are
+                       run together, part by part; 0: turn by turn */
     int64_t pieces; /* blocks in all: a measure of how fine-grained it is */
     int64_t lines;  /* cache lines that they touch on the `from` side, about; a stream is dense */
     int64_t calls; /* of kernels, and steps through the program */
@@ -52,6 +53,13 @@ struct espi_copy {
     const int64_t *start; /* of runs, buckets and parts in a stream: where each begins, and the end of the last */
     const struct espi_copy *child, *const *sub;
 };
+
+/* Whether the last `levels` loops run with some of the `turns` of the first of them innermost (run_few in run.c). */
+static inline bool espi_copy_is_few(const struct espi_copy *c, int levels, int64_t turns)
+{
+    return c->chunk > 0 && c->child->kind == ESPI_COPY_BLOCK && levels == (c->levels < 3 ? c->levels : 3) &&
+           turns >= ESPI_TURNS_LEAST;
+}
 
 struct espi_pack {
     const struct espi_copy *item; /* one */

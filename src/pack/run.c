@@ -1,6 +1,7 @@
 /*
  * Running a program. A loop over something that is not a block can be run turn by turn, or many turns of each of its
- * parts together: then the loop stands innermost, where it costs next to nothing (`run_turns`).
+ * parts together: then the loop stands innermost, where it costs next to nothing (`run_turns`). So it is with a loop
+ * over few blocks in one or two loops of their own (`run_few`).
  */
 #include "base/often.h"
 #include "pack/program.h"
@@ -40,12 +41,30 @@ static void run_turns(const struct espi_kernels *k, const struct espi_copy *c, c
     }
 }
 
+/* Two loops over blocks, or three, of which the first makes many turns and the others few: some of its turns
+   innermost. No place is written twice but where the program's type names it twice, so any order will do. */
+static void run_few(const struct espi_kernels *k, const struct espi_copy *c, const struct espi_copy_loop *loop,
+                    int levels, char *layout, char *stream)
+{
+    const struct espi_copy_loop once = {1, 0, 0}, *middle = levels == 3 ? &loop[1] : &once;
+    struct espi_copy_loop some = *loop;
+
+    for (int64_t i = 0; i < loop->count; i += some.count) {
+        some.count = loop->count - i < c->chunk ? loop->count - i : c->chunk;
+        for (int64_t j = 0; j < middle->count; j++)
+            k->grid(c->child->bytes, &loop[levels - 1], &some, layout + i * loop->from + j * middle->from,
+                    stream + i * loop->onto + j * middle->onto);
+    }
+}
+
 static void run_loops(const struct espi_kernels *k, const struct espi_copy *c, const struct espi_copy_loop *loop,
                       int levels, char *layout, char *stream)
 {
     const bool blocks = c->child->kind == ESPI_COPY_BLOCK;
 
-    if (blocks && levels == 1) {
+    if (espi_copy_is_few(c, levels, loop->count)) {
+        run_few(k, c, loop, levels, layout, stream);
+    } else if (blocks && levels == 1) {
         k->strip(c->child->bytes, loop, layout, stream);
     } else if (blocks && levels == 2) {
         k->grid(c->child->bytes, loop, loop + 1, layout, stream);
@@ -154,7 +173,7 @@ ESPI_OFTEN void espi_copy_run_with(const struct espi_kernels *k, const struct es
         k->block(c->bytes, layout, stream);
     else if (c->kind == ESPI_COPY_LOOPS && c->levels == 1 && c->child->kind == ESPI_COPY_BLOCK)
         k->strip(c->child->bytes, c->loop, layout, stream); /* most short ones: nothing else is asked */
-    else if (c->kind == ESPI_COPY_LOOPS && c->levels == 2 && c->child->kind == ESPI_COPY_BLOCK)
+    else if (c->kind == ESPI_COPY_LOOPS && c->levels == 2 && c->child->kind == ESPI_COPY_BLOCK && c->chunk == 0)
         k->grid(c->child->bytes, &c->loop[c->turned ? c->order[0] : 0], &c->loop[c->turned ? c->order[1] : 1], layout,
                 stream);
     else if (c->kind == ESPI_COPY_LOOPS)

@@ -221,7 +221,7 @@ static void in_parts(struct trial *t)
 }
 
 /* Returns whether bytes were compared. */
-static bool check_layout(const struct espi_node *tree, int64_t extent, int64_t count)
+bool check_layout(const struct espi_node *tree, int64_t extent, int64_t count)
 {
     struct oracle o;
     struct espi_arena scratch = ESPI_ARENA_INIT;
@@ -486,5 +486,5 @@ int main(void)
 {
     return RUN_SUITE("test-pack", 300, setup, teardown, random_trees, application_trees, block_sizes, transpositions,
                      shared_and_deep, a_thousand_levels, short_of_memory, pack_case(0), pack_case(1), pack_case(2),
-                     pack_case(3), pack_case(4), pack_case(5));
+                     pack_case(3), pack_case(4), pack_case(5), pack_case(6), pack_case(PACK_CASES - 1));
 }

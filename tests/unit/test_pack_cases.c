@@ -231,8 +231,42 @@ START_TEST(absolute)
 }
 END_TEST
 
+/* Loops over few blocks, whose turns are run together, and with few turns, or more blocks, where they are not. A grid
+   for each turn would be a kernel's call for each. */
+START_TEST(few_blocks)
+{
+    static const int64_t turns[] = {7, 8, 9, 63, 64, 65, 129};
+    int few = 0, others = 0;
+    for (int round = 0; round < 600; round++) {
+        const int64_t size = (int64_t[]){1, 4, 8, 12, 16, 33, 64, 70}[random_in(0, 7)], n = random_in(1, 6),
+                      m = random_in(1, 7), step = size + random_in(1, 9), row = n * step + random_in(0, 30),
+                      many = turns[random_in(0, 6)], far = m * row + random_in(0, 99);
+        const struct espi_node *inner = vec(n, step, vec(size, 1, leaf("MPI_BYTE"))), *grid = vec(m, row, inner),
+                               *nest = vec(many, random_in(0, 3) == 0 ? -far : far, grid);
+        if (random_in(0, 2) == 0)
+            nest = vec(random_in(1, 3), far * many + random_in(0, 50), nest);
+        const struct espi_pack *pack;
+        ck_assert_int_eq(espi_pack_compile(&arena, nest, far, &pack), ESPI_OK);
+        const struct espi_copy *c = pack->item;
+        if (c->kind == ESPI_COPY_LOOPS && c->chunk > 0 && c->levels == 3 && !c->turned) {
+            few++;
+            ck_assert(c->loop[1].count * c->loop[2].count <= 32 && c->loop[0].count >= 8 && c->child->bytes <= 64);
+            ck_assert_int_eq(espi_pack_cost(pack, 1).calls,
+                             3 * c->loop[1].count * ((c->loop[0].count + 63) / 64));
+        }
+        others += c->kind == ESPI_COPY_LOOPS && c->chunk == 0;
+        check_layout(nest, nest->true_ub + random_in(-20, 20), (int64_t[]){1, 2, 9}[random_in(0, 2)]);
+        check_layout(grid, far, many);
+        check_layout(inner, row, many);
+        espi_arena_release(&arena);
+    }
+    ck_assert_msg(few > 50 && others > 50, "%d, %d", few, others);
+}
+END_TEST
+
 const TTest *pack_case(int number)
 {
-    const TTest *const cases[PACK_CASES] = {compiled, runs, rows, far_apart, long_streams, past_the_caches, absolute};
+    const TTest *const cases[PACK_CASES] = {compiled,     runs,            rows,     far_apart,
+                                            long_streams, past_the_caches, absolute, few_blocks};
     return cases[number];
 }

@@ -2,14 +2,15 @@
 # takes the place of that part. A program without a list of sources is made of the file of its name.
 ESPI_CPPFLAGS_%C% = $(MPI_CPPFLAGS) $(CHECK_CFLAGS) -I$(srcdir)/wrappers
 if HAVE_CHECK
-ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %D%/substitute %D%/credit %D%/tiers \
-	%D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost %D%/verify %D%/select \
-	%D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places %D%/pmpi_table %D%/comm_cache %D%/left_alone \
-	%D%/packed_call %D%/short_message %D%/collective %D%/collective_far %D%/repeated %D%/packed_times \
-	%D%/packed_record %D%/pack_gain %D%/packed_complete %D%/message_ways %D%/way_trial %D%/message_batches \
-	%D%/message_left %D%/message_told %D%/message_doubts %D%/short_told %D%/short_typed %D%/exchange_turns \
-	%D%/exchange_offers %D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
-	%D%/own_again %D%/reduce_requests %D%/own_types
+ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %D%/substitute %D%/credit \
+	%D%/tiers %D%/tiers_played %D%/lists_anew %D%/type_hint %D%/class_table %D%/engine_cost \
+	%D%/engine_calibrate %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places \
+	%D%/pmpi_table %D%/comm_cache %D%/left_alone %D%/packed_call %D%/short_message %D%/collective \
+	%D%/collective_far %D%/repeated %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \
+	%D%/message_ways %D%/way_trial %D%/message_batches %D%/message_left %D%/message_told %D%/message_doubts \
+	%D%/short_told %D%/short_typed %D%/exchange_turns %D%/exchange_offers %D%/stream_type %D%/stream_calls \
+	%D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy %D%/own_again \
+	%D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
 dist_check_SCRIPTS += %D%/run-valgrind
@@ -44,7 +45,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_tiers_played_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_lists_anew_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_pack_once_LDFLAGS = $(ESPI_TEST_CLOCK)
-%C%_engine_cost_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_engine_calibrate_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_pack_run
 %C%_short_told_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_short_typed_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)

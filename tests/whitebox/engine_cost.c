@@ -1,6 +1,6 @@
 /*
  * The model of the library's engine (src/mpi/typeplan/engine_cost.h) against a simulation (engine_sim.h). The model
- * takes averages where the simulation looks where each cut lies. And how its constants are measured.
+ * takes averages where the simulation looks where each cut lies.
  */
 #include <check.h>
 #include <math.h>
@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "clock.h"
 #include "engine_sim.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/variants.h"
 #include "random_types.h"
@@ -374,98 +372,8 @@ START_TEST(far_apart)
 }
 END_TEST
 
-/* ---- the constants ---- */
-
-static int (*real_pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
-static int packs;
-
-static int list_ns;
-
-/* Types that are alive of those that are made here, and most of them at once. */
-static __typeof__(espi_pmpi) real;
-static int alive, most_alive;
-
-static int made(int result)
-{
-    most_alive = ++alive > most_alive ? alive : most_alive;
-    return result;
-}
-
-static int make_hvector(int n, int each, MPI_Aint apart, MPI_Datatype of, MPI_Datatype *type)
-{
-    return made(real.Type_create_hvector(n, each, apart, of, type));
-}
-
-static int make_struct(int n, const int *each, const MPI_Aint *at, const MPI_Datatype *of, MPI_Datatype *type)
-{
-    return made(real.Type_create_struct(n, each, at, of, type));
-}
-
-static int make_list(int n, int each, const MPI_Aint *at, MPI_Datatype of, MPI_Datatype *type)
-{
-    return made(real.Type_create_hindexed_block(n, each, at, of, type));
-}
-
-static int free_type(MPI_Datatype *type)
-{
-    alive--;
-    return real.Type_free(type);
-}
-
-/* An engine of 20 ns a step, half a nanosecond an element, 16 bytes a nanosecond, `list_ns` more for a list, 100 ns a
-   call; now and then it is disturbed. */
-static int timed_pack(const void *from, int n, MPI_Datatype type, void *to, int size, int *at, MPI_Comm comm)
-{
-    int ints, addresses, types, combiner, bytes;
-    uint64_t ns = 100;
-
-    MPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner);
-    MPI_Type_size(type, &bytes);
-    if (combiner == MPI_COMBINER_NAMED)
-        ns += (uint64_t)(n > 1 ? n * bytes / 16 : 0);
-    else
-        ns += (uint64_t)bytes / 8 / 2 + (combiner == MPI_COMBINER_STRUCT ? 20 * (uint64_t)types : 0) +
-              (uint64_t)(combiner == MPI_COMBINER_HINDEXED_BLOCK ? list_ns : 0);
-    ns += packs++ % 3 == 0 ? 10000 : 0;
-    test_clock_passes(ns, ns);
-    return real_pack(from, n, type, to, size, at, comm);
-}
-
-/* The constants are measured once, by the clock, and come out as they are; with one type at a time. */
-START_TEST(calibrated)
-{
-    struct espi_engine engine;
-
-    test_clock_stands();
-    list_ns = 256 / 2;
-    real = espi_pmpi;
-    real_pack = espi_pmpi.Pack;
-    espi_pmpi.Pack = timed_pack;
-    espi_pmpi.Type_create_hvector = make_hvector;
-    espi_pmpi.Type_create_struct = make_struct;
-    espi_pmpi.Type_create_hindexed_block = make_list;
-    espi_pmpi.Type_free = free_type;
-    for (int i = 0; i < 2; i++) {
-        engine = espi_engine();
-        ck_assert_double_eq_tol(engine.step, 20, 1);
-        ck_assert_double_eq_tol(engine.element, 0.5, 0.01);
-        ck_assert_double_eq_tol(engine.copied, 16, 0.1);
-        ck_assert_double_eq_tol(engine.listed, 0.5, 0.01);
-    }
-    ck_assert(engine.fetches == espi_cpu_is_intel());
-    ck_assert(packs > 4 && packs < 100);
-    int before = packs;
-    espi_engine();
-    ck_assert_int_eq(packs, before);
-    ck_assert_int_eq(most_alive, 1);
-    ck_assert_int_eq(alive, 0);
-    espi_pmpi = real;
-    test_clock.set = false;
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "engine_cost", as_a_whole, in_parts_on_average, long_list, dense_runs, nesting,
-                     shared, ordered, deep, empty, far_apart, calibrated);
+                     shared, ordered, deep, empty, far_apart);
 }

@@ -1,4 +1,5 @@
-/* The constants of the engine's model (engine_cost.h), measured on this machine. */
+/* The constants of the engine's model (engine_cost.h), measured on this machine; and beside them, so that both are of
+   one speed of the processor, how far pack programs take longer than their model says (espi_pack_cost_scale). */
 #ifndef ESPI_MPI_TYPEPLAN_ENGINE_CALIBRATE_H
 #define ESPI_MPI_TYPEPLAN_ENGINE_CALIBRATE_H
 
