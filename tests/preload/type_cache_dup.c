@@ -136,6 +136,12 @@ void espi_plan_release_owner(void *plan)
 
 atomic_uint espi_plans_epoch;
 
+void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
+                      enum espi_packable use)
+{
+    (void)plan, (void)count, (void)purpose, (void)packs, (void)use;
+}
+
 struct espi_plan_saving espi_plan_saving(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                                          bool packs, enum espi_packable use)
 {

@@ -348,13 +348,13 @@ static enum espi_local_done local(struct espi_plan *plan, enum espi_fn fn, MPI_D
     return done;
 }
 
-/* The way that is clearly faster stays, for MPI_Pack and for MPI_Unpack; where both are about as fast the program. */
+/* The way that is faster stays, for MPI_Pack and for MPI_Unpack; a call by the program costs 30 ns more beside. */
 START_TEST(both_ways)
 {
     static const struct {
         uint64_t program, library;
         bool stays;
-    } is[] = {{1000, 2000, true}, {1000, 1000, true}, {1084, 1000, false}, {1083, 1000, true}, {3000, 1000, false}};
+    } is[] = {{1000, 2000, true}, {1000, 1000, false}, {971, 1000, false}, {970, 1000, true}, {3000, 1000, false}};
     static const enum espi_fn fns[] = {ESPI_FN_Pack, ESPI_FN_Pack_c, ESPI_FN_Unpack, ESPI_FN_Unpack_c};
 
     for (int i = 0; i < (int)(sizeof is / sizeof *is); i++)
@@ -391,7 +391,7 @@ START_TEST(both_ways)
 }
 END_TEST
 
-/* Tried where the models say that packing is less than twice as fast, and not where it is twice as fast. */
+/* Tried where the models say that packing is less than four times as fast, and not where it is. */
 START_TEST(near_enough)
 {
     int tried = 0, sure = 0;
@@ -404,7 +404,7 @@ START_TEST(near_enough)
         MPI_Type_commit(&type);
         struct espi_plan *plan = plan_of(type, 1, ESPI_MODE_AUTO);
         const uint64_t saves = plan->packed_ns[ESPI_PACK_LOCAL];
-        const bool is_near = saves > 0 && 2 * (double)saves < plan->engine_ns[ESPI_WHOLE];
+        const bool is_near = saves > 0 && 4 * (double)saves < 3 * plan->engine_ns[ESPI_WHOLE];
         ck_assert_int_eq(plan->local[0].state, is_near ? ESPI_LOCAL_TRIED : ESPI_LOCAL_PACKS);
         ck_assert_int_eq(plan->local[1].state, plan->local[0].state);
         tried += is_near;

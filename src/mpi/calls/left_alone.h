@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "mpi/calls/short_local.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/api_table.h"
 #include "mpi/core/runtime.h"
@@ -92,6 +93,8 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
         return false;
     if (use->slot == NULL && asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) && !(asked->kind & ESPI_PERSISTENT))
         use->slot = left_before(facts, asked, sides, side, args, type, use->count);
+    if (use->slot == NULL && ESPI_IS_SHORT_LOCAL(asked->fn))
+        use->slot = espi_short_local_leaves(type, use->count, asked->fn);
     if (use->slot == NULL &&
         (asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P)
         use->slot = espi_message_plan_leaves(type, use->count,

@@ -1,7 +1,7 @@
 /*
- * MPI_Pack and MPI_Unpack where packing by a program was chosen by a small margin only: of the first calls of the
- * usual count some are made by the library, the others by the program, each once, and timed; then the faster stays
- * (trial.h). Not where calls overlap (MPI_THREAD_MULTIPLE): there the program stays.
+ * MPI_Pack and MPI_Unpack where a program is not far faster by the models: of the first calls of the usual count some
+ * are made by the library, the others by the program, each once, and timed; then the faster stays (trial.h). Not
+ * where calls overlap (MPI_THREAD_MULTIPLE): there the program stays.
  */
 #ifndef ESPI_MPI_CALLS_LOCAL_TURNS_H
 #define ESPI_MPI_CALLS_LOCAL_TURNS_H

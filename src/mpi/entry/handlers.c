@@ -27,6 +27,7 @@
 #include "mpi/core/pmpi.h"
 #include "mpi/calls/left_alone.h"
 #include "mpi/comm/self_comm.h"
+#include "mpi/calls/short_local.h"
 #include "mpi/calls/short_message.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/calls/watched_call.h"
@@ -171,6 +172,9 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
             if (((n) == 6 ? espi_short_send : espi_short_receive)(thread_state, fn, args, next, &result))            \
                 return result;                                                                                       \
         }                                                                                                            \
+        if (ESPI_IS_SHORT_LOCAL(ESPI_FN_##name) && __builtin_expect(thread_state && (ready), 1) &&                   \
+            espi_short_local(thread_state, fn, args))                                                                \
+            return MPI_SUCCESS;                                                                                      \
         if (__builtin_expect(!thread_state || !(ready) ||                                                            \
                                  !espi_left_alone(thread_state, &asked, typed, own, args), 0))                       \
             return general(thread, fn, args, next);                                                                  \

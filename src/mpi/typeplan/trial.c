@@ -23,7 +23,9 @@ static uint64_t most_of(const struct espi_trial *t)
 {
     const uint64_t first = t->least[first_way(t)];
 
-    return t->copy_stays ? first + first / CLOSE + CLOSE_NS : first;
+    if (!t->copy_stays)
+        return first;
+    return t->beside_ns == 0 ? first + first / CLOSE + CLOSE_NS : first > t->beside_ns ? first - t->beside_ns : 0;
 }
 
 enum espi_selfcopy_way espi_trial_turn(const struct espi_trial *t)
@@ -72,7 +74,8 @@ static bool sampled(struct espi_trial *t, uint64_t ns)
     t->lost = ns > most_of(t) ? t->lost + 1 : 0;
     if (t->lost < LOST_MOST)
         return false;
-    *t = (struct espi_trial){.ways = t->ways, .apart_ns = t->apart_ns, .copy_stays = t->copy_stays, .way = t->way};
+    *t = (struct espi_trial){.ways = t->ways, .apart_ns = t->apart_ns, .copy_stays = t->copy_stays,
+                             .beside_ns = t->beside_ns, .way = t->way};
     return true;
 }
 

@@ -26,7 +26,8 @@ enum {
 struct espi_trial {
     unsigned ways;     /* bits 1 << way: those to try, ESPI_BY_COPY among them */
     uint64_t apart_ns; /* what has to be saved at least by what is not MPI's first way */
-    bool copy_stays;   /* the copy is what is done now: it is kept unless MPI's first way is clearly faster */
+    bool copy_stays;   /* the copy is what is done now: it is kept unless MPI's first way is clearly faster; */
+    uint64_t beside_ns; /* or faster than it and what it takes more outside of its times. 0: no such thing */
     uint64_t least[ESPI_SELFCOPY_WAYS];
     unsigned turns[ESPI_SELFCOPY_WAYS];
     bool decided;
