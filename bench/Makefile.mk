@@ -134,6 +134,12 @@ noinst_PROGRAMS += %D%/redistribute
 %C%_redistribute_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
 %C%_redistribute_LDADD = $(MPI_LIBS)
 
+# The same data by kinds of calls.
+noinst_PROGRAMS += %D%/kinds
+%C%_kinds_SOURCES = %D%/kinds.c %D%/bench.c
+%C%_kinds_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) $(MPI_CPPFLAGS)
+%C%_kinds_LDADD = $(MPI_LIBS) -lm
+
 # Pack programs against loops by hand, on the layouts above and others.
 noinst_PROGRAMS += %D%/packing
 %C%_packing_SOURCES = %D%/packing.c %D%/packing_rows.c %D%/packing_rows.h %D%/layouts_rows.c %D%/layouts_lists.c \

@@ -12,7 +12,8 @@
 /* MPI calls of one origin: as the program writes them (and a preload library sees them), or the library's own
    PMPI_X. */
 #define BENCH_CALLS(X)                                                                                               \
-    X(send, Send) X(recv, Recv) X(irecv, Irecv) X(wait, Wait) X(sendrecv, Sendrecv)                                  \
+    X(send, Send) X(recv, Recv) X(isend, Isend) X(irecv, Irecv) X(wait, Wait) X(waitall, Waitall)                    \
+    X(sendrecv, Sendrecv) X(send_init, Send_init) X(recv_init, Recv_init) X(startall, Startall)                      \
     X(pack, Pack) X(unpack, Unpack) X(pack_size, Pack_size)                                                          \
     X(type_size, Type_size) X(indexed, Type_indexed) X(indexed_block, Type_create_indexed_block)                     \
     X(commit, Type_commit) X(type_free, Type_free)                                                                   \

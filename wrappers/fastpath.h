@@ -281,7 +281,8 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_IS_COLLECTIVE(kind) (((kind) & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) != 0) /* with types: on_credit.h */
 #define ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)                                                                      \
     ((objects_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
-      (!ESPI_IS_COLLECTIVE(kind) && credit_##name(ESPI_ARGS_##n) && (use_##name(ESPI_ARGS_##n), true))) &&           \
+      (!ESPI_IS_COLLECTIVE(kind) && !((kind) & ESPI_PERSISTENT) && credit_##name(ESPI_ARGS_##n) &&                   \
+       (use_##name(ESPI_ARGS_##n), true))) &&                                                                        \
      espi_counted(entry))
 #define ESPI_IS_SHORT_COUNT(name, n, kind)                                                                           \
     ((derived_##name(ESPI_ARGS_##n) == 0 ||                                                                          \

@@ -8,9 +8,9 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 	%D%/pmpi_table %D%/comm_cache %D%/left_alone %D%/packed_call %D%/short_message %D%/collective \
 	%D%/collective_far %D%/repeated %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \
 	%D%/message_ways %D%/way_trial %D%/message_batches %D%/message_left %D%/message_told %D%/message_doubts \
-	%D%/short_told %D%/short_typed %D%/short_local %D%/exchange_turns %D%/exchange_offers %D%/stream_type \
-	%D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy %D%/own_again \
-	%D%/reduce_requests %D%/own_types
+	%D%/short_told %D%/short_typed %D%/short_local %D%/started %D%/exchange_turns %D%/exchange_offers \
+	%D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
+	%D%/own_again %D%/reduce_requests %D%/own_types
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
 dist_check_SCRIPTS += %D%/run-valgrind

@@ -139,9 +139,32 @@ START_TEST(packed)
 }
 END_TEST
 
+static espi_word given; /* the type that MPI was given */
+
+static espi_word with_type(espi_word a, espi_word b, espi_word c, espi_word d, espi_word e, espi_word f)
+{
+    (void)a, (void)b, (void)d, (void)e;
+    native++;
+    given = call.args[0] == (espi_word)data ? c : f;
+    return 0x77;
+}
+
+static bool goes(enum espi_fn fn)
+{
+    espi_word result = 0;
+    const bool is = espi_short_local(state, fn, call.args, (espi_next)(void (*)(void))with_type, &result);
+
+    ck_assert(!is || result == (native > 0 ? 0x77 : MPI_SUCCESS));
+    return is;
+}
+
 static bool is_short(enum espi_fn fn)
 {
-    return espi_short_local(state, fn, args_of(fn));
+    native = 0;
+    args_of(fn);
+    const bool is = goes(fn);
+    ck_assert_int_eq(native, 0);
+    return is;
 }
 
 /* The same with one argument that is another one; nothing is done then. */
@@ -152,7 +175,9 @@ static bool is_short_with(enum espi_fn fn, int which, espi_word other)
     args_of(fn);
     call.args[which] = other;
     memcpy(before, stream, ROOM);
-    const bool is = espi_short_local(state, fn, call.args);
+    native = 0;
+    const bool is = goes(fn);
+    ck_assert_int_eq(native, 0);
     ck_assert(is || (memcmp(before, stream, ROOM) == 0 && call.at == BEFORE));
     return is;
 }
@@ -248,7 +273,44 @@ START_TEST(left)
 }
 END_TEST
 
+/* The better type goes in the program's place, where nothing is packed, and nothing is wrong. */
+START_TEST(typed)
+{
+    begin();
+    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
+        const bool unpacks = i >= 2;
+        atomic_store(&plan->better[ESPI_WHOLE], MPI_INT);
+        plan->gain_ns[ESPI_WHOLE] = 7 * (uint64_t)plan->count;
+        ck_assert(is_short(fns[i])); /* packed all the same */
+        for (int how = 0; how < 2; how++) {
+            const uint64_t calls = counted(ESPI_COUNT_calls_substituted), uses = espi_slot_of(type)->uses,
+                           all = counted(ESPI_COUNT_bytes_substituted),
+                           saved = plan->record->saved_ps[ESPI_SAVED_ALONE];
+            plan->local[unpacks].state = how ? ESPI_LOCAL_LEFT : ESPI_LOCAL_PACKS;
+            espi_slot_class(espi_slot_of(type))->packs_others = how; /* it says nothing of packing */
+            atomic_store(&plan->packed_ns[ESPI_PACK_LOCAL], how ? GAIN_NS : 0);
+            native = 0;
+            args_of(fns[i]);
+            ck_assert(goes(fns[i]) && native == 1 && given == (espi_word)MPI_INT);
+            ck_assert_uint_eq(counted(ESPI_COUNT_calls_substituted), calls + 1);
+            ck_assert_uint_eq(counted(ESPI_COUNT_bytes_substituted), all + (uint64_t)bytes);
+            ck_assert_uint_eq(espi_slot_of(type)->uses, uses + 1);
+            ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE], saved + 1000 * 7 * COUNT);
+            ck_assert(!is_short_with(fns[i], unpacks ? 1 : 4, (espi_word)bytes - 1));
+            ck_assert(!is_short_with(fns[i], 6, (espi_word)MPI_COMM_NULL));
+        }
+        atomic_store(&plan->packed_ns[ESPI_PACK_LOCAL], GAIN_NS * (uint64_t)plan->count);
+        plan->local[unpacks].state = ESPI_LOCAL_TRIED;
+        ck_assert(!is_short(fns[i]));
+        plan->local[unpacks].state = ESPI_LOCAL_PACKS;
+        atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
+        plan->gain_ns[ESPI_WHOLE] = 0;
+    }
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "whitebox/short_local", packed, another_way, left);
+    return TYPES_RUN(argc, argv, "whitebox/short_local", packed, another_way, left, typed);
 }

@@ -208,7 +208,8 @@ START_TEST(left_in_some_calls)
     for (int loses = 0; loses < 2; loses++) {
         ck_assert(is_left(ESPI_ALONE) == loses && !is_left(ESPI_PAIRED) && is_left(ESPI_KEPT));
         ck_assert(stays(ESPI_FN_Send, 0) == loses && stays(ESPI_FN_Isend, 0) && stays(ESPI_FN_Irecv, 0));
-        ck_assert(!stays(ESPI_FN_Bsend, 0) && !stays(ESPI_FN_Send_init, 0) && !stays(ESPI_FN_Sendrecv, 1));
+        ck_assert(!stays(ESPI_FN_Bsend, 0) && !stays(ESPI_FN_Bsend_init, 0) && !stays(ESPI_FN_Sendrecv, 1));
+        ck_assert(stays(ESPI_FN_Send_init, 0) == loses && stays(ESPI_FN_Recv_init, 0) == loses);
         plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){COUNT, true};
         plan->n_found[ESPI_ALONE] = plan->n_lost = 1;
     }

@@ -89,6 +89,9 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     if (espi_settings.datatypes == ESPI_MODE_OFF)
         return use->off = true;
     use->slot = espi_types_quiet(type);
+    if ((asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) == (ESPI_P2P | ESPI_PERSISTENT) &&
+        use->slot != NULL && espi_types_waits(use->slot))
+        return false; /* the first use of many, perhaps */
     if (asked->kind & ESPI_LOCAL && use->slot != NULL && espi_types_would_pack(use->slot))
         return false;
     if (use->slot == NULL && asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) && !(asked->kind & ESPI_PERSISTENT))
@@ -96,9 +99,9 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     if (use->slot == NULL && ESPI_IS_SHORT_LOCAL(asked->fn))
         use->slot = espi_short_local_leaves(type, use->count, asked->fn);
     if (use->slot == NULL &&
-        (asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P)
+        (asked->kind & (ESPI_P2P | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P)
         use->slot = espi_message_plan_leaves(type, use->count,
-                                             asked->kind & ESPI_NONBLOCKING              ? ESPI_KEPT
+                                             asked->kind & ESPI_NONBLOCKING      ? ESPI_KEPT
                                              : sides[1].shape != ESPI_SHAPE_NONE ? ESPI_PAIRED
                                                                                  : ESPI_ALONE);
     return use->slot != NULL;

@@ -1,5 +1,7 @@
 #include "mpi/calls/short_local.h"
 
+#include <string.h>
+
 #include "base/often.h"
 #include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
@@ -11,18 +13,22 @@
 #include "mpi/typeplan/type_look.h"
 #include "words.h"
 
-/* The plan of a type of which nothing is due, and such a use says nothing new: it is packed, or not. NULL: else. */
-static struct espi_plan *find_plan(MPI_Datatype type, struct espi_type_slot **slot, bool packed)
+/* The plan of a type of which nothing is due. NULL: else. */
+static struct espi_plan *find_plan(MPI_Datatype type, struct espi_type_slot **slot)
 {
     struct espi_type_slot *s = *slot = espi_slot_of(type);
-    struct espi_plan *plan;
 
     if (s == NULL || !espi_type_service.attributes || espi_calls_overlap ||
         atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
-            atomic_load_explicit(&s->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL)
+            atomic_load_explicit(&s->look, memory_order_relaxed))
         return NULL;
-    return espi_class_has_noted(espi_slot_class(s), plan, ESPI_PACK_LOCAL, packed) ? plan : NULL;
+    return atomic_load_explicit(&s->plan, memory_order_acquire);
+}
+
+/* A use that is packed, or for which nothing is better, says nothing new of the class. */
+static bool is_noted(const struct espi_type_slot *slot, const struct espi_plan *plan, bool packed)
+{
+    return espi_class_has_noted(espi_slot_class(slot), plan, ESPI_PACK_LOCAL, packed);
 }
 
 /* The program does it, and nothing is to be found out by that. */
@@ -34,12 +40,20 @@ static bool packs(const struct espi_plan *plan, int64_t count, bool unpacks)
            (state == ESPI_LOCAL_PACKS || (state == ESPI_LOCAL_TRIED && count != plan->count));
 }
 
+/* It is the library's, and there is nothing to be found out either. */
+static bool is_left(const struct espi_plan *plan, int64_t count, bool unpacks)
+{
+    return !espi_plan_packs_alone(plan, ESPI_PACK_LOCAL) || plan->size > INT32_MAX / count ||
+           plan->local[unpacks].state == ESPI_LOCAL_LEFT;
+}
+
 static bool is_unpack(enum espi_fn fn)
 {
     return fn == ESPI_FN_Unpack || fn == ESPI_FN_Unpack_c;
 }
 
-ESPI_OFTEN bool espi_short_local(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args)
+ESPI_OFTEN bool espi_short_local(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
+                                 espi_next next, espi_word *result)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
     const struct espi_buffer_args *typed = &row->typed[0];
@@ -51,29 +65,41 @@ ESPI_OFTEN bool espi_short_local(struct espi_thread_state *thread_state, enum es
     struct espi_plan *plan;
 
     if (espi_type_is_predefined(type) || count <= 0 || espi_settings.check ||
-        (plan = find_plan(type, &slot, true)) == NULL || !packs(plan, count, is_unpack(fn)) ||
-        !(espi_comm_is_last(facts, comm) || espi_comm_look(facts, comm)) ||
-        !espi_packed_local(row, args, plan->pack, &plan->times, false))
+        (plan = find_plan(type, &slot)) == NULL)
         return false;
+    const MPI_Datatype better = atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_acquire);
+    const bool may_pack = packs(plan, count, is_unpack(fn)) && is_noted(slot, plan, true);
+    if (!may_pack && (better == MPI_DATATYPE_NULL || !is_left(plan, count, is_unpack(fn))))
+        return false;
+    if (!(espi_comm_is_last(facts, comm) || espi_comm_look(facts, comm)))
+        return false;
+    const bool packed = may_pack && espi_packed_local(row, args, plan->pack, &plan->times, false);
+    if (!packed && (may_pack || plan->pack == NULL || !espi_packed_local_is_good(row, args, plan->pack)))
+        return false;
+    *result = MPI_SUCCESS;
+    if (!packed) { /* nothing is wrong with the call, of which MPI would tell with that type */
+        espi_word changed[7];
+        memcpy(changed, args, sizeof changed);
+        changed[(int)typed->type] = (espi_word)better;
+        *result = ESPI_CALL(next, 7, changed);
+    }
     espi_count_call(thread_state->stats, fn);
     espi_plan_count_use(thread_state->stats, slot, count);
-    espi_plan_credit(plan, count, ESPI_WHOLE, true, ESPI_PACK_LOCAL);
-    espi_count(thread_state->stats, ESPI_COUNT_calls_packed, 1);
-    espi_count(thread_state->stats, ESPI_COUNT_bytes_packed, (uint64_t)(count * plan->size));
+    espi_plan_credit(plan, count, ESPI_WHOLE, packed, ESPI_PACK_LOCAL);
+    espi_count(thread_state->stats, packed ? ESPI_COUNT_calls_packed : ESPI_COUNT_calls_substituted, 1);
+    espi_count(thread_state->stats, packed ? ESPI_COUNT_bytes_packed : ESPI_COUNT_bytes_substituted,
+               (uint64_t)(count * plan->size));
     return true;
 }
 
 struct espi_type_slot *espi_short_local_leaves(MPI_Datatype type, int64_t count, enum espi_fn fn)
 {
     struct espi_type_slot *slot;
-    const struct espi_plan *plan = find_plan(type, &slot, false);
+    const struct espi_plan *plan = find_plan(type, &slot);
 
-    if (plan == NULL ||
-        atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) != MPI_DATATYPE_NULL)
-        return NULL;
-    /* What is packed, or tried, in another count than the usual one may be packed by what is left in that. */
-    return !espi_plan_packs_alone(plan, ESPI_PACK_LOCAL) || plan->size > INT32_MAX / count ||
-                   plan->local[is_unpack(fn)].state == ESPI_LOCAL_LEFT
+    return plan != NULL && is_noted(slot, plan, false) &&
+                   atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
+                   is_left(plan, count, is_unpack(fn))
                ? slot
                : NULL;
 }

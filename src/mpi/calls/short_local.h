@@ -15,9 +15,10 @@
 #define ESPI_IS_SHORT_LOCAL(fn)                                                                                      \
     ((fn) == ESPI_FN_Pack || (fn) == ESPI_FN_Pack_c || (fn) == ESPI_FN_Unpack || (fn) == ESPI_FN_Unpack_c)
 
-/* Carries a call out by the pack program of its type, and counts it: it has succeeded. False: it goes another way,
-   and nothing was done. */
-bool espi_short_local(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args);
+/* Carries a call out by the pack program of its type, or by `next` with the better type for it, and counts it; the
+   result is the call's. False: it goes another way, and nothing was done. */
+bool espi_short_local(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args, espi_next next,
+                      espi_word *result);
 
 /* As espi_types_left, for such a call of `count` items (> 0): its type has a plan, but is better left to the library
    here. NULL: it is not. */

@@ -172,9 +172,11 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
             if (((n) == 6 ? espi_short_send : espi_short_receive)(thread_state, fn, args, next, &result))            \
                 return result;                                                                                       \
         }                                                                                                            \
-        if (ESPI_IS_SHORT_LOCAL(ESPI_FN_##name) && __builtin_expect(thread_state && (ready), 1) &&                   \
-            espi_short_local(thread_state, fn, args))                                                                \
-            return MPI_SUCCESS;                                                                                      \
+        if (ESPI_IS_SHORT_LOCAL(ESPI_FN_##name) && __builtin_expect(thread_state && (ready), 1)) {                   \
+            espi_word result;                                                                                        \
+            if (espi_short_local(thread_state, fn, args, next, &result))                                             \
+                return result;                                                                                       \
+        }                                                                                                            \
         if (__builtin_expect(!thread_state || !(ready) ||                                                            \
                                  !espi_left_alone(thread_state, &asked, typed, own, args), 0))                       \
             return general(thread, fn, args, next);                                                                  \

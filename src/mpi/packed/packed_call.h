@@ -25,8 +25,9 @@
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
                      ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
-                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_PAIRED_SENT, ESPI_PACK_PAIRED_RECEIVED,
-                     ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED, ESPI_PACK_EXCHANGED_SOON, ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_STARTED_SENT, ESPI_PACK_STARTED_RECEIVED,
+                     ESPI_PACK_PAIRED_SENT, ESPI_PACK_PAIRED_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED,
+                     ESPI_PACK_EXCHANGED_SOON, ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
@@ -38,6 +39,12 @@ static inline bool espi_packs_blocks(enum espi_packable use)
 static inline enum espi_packable espi_packs_as(enum espi_packable use)
 {
     return use < ESPI_PACK_RECEIVED ? use : use == ESPI_PACK_ONE_SIDED ? ESPI_PACK_NOT : ESPI_PACK_MESSAGE;
+}
+
+/* Of a persistent message. */
+static inline bool espi_packs_started(enum espi_packable use)
+{
+    return use == ESPI_PACK_STARTED_SENT || use == ESPI_PACK_STARTED_RECEIVED;
 }
 
 static inline bool espi_packs_kept(enum espi_packable use)
@@ -65,6 +72,8 @@ static inline enum espi_packable espi_packed_message_use(const struct espi_api_r
 {
     const bool sent = typed->dest >= 0;
 
+    if (row->kind & ESPI_PERSISTENT)
+        return sent ? ESPI_PACK_STARTED_SENT : ESPI_PACK_STARTED_RECEIVED;
     if (row->kind & ESPI_NONBLOCKING)
         return sent ? ESPI_PACK_KEPT_SENT : ESPI_PACK_KEPT_RECEIVED;
     if (row->typed[1].shape != ESPI_SHAPE_NONE)

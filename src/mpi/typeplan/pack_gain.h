@@ -19,6 +19,10 @@ double espi_pack_gain(const struct espi_pack *pack, int64_t count, double engine
 double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, bool near, bool dense,
                               double engine_ns);
 
+/* What a call of MPI_Pack or MPI_Unpack takes in the library beside its engine, and one that a program carries out
+   does not (calls/short_local.h): at least. */
+enum { ESPI_PACK_PASSED_NS = 60 };
+
 /* A message of one part that saves less by the model above may lose in truth: by so much the library's general code
    differs between processors (pack_gain.c), and by such a part of its time the engine is faster than measured, or a
    program slower than the model says. Sent and received in one call neither side waits for the other's end, so that

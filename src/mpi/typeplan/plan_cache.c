@@ -275,7 +275,8 @@ static void set_limits(struct espi_plan *plan, const struct espi_plan_request *r
                 : espi_pack_limit(plan->pack, plan->count, (double)plan->packed_ns[use], engine);
     }
     const bool near = times->limit_ns[ESPI_PACK_LOCAL] > 0 && espi_type_service.attributes &&
-                      4 * (double)plan->packed_ns[ESPI_PACK_LOCAL] < 3 * plan->engine_ns[ESPI_WHOLE];
+                      4 * (double)plan->packed_ns[ESPI_PACK_LOCAL] <
+                          3 * (plan->engine_ns[ESPI_WHOLE] + ESPI_PACK_PASSED_NS);
     for (int unpacks = 0; unpacks < 2; unpacks++)
         if (plan->local[unpacks].state != ESPI_LOCAL_LEFT)
             plan->local[unpacks] = (struct espi_local_choice){

@@ -7,10 +7,12 @@ static enum espi_stats_saved where_saved(enum espi_packable use)
     switch (use) {
     case ESPI_PACK_MESSAGE:
     case ESPI_PACK_KEPT_SENT:
+    case ESPI_PACK_STARTED_SENT:
     case ESPI_PACK_PAIRED_SENT:
         return ESPI_SAVED_SENDING;
     case ESPI_PACK_RECEIVED:
     case ESPI_PACK_KEPT_RECEIVED:
+    case ESPI_PACK_STARTED_RECEIVED:
     case ESPI_PACK_PAIRED_RECEIVED:
         return ESPI_SAVED_RECEIVING;
     default:

@@ -424,8 +424,9 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
     atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
     espi_bump(&s->items, (uint64_t)count);
-    if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed), 0))
-        espi_type_look(s, type, count, use);
+    if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed) ||
+                             (espi_packs_started(exactly) && espi_types_waits(s)), 0))
+        espi_type_look(s, type, count, espi_packs_started(exactly) ? exactly : use);
     plan = plan_of(s);
     if (plan == NULL) {
         espi_count(stats, atomic_load_explicit(&s->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better

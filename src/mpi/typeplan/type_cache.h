@@ -80,6 +80,14 @@ static inline __attribute__((always_inline)) struct espi_type_slot *espi_types_q
                : NULL;
 }
 
+/* Whether it is not known yet what becomes of the type. */
+static inline bool espi_types_waits(const struct espi_type_slot *slot)
+{
+    return !atomic_load_explicit(&slot->settled, memory_order_relaxed) &&
+           atomic_load_explicit(&slot->plan, memory_order_relaxed) == NULL &&
+           atomic_load_explicit(&slot->look, memory_order_relaxed) != ESPI_NEVER;
+}
+
 /* A use that goes the short way in MPI_Pack or MPI_Unpack. Whether a pack program would do it, and there is no plan
    only because uses were in other calls: then the type is looked at. Not for the first few: from the first one that
    is packed on all calls with types of the class are seen. */

@@ -10,6 +10,7 @@
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/tiers.h"
@@ -62,6 +63,14 @@ bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count)
            pays(plan, ESPI_PACK_MESSAGE, count);
 }
 
+/* By the models packing saves more than half of what the library takes: a guess that is good enough for a persistent
+   message, which has no turns. */
+static bool gains_most(const struct espi_plan *plan)
+{
+    return 2 * (double)atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) >
+           plan->engine_ns[ESPI_PARTS];
+}
+
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                           enum espi_packable exactly, int64_t each)
 {
@@ -84,8 +93,12 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
         const int64_t bytes = (use == ESPI_PACK_MESSAGE ? count : each) * plan->size;
         const struct espi_way_question q = {
             .open = plan->open[near], .call = ESPI_WAY_SEND, .near = near, .packs = packs, .bytes = bytes};
+        if (espi_packs_started(exactly) && near && q.open == ESPI_WAYS_EVEN && !espi_way_is_known(&q))
+            return packs && gains_most(plan);
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
     }
+    if (espi_packs_started(exactly) && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
+        return false; /* that is not found out by it */
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
 }
 
@@ -328,6 +341,10 @@ static bool is_left_for_once(const struct espi_type_slot *s, const struct espi_t
     return class->numbers > SOON_NUMBERS && (waits || is_first);
 }
 
+/* A persistent message is decided on when its request is made, mostly before the first use of its type: so many
+   starts are expected of it, as far as it counts what its type may have lost. */
+enum { STARTS = 64 };
+
 /* The slow path of a use of `count` items. */
 void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, enum espi_packable use)
 {
@@ -351,6 +368,10 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     const bool due = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
                      atomic_load_explicit(&s->look, memory_order_relaxed);
     const struct espi_untold fresh = espi_types_tell(s);
+    if (espi_packs_started(use) && plan == NULL) {
+        class->uses += STARTS;
+        class->items += STARTS * (uint64_t)count;
+    }
     class->staged = class->staged || use == ESPI_PACK_STAGED;
     class->exchanged = class->exchanged || is_exchanged(use);
     if (use == ESPI_PACK_LOCAL && plan == NULL && espi_class_would_pack(class)) {
