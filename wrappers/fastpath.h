@@ -279,9 +279,12 @@ ESPI_INLINE bool espi_passed(void)
 #define ESPI_FLAGS_FREE ESPI_PLAIN_TYPES
 #define ESPI_FLAGS_NEVER 0
 #define ESPI_IS_COLLECTIVE(kind) (((kind) & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR)) != 0) /* with types: on_credit.h */
+/* A persistent message that may be packed: one request may be many uses. */
+#define ESPI_IS_STARTED(kind)                                                                                        \
+    (((kind) & (ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED | ESPI_COLLECTIVE)) == ESPI_PERSISTENT)
 #define ESPI_IS_SHORT_SUBSTITUTE(name, n, kind)                                                                      \
     ((objects_##name(ESPI_ARGS_##n) == 0 ||                                                                          \
-      (!ESPI_IS_COLLECTIVE(kind) && !((kind) & ESPI_PERSISTENT) && credit_##name(ESPI_ARGS_##n) &&                   \
+      (!ESPI_IS_COLLECTIVE(kind) && !ESPI_IS_STARTED(kind) && credit_##name(ESPI_ARGS_##n) &&                        \
        (use_##name(ESPI_ARGS_##n), true))) &&                                                                        \
      espi_counted(entry))
 #define ESPI_IS_SHORT_COUNT(name, n, kind)                                                                           \

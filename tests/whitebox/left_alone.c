@@ -75,6 +75,25 @@ static void check_counted(enum espi_fn fn, const espi_word *args, bool good, uin
     ck_assert_uint_eq(after[1] - before[1], items);
 }
 
+/* Of a side without items the type means nothing, and is no use; MPI tells what is wrong with it. */
+START_TEST(no_items)
+{
+    espi_word args[8] = {(espi_word)data, 0, 0, (espi_word)stream, 1, 0, 0, MPI_COMM_SELF};
+    begin(ESPI_MODE_AUTO);
+    args[2] = args[5] = (espi_word)type;
+    check_counted(ESPI_FN_Gather, args, true, 1, 1);
+    args[4] = 0;
+    check_counted(ESPI_FN_Gather, args, true, 0, 0);
+    args[2] = (espi_word)0x8c00dead;
+    check_counted(ESPI_FN_Gather, args, true, 0, 0);
+    args[1] = 1;
+    check_counted(ESPI_FN_Gather, args, false, 0, 0);
+    args[1] = (espi_word)-1;
+    check_counted(ESPI_FN_Gather, args, false, 0, 0);
+    end();
+}
+END_TEST
+
 /* The type of what is received is looked at on the root alone. */
 START_TEST(rooted)
 {
@@ -351,6 +370,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "left_alone", rooted, arrays, not_quiet, packed_alone, packed_again, told, own_block,
-                     small_blocks, own_block_sizes);
+    return TYPES_RUN(argc, argv, "left_alone", no_items, rooted, arrays, not_quiet, packed_alone, packed_again, told,
+                     own_block, small_blocks, own_block_sizes);
 }

@@ -192,8 +192,11 @@ static bool stays(enum espi_fn fn, int peer)
                     two[12] = {(espi_word)data, COUNT, (espi_word)type, (espi_word)peer, 0, (espi_word)more, COUNT,
                                (espi_word)type, (espi_word)peer, 0, MPI_COMM_SELF, (espi_word)&status};
 
+    const espi_word both_ways[9] = {(espi_word)data, COUNT, (espi_word)type, (espi_word)peer, 0, (espi_word)peer, 0,
+                                    MPI_COMM_SELF, (espi_word)&status};
+
     return espi_left_alone(state, &asked, row->typed, row->kind & ESPI_OWN ? ESPI_PAIRED_MESSAGE : 0,
-                           row->args == 12 ? two : one);
+                           row->args == 12 ? two : row->args == 9 ? both_ways : one);
 }
 
 /* The plan is for some calls, and others go on as they are: those that keep a record of the request, as packing
@@ -219,7 +222,7 @@ START_TEST(left_in_some_calls)
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
     ck_assert(!is_left(ESPI_KEPT) && is_left(ESPI_ALONE));
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 0);
-    ck_assert(is_left(ESPI_PAIRED));
+    ck_assert(is_left(ESPI_PAIRED) && !stays(ESPI_FN_Sendrecv_replace, 1)); /* which is judged as a block is */
     atomic_store(&plan->better[ESPI_WHOLE], MPI_INT); /* as which they go */
     ck_assert(!is_left(ESPI_ALONE) && !is_left(ESPI_PAIRED));
     atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
@@ -256,6 +259,31 @@ START_TEST(to_others)
         looked_at += !stays(ESPI_FN_Sendrecv, 0);
     }
     ck_assert_int_gt(looked_at, 0);
+    end();
+}
+END_TEST
+
+/* A call that only sends, as its other side is for nobody, is of the kind of those with one side. */
+START_TEST(one_way)
+{
+    begin(false);
+    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
+    plan->found_of[ESPI_PAIRED][0] = (struct espi_plan_found){COUNT, true};
+    plan->n_found[ESPI_PAIRED] = plan->n_lost = 1;
+    for (int nobody = 0; nobody < 2; nobody++) {
+        const espi_word args[12] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, (espi_word)more, COUNT,
+                                    (espi_word)type, (espi_word)(nobody ? MPI_PROC_NULL : 0), 0, MPI_COMM_SELF,
+                                    (espi_word)&status};
+        espi_word changed[12];
+        struct espi_message m;
+        memcpy(changed, args, sizeof changed);
+        espi_slot_class(espi_slot_of(type))->packs = true;
+        ck_assert(espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Sendrecv], args, changed));
+        ck_assert_int_eq((MPI_Datatype)changed[2], nobody ? MPI_PACKED : MPI_INT);
+        ck_assert_int_eq(m.calls, nobody ? ESPI_ALONE : ESPI_PAIRED);
+        ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
+    }
+    plan->n_found[ESPI_PAIRED] = plan->n_lost = 0;
     end();
 }
 END_TEST
@@ -450,5 +478,5 @@ int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_typed", goes_as_better, rather_than_packed, told,
                      told_before_packed, told_by_models, told_after_packed, beside_doubtful, several_nodes,
-                     left_in_some_calls, to_others, found_apart);
+                     left_in_some_calls, to_others, one_way, found_apart);
 }

@@ -92,6 +92,13 @@ START_TEST(planned_at_once)
             ck_assert_uint_eq(class->uses, STARTS + 1);
             ck_assert_uint_eq(class->items, STARTS + 1);
             ck_assert_uint_eq(atomic_load(&atomic_load(&slot->plan)->record->uses), 1);
+            struct espi_type_class *known = espi_slot_class(slot);
+            known->ended = 1; /* one that has ended before */
+            MPI_Datatype again = list(i);
+            atomic_store(&espi_slot_of(again)->look, 1000);
+            ck_assert(is_planned_by(again, uses[i]) && espi_slot_class(espi_slot_of(again)) == known);
+            ck_assert_uint_le(known->uses, STARTS + 2);
+            MPI_Type_free(&again);
         }
         MPI_Type_free(&type);
         end();

@@ -84,12 +84,17 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     use->count = blocks          ? items_of_blocks(facts, asked->large, (const void *)args[(int)typed->count])
                  : asked->large ? (int64_t)args[(int)typed->count]
                                 : (int64_t)(int)args[(int)typed->count];
+    if (use->count == 0 && !blocks) { /* nothing is done with the type */
+        *use = (struct use){0};
+        return true;
+    }
     if (use->count <= 0)
         return false;
     if (espi_settings.datatypes == ESPI_MODE_OFF)
         return use->off = true;
     use->slot = espi_types_quiet(type);
-    if ((asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) == (ESPI_P2P | ESPI_PERSISTENT) &&
+    if ((asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED)) ==
+            (ESPI_P2P | ESPI_PERSISTENT) &&
         use->slot != NULL && espi_types_waits(use->slot))
         return false; /* the first use of many, perhaps */
     if (asked->kind & ESPI_LOCAL && use->slot != NULL && espi_types_would_pack(use->slot))
@@ -99,7 +104,8 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
     if (use->slot == NULL && ESPI_IS_SHORT_LOCAL(asked->fn))
         use->slot = espi_short_local_leaves(type, use->count, asked->fn);
     if (use->slot == NULL &&
-        (asked->kind & (ESPI_P2P | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P)
+        (asked->kind & (ESPI_P2P | ESPI_PARTITIONED | ESPI_BUFFERED)) == ESPI_P2P &&
+        (typed->dest < 0 || typed->source < 0)) /* one buffer for both ways is judged as a block */
         use->slot = espi_message_plan_leaves(type, use->count,
                                              asked->kind & ESPI_NONBLOCKING      ? ESPI_KEPT
                                              : sides[1].shape != ESPI_SHAPE_NONE ? ESPI_PAIRED

@@ -65,6 +65,31 @@ static bool is_in_order(const struct espi_api_row *row, const struct espi_buffer
            espi_args_side_is_good(args, typed, count);
 }
 
+/* By what is not for nobody. */
+static enum espi_way_call kind_of(const struct espi_api_row *row, const espi_word *args)
+{
+    bool sends = false, receives = false;
+
+    for (int side = 0; side < sides_of(row); side++)
+        if (peer_of(&row->typed[side], args) != MPI_PROC_NULL && items_of(row, &row->typed[side], args) > 0)
+            *(row->typed[side].dest >= 0 ? &sends : &receives) = true;
+    return row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
+           : sends && receives          ? ESPI_WAY_BOTH
+           : sends                      ? ESPI_WAY_SEND
+                                        : ESPI_WAY_RECEIVE;
+}
+
+/* As what a side is used, exactly: where the other one is for nobody, as that of a call with one. */
+static enum espi_packable use_of(const struct espi_message *m, const struct espi_api_row *row,
+                                 const struct espi_buffer_args *typed)
+{
+    const enum espi_packable use = espi_packed_message_use(row, typed);
+
+    if (m->kind == ESPI_WAY_BOTH || sides_of(row) == 1)
+        return use;
+    return typed->dest >= 0 ? ESPI_PACK_MESSAGE : ESPI_PACK_RECEIVED;
+}
+
 /* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
 static bool find_plan(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, int which)
 {
@@ -78,7 +103,7 @@ static bool find_plan(struct espi_message *m, const struct espi_api_row *row, co
         return false;
     if (count <= 0 || espi_type_is_predefined(type))
         return count == 0 || (count > 0 && args[(int)typed->buffer]);
-    side->found = espi_message_plan(type, count, espi_packed_message_use(row, typed));
+    side->found = espi_message_plan(type, count, use_of(m, row, typed));
     if (side->found.plan != NULL && !args[(int)typed->buffer] && side->found.plan->begins == 0)
         return false; /* MPI_BOTTOM, and no addresses in the type */
     if (side->found.plan == NULL || !side->found.parts)
@@ -107,19 +132,6 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
 }
 
 /* ---- the way of a longer message ---- */
-
-static enum espi_way_call kind_of(const struct espi_api_row *row, const espi_word *args)
-{
-    bool sends = false, receives = false;
-
-    for (int side = 0; side < sides_of(row); side++)
-        if (peer_of(&row->typed[side], args) != MPI_PROC_NULL && items_of(row, &row->typed[side], args) > 0)
-            *(row->typed[side].dest >= 0 ? &sends : &receives) = true;
-    return row->kind & ESPI_NONBLOCKING ? ESPI_WAY_BATCH
-           : sends && receives          ? ESPI_WAY_BOTH
-           : sends                      ? ESPI_WAY_SEND
-                                        : ESPI_WAY_RECEIVE;
-}
 
 /* A short one of which it is to be found out if it is better packed. */
 static bool is_doubtful(const struct espi_message *m, const struct espi_message_side *side)
@@ -173,7 +185,7 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
             open = ESPI_WAYS_EVEN;
     *q = (struct espi_way_question){
         .open = open,
-        .call = kind_of(row, m->args),
+        .call = m->kind,
         .near = longer->near || !parts,
         .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
         .bytes = longer->found.bytes,
@@ -356,7 +368,8 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
     if (espi_settings.check || (gives_back && !args[row->args - 1]))
         return false;
     m->thread_state = thread_state;
-    m->calls = espi_message_calls_of(espi_packed_message_use(row, &row->typed[0]));
+    m->kind = kind_of(row, args);
+    m->calls = espi_message_calls_of(use_of(m, row, &row->typed[0]));
     if (!is_known(m, row, args))
         return false;
     m->row = row;

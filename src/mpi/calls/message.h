@@ -32,6 +32,7 @@ struct espi_message {
     struct espi_thread_state *thread_state;
     const struct espi_api_row *row;
     const espi_word *args; /* as the program gave them */
+    enum espi_way_call kind;
     enum espi_message_calls calls; /* what is known of such ones counts */
     struct espi_message_side side[2];
     struct espi_way_turn turn;           /* of sides that are asked about */

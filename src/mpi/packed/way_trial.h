@@ -42,9 +42,9 @@ struct espi_way_group {
     float weight[ESPI_WAY_CALLS];           /* the same: messages; 0: there were not times enough */
     float plain;               /* of the last trial: PLAIN calls for each message, 1 at most */
     enum espi_way_call latest; /* that had a turn */
-    int64_t bytes;             /* of doubtful messages, of just so many, and of which ones (espi_way_question); and */
-    uint32_t alike;            /* other such ones since the last of them */
-    unsigned others;
+    int64_t bytes;             /* of doubtful messages: of just so many, */
+    uint32_t alike;            /* and of this number (espi_way_question); */
+    unsigned others;           /* and other such ones since the last of them */
     unsigned meets[2];         /* bits 1 << call: in this trial there are messages that are packed where it is their
                                   turn, and [1] such as go as a better type then; */
     unsigned with[2];          /* there were in one that has come to its end: not the last, or ranks of which each

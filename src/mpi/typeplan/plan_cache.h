@@ -143,6 +143,7 @@ struct espi_plan_request {
     bool exact;                      /* which then was compiled from the least-cost tree */
     struct espi_arena *programs;     /* set by this file: where that lives; NULL: it is not looked for */
     bool one_node;                   /* all ranks are on one node */
+    bool passes;                     /* calls of MPI_Pack by a program pass the library by (calls/short_local.h) */
     bool staged;                     /* there are uses that the library would pack into a buffer of its own */
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
     int64_t count;                   /* items in a typical use, > 0 */

@@ -262,7 +262,8 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
         return;
     for (int p = 0; p < ESPI_PURPOSES; p++)
         g->s->engine_ns[p] = now[p];
-    saved[ESPI_PACK_LOCAL] = rounded(espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE] + ESPI_PACK_PASSED_NS));
+    saved[ESPI_PACK_LOCAL] = rounded(
+        espi_pack_gain(r->pack, r->count, now[ESPI_WHOLE] + (r->passes ? ESPI_PACK_PASSED_NS : 0)));
     saved[ESPI_PACK_MESSAGE] =
         rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node,
                                        r->layout->extent == r->layout->tree->size, now[ESPI_PARTS]));

@@ -4,6 +4,7 @@
  */
 #include "mpi/typeplan/type_look.h"
 
+#include "base/overlap.h"
 #include "mpi/packed/message_ways.h"
 #include "mpi/packed/self_test.h"
 #include "mpi/datatype/decode.h"
@@ -97,7 +98,7 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
             return packs && gains_most(plan);
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
     }
-    if (espi_packs_started(exactly) && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
+    if (espi_packs_started(exactly) && !espi_calls_overlap && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
         return false; /* that is not found out by it */
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
 }
@@ -253,6 +254,7 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
                                         .packing = espi_type_service.packing,
                                         .one_node = espi_type_service.one_node,
                                         .staged = class->staged,
+                                        .passes = espi_type_service.attributes,
                                         .check = espi_type_service.check,
                                         .count = count,
                                         .tier = tier,
@@ -368,7 +370,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     const bool due = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
                      atomic_load_explicit(&s->look, memory_order_relaxed);
     const struct espi_untold fresh = espi_types_tell(s);
-    if (espi_packs_started(use) && plan == NULL) {
+    if (espi_packs_started(use) && plan == NULL && class->ended == 0) { /* else it is known what becomes of them */
         class->uses += STARTS;
         class->items += STARTS * (uint64_t)count;
     }
