@@ -46,7 +46,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_lists_anew_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_pack_once_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_engine_calibrate_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_pack_run
-%C%_short_told_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_short_told_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_engine
 %C%_short_typed_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_engine

@@ -315,7 +315,7 @@ END_TEST
 /* ---- both ways ---- */
 
 /* A call of which the program takes so long, or the library; what was done. Checks the data. */
-static enum espi_local_done local(struct espi_plan *plan, enum espi_fn fn, MPI_Datatype type, uint64_t program,
+static enum espi_local_done call_of(struct espi_plan *plan, enum espi_fn fn, MPI_Datatype type, uint64_t program,
                                   uint64_t library)
 {
     const bool unpacks = fn == ESPI_FN_Unpack || fn == ESPI_FN_Unpack_c;
@@ -371,15 +371,15 @@ START_TEST(both_ways)
             const uint64_t saved = plan->record->saved_ps[ESPI_SAVED_ALONE];
             for (int n = 0; n < ESPI_TRIAL_HEAD_START + 2 * ESPI_TRIAL_TURNS - 1; n++) {
                 ck_assert_int_eq(c->state, ESPI_LOCAL_TRIED);
-                ck_assert_int_eq(local(plan, fns[f], type, is[i].program, is[i].library),
+                ck_assert_int_eq(call_of(plan, fns[f], type, is[i].program, is[i].library),
                                  n < ESPI_TRIAL_HEAD_START || n % 2 == 1 ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);
             }
             ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - saved,
                               (uint64_t)0 - ESPI_TRIAL_TURNS * 10 * 1000);
             ck_assert_int_eq(c->state, is[i].stays ? ESPI_LOCAL_PACKS : ESPI_LOCAL_LEFT);
-            ck_assert_int_eq(local(plan, fns[f], type, is[i].program, is[i].library),
+            ck_assert_int_eq(call_of(plan, fns[f], type, is[i].program, is[i].library),
                              is[i].stays ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);
-            ck_assert_int_eq(local(plan, fns[f], type, is[i].library, is[i].program),
+            ck_assert_int_eq(call_of(plan, fns[f], type, is[i].library, is[i].program),
                              is[i].stays ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);
             ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + !is[i].stays);
             espi_plan_release(plan);

@@ -434,9 +434,40 @@ START_TEST(off)
 }
 END_TEST
 
+/* Programs that go through as many blocks alike are alike, wherever these lie; a list is not like a vector. */
+START_TEST(alike)
+{
+    static const int vector[][3] = {{64, 3, 5}, {64, 3, 9}, {192, 1, 5}};
+    uint32_t is[4];
+
+    start(ESPI_MODE_AUTO);
+    for (int i = 0; i < 4; i++) {
+        struct espi_arena arena = ESPI_ARENA_INIT;
+        struct espi_decoded layout;
+        MPI_Datatype type;
+        if (i < 3)
+            MPI_Type_vector(vector[i][0], vector[i][1], vector[i][2], MPI_DOUBLE, &type);
+        else
+            type = irregular(64, 1);
+        MPI_Type_commit(&type);
+        struct espi_plan_request request = {.type = type, .layout = &layout, .mode = ESPI_MODE_AUTO,
+                                            .packing = ESPI_MODE_AUTO, .one_node = true, .count = 1, .tier = 1};
+        ck_assert_int_eq(espi_decode(&arena, type, 0, &layout), ESPI_OK);
+        struct espi_plan *plan = espi_plan_make(&request);
+        is[i] = plan->alike;
+        espi_plan_release(plan);
+        espi_arena_release(&arena);
+        MPI_Type_free(&type);
+    }
+    ck_assert(is[0] == is[1] && is[0] != is[2] && is[0] != is[3] && is[0] != 0);
+    espi_types_stop();
+    espi_plans_stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "types_plan", variants, always, recycled, left_alone,
-                     pending, automatic, made_anew, remembered, not_tied, dropped_elsewhere, off);
+                     pending, automatic, made_anew, remembered, not_tied, dropped_elsewhere, off, alike);
 }

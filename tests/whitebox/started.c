@@ -124,13 +124,20 @@ START_TEST(settled)
 }
 END_TEST
 
+/* The plan of a list, which is planned by a request. */
+static struct espi_plan *planned(int salt, MPI_Datatype *type)
+{
+    begin();
+    *type = list(salt);
+    ck_assert(is_planned_by(*type, ESPI_PACK_STARTED_SENT));
+    return atomic_load(&espi_slot_of(*type)->plan);
+}
+
 /* A short one of which it is not sure that it gains by packing is left until others have found that out. */
 START_TEST(short_ones)
 {
-    begin();
-    MPI_Datatype type = list(6);
-    ck_assert(is_planned_by(type, ESPI_PACK_STARTED_SENT));
-    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    MPI_Datatype type;
+    struct espi_plan *plan = planned(6, &type);
     plan->size = 800;
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 100);
     for (int found = 0; found < 2; found++) {
@@ -154,10 +161,8 @@ END_TEST
 /* A guess is good enough where packing saves most of what the library takes. */
 START_TEST(without_turns)
 {
-    begin();
-    MPI_Datatype type = list(5);
-    ck_assert(is_planned_by(type, ESPI_PACK_STARTED_SENT));
-    struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
+    MPI_Datatype type;
+    struct espi_plan *plan = planned(5, &type);
     plan->open[true] = ESPI_WAYS_EVEN;
     plan->engine_ns[ESPI_PARTS] = 1000;
     for (int saves = 400; saves <= 600; saves += 200) {

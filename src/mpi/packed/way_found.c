@@ -7,9 +7,8 @@
    rank, which are in its times, and two of the other, for which it waits). Where one side alone is packed, that waits
    for nobody, nothing tells how much longer the other one waits.
    Where a rank does not wait for the end of what the other does, all that is done for a turn is in its times, also of
-   the program's type, which goes without any of it later on. By turns MPI_Sendrecv of 4,000 bytes saved 400 to 670
-   ns, and out of them lost 190 to saved 340; MPI_Isend and MPI_Irecv saved 120 to 280 ns a message, and lost 150 to
-   300 (EPYC, near cores). */
+   the program's type, which goes without any of it later on: with 150 ns for these, too, lists of 4 kB were packed by
+   MPI_Isend and MPI_Irecv that took 1.3 to 1.5 times as long so (bench/kinds, EPYC, near cores). */
 enum { PACKED_CALL_NS = 30, PACKED_BLOCKS_NS = 150, PACKED_BOTH_NS = 500, ALONE_NS = 200 };
 /* Where the middle of times is so much above the least, and by such a part of it, they say more of other things than
    of packing. */

@@ -32,7 +32,7 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     found.parts = found.bytes > ESPI_ENGINE_PART;
     if (found.parts)
         return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
-    if (loses_all(found.plan) && espi_plan_loses(found.plan, count, calls))
+    if (espi_plan_loses(found.plan, count, calls) && loses_all(found.plan))
         espi_class_packs_no_messages(s); /* if it is another class than that by which it was found */
     found.typed = !espi_plan_packs_message(found.plan, count, calls) ||
                   (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count));

@@ -251,8 +251,8 @@ static struct espi_plan_entry *evict(void)
     return oldest;
 }
 
-/* What a local call takes that a program carries out, outside of its times, more than one that is left to the library
-   (short_local.h; columns and lists of 500 bytes). */
+/* About what a local call takes that a program carries out, outside of its times, more than one that is left to the
+   library (short_local.h). */
 enum { LOCAL_BESIDE_NS = 30 };
 
 /* Up to which measured times the plan packs, and whether local calls are tried both ways: not where the program is
