@@ -210,6 +210,40 @@ START_TEST(known)
 }
 END_TEST
 
+/* A struct of parts of one type is a list, as the library makes it; of others, with parts of no items or not, it is
+   a struct. */
+START_TEST(struct_of_one)
+{
+    static const struct {
+        int n, lengths[4];
+        MPI_Aint at[4];
+        MPI_Datatype types[4];
+        const char *is;
+    } of[] = {
+        {2, {1, 1}, {0, 16}, {MPI_INT, MPI_INT}, "idx(2,<0,16>,leaf(MPI_INT))"},
+        {3, {2, 0, 1}, {40, 8, -4}, {MPI_INT, MPI_INT, MPI_INT}, "idxbuc(2,4,<40,-4>,<2,1>,leaf(MPI_INT))"},
+        {1, {3}, {8}, {MPI_INT}, "idx(1,<8>,vec(3,4,leaf(MPI_INT)))"},
+        {2, {1, 1}, {0, 16}, {MPI_INT, MPI_FLOAT}, "struc(2,<0,16>,<leaf(MPI_INT),leaf(MPI_FLOAT)>)"},
+        {3, {1, 1, 1}, {0, 16, 24}, {MPI_INT, MPI_INT, MPI_FLOAT},
+         "struc(3,<0,16,24>,<leaf(MPI_INT),leaf(MPI_INT),leaf(MPI_FLOAT)>)"},
+        {3, {1, 0, 1}, {0, 16, 24}, {MPI_INT, MPI_FLOAT, MPI_INT}, "struc(2,<0,24>,<leaf(MPI_INT),leaf(MPI_INT)>)"},
+    };
+
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct espi_arena arena = ESPI_ARENA_INIT;
+        struct espi_decoded d;
+        MPI_Datatype type;
+        char text[200];
+        MPI_Type_create_struct(of[i].n, of[i].lengths, of[i].at, of[i].types, &type);
+        ck_assert_int_eq(espi_decode(&arena, type, 0, &d), ESPI_OK);
+        espi_print(d.tree, 0, text, sizeof text);
+        ck_assert_str_eq(text, of[i].is);
+        MPI_Type_free(&type);
+        espi_arena_release(&arena);
+    }
+}
+END_TEST
+
 /* Types in types, as deep as the decoder follows and deeper. */
 START_TEST(deep)
 {
@@ -374,7 +408,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {known, deep, doubled, bounds, limited, large};
+    const TTest *const tests[] = {known, struct_of_one, deep, doubled, bounds, limited, large};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
     tcase_add_loop_test(all, every_combiner, 0, MADE_KINDS);
     tcase_add_test(all, nested);

@@ -253,6 +253,18 @@ static espi_status f90(const struct espi_decoding *d, const struct espi_contents
     return base == ESPI_BASE_NONE ? ESPI_ERR_UNSUPPORTED : espi_node_leaf(d->arena, base, out);
 }
 
+/* A struct whose parts are all of one type. The library makes a list of it (Yaksa, MPICH 4.0.2), which its engine
+   goes through by one kernel, and not part by part as through other structs. The arguments are those of
+   MPI_Type_create_hindexed. */
+static bool has_one_type(const struct espi_contents *c)
+{
+    int64_t i = 1;
+
+    while (i < c->n_types && c->types[i] == c->types[0])
+        i++;
+    return i == c->n_types;
+}
+
 static espi_status combine(struct espi_decoding *d, const struct espi_contents *c, MPI_Datatype type, int depth,
                            const struct espi_node **out)
 {
@@ -266,12 +278,14 @@ static espi_status combine(struct espi_decoding *d, const struct espi_contents *
         return f90(d, c, type, out);
     case MPI_COMBINER_STRUCT:
     case MPI_COMBINER_STRUCT_INTEGER:
+        if (has_one_type(c))
+            break;
         return structure(d, c, depth, out);
     default:
+        if (c->n_types != 1)
+            return ESPI_ERR_UNSUPPORTED;
         break;
     }
-    if (c->n_types != 1)
-        return ESPI_ERR_UNSUPPORTED;
     status = child_of(d, c->types[0], depth, &child);
     if (status != ESPI_OK)
         return status;
@@ -291,6 +305,8 @@ static espi_status combine(struct espi_decoding *d, const struct espi_contents *
         return indexed(d, c, false, &child, out);
     case MPI_COMBINER_HINDEXED:
     case MPI_COMBINER_HINDEXED_INTEGER:
+    case MPI_COMBINER_STRUCT:
+    case MPI_COMBINER_STRUCT_INTEGER:
         return indexed(d, c, true, &child, out);
     case MPI_COMBINER_INDEXED_BLOCK:
         return indexed_block(d, c, false, &child, out);
