@@ -3,10 +3,11 @@
  * persistent requests that are made before any other use of their type, MPI_Pack and MPI_Unpack; natively and as a
  * preload library sees it, in turns of some calls each. Two ranks, both with the type.
  *
- *   kinds [--millis MS] [--kinds KIND,...] [--row NAME]
+ *   kinds [--millis MS] [--kinds KIND,...] [--row NAME] [--threads multiple]
  *
  * --millis: for each line (100). --kinds: which of them, in this order, so that it can be seen what one leaves to the
- * next, which has types made alike: pingpong, sendrecv, isend, started, pack, unpack; all of them unless told. Prints
+ * next, which has types made alike: pingpong, sendrecv, isend, started, pack, unpack; all of them unless told.
+ * --threads multiple: MPI is started for threads that may call it at the same time, though one alone does. Prints
  * medians of the slower rank's time for a call (there and back: for both ways) in the last two thirds of the turns,
  * microseconds, and the median of the ratios of what is seen to native, turn by turn.
  */
@@ -72,10 +73,26 @@ static void sites(int n, MPI_Datatype *type)
     MPI_Type_free(&row);
 }
 
+/* Two members of each of many structures, which are of one type. */
+static void pairs(int n, MPI_Datatype *type)
+{
+    const int lengths[] = { 1, 1 };
+    const MPI_Aint places[] = { 0, 16 };
+    const MPI_Datatype members[] = { MPI_DOUBLE, MPI_DOUBLE };
+    MPI_Datatype pair, spaced;
+
+    MPI_Type_create_struct(2, lengths, places, members, &pair);
+    MPI_Type_create_resized(pair, 0, 32, &spaced);
+    MPI_Type_contiguous(n / 2, spaced, type);
+    MPI_Type_free(&spaced);
+    MPI_Type_free(&pair);
+}
+
 static const struct row {
     const char *name;
     void (*make)(int n, MPI_Datatype *type);
-} row_of[] = { { "column", column }, { "rows", rows }, { "face", face }, { "list", list }, { "sites", sites } };
+} row_of[] = { { "column", column }, { "rows", rows },   { "face", face },
+               { "list", list },     { "sites", sites }, { "pairs", pairs } };
 enum { ROWS = sizeof row_of / sizeof *row_of };
 static const int sizes[] = { 500, 1500, 4000, 8000, 30000, 100000 };
 
@@ -193,12 +210,9 @@ int main(int argc, char **argv)
     const char *kinds = "pingpong,sendrecv,isend,started,pack,unpack", *only = "";
     struct bench_calls calls[WAYS];
     double millis = 100;
-    int ranks, i, row;
+    int level = MPI_THREAD_SINGLE, given, ranks, i, row;
     size_t size;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--millis") == 0)
             millis = atof(argv[i + 1]);
@@ -206,11 +220,18 @@ int main(int argc, char **argv)
             kinds = argv[i + 1];
         else if (strcmp(argv[i], "--row") == 0)
             only = argv[i + 1];
+        else if (strcmp(argv[i], "--threads") == 0 && strcmp(argv[i + 1], "multiple") == 0)
+            level = MPI_THREAD_MULTIPLE;
         else
             break;
     }
+    MPI_Init_thread(&argc, &argv, level, &given);
     if (i < argc || millis <= 0)
-        bench_die("usage: kinds [--millis MS] [--kinds KIND,...] [--row NAME]");
+        bench_die("usage: kinds [--millis MS] [--kinds KIND,...] [--row NAME] [--threads multiple]");
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (given < level)
+        bench_die("the MPI library does not take calls of several threads at the same time");
     if (ranks != 2)
         bench_die("two ranks, please");
     calls[SEEN] = bench_seen;

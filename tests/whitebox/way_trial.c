@@ -340,7 +340,7 @@ START_TEST(left)
     begin(true);
     calls_to_decide(&q, packed);
     ck_assert(!espi_way_is_left(&q, &found));
-    begin(false); /* where calls overlap */
+    begin(false); /* nothing is tried */
     ck_assert(!espi_way_is_left(&q, &found));
 }
 END_TEST

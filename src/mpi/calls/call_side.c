@@ -110,6 +110,8 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
     if (s->facts.blocks > ESPI_CALL_TYPES || types == NULL || args[typed->count] == 0)
         return false;
     s->types = s->facts.blocks;
+    for (int i = 0; i < s->types; i++)
+        s->found[i].of = NULL;
     for (int i = 0; i < s->types; i++) {
         struct espi_blocks_plan *found = &s->found[i];
         const int64_t count = s->count[i] = espi_count_in(row, args, typed->count, i);
@@ -225,8 +227,14 @@ bool espi_call_side_look(struct espi_call_side *s, struct espi_comm_facts *facts
         return false;
     espi_collective_side(&s->facts, row, which, args, facts, peers);
     s->near = espi_type_service.one_node || !espi_packs_blocks(s->facts.use) ||
-              (espi_type_service.attributes && has_derived(typed, args) && espi_comm_is_near(facts, MPI_ANY_SOURCE));
+              (has_derived(typed, args) && espi_comm_is_near(facts, MPI_ANY_SOURCE));
     return typed->shape == ESPI_SHAPE_W ? find_plans(s, row, which, args) : find_plan(s, row, which, args);
+}
+
+void espi_call_side_give_back(struct espi_call_side *s)
+{
+    for (int i = 0; i < s->types; i++)
+        espi_plan_give_back(s->found[i].of);
 }
 
 bool espi_call_may_be_aliased(const struct espi_api_row *row, const espi_word *args)

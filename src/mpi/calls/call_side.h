@@ -30,10 +30,12 @@ struct espi_call_side {
     struct espi_blocks_plan found[ESPI_CALL_TYPES];
 };
 
-/* Finds it, of side number `which` of a call. Nothing is counted, and no reference taken. False: only the general way
-   knows. */
+/* Finds it, of side number `which` of a call. Nothing is counted; plans are borrowed, in either case, until the next
+   function. False: only the general way knows. */
 bool espi_call_side_look(struct espi_call_side *s, struct espi_comm_facts *facts, const struct espi_api_row *row,
                          int which, const espi_word *args);
+
+void espi_call_side_give_back(struct espi_call_side *s);
 
 /* Whether MPI may refuse the call because of addresses, which packing changes. */
 bool espi_call_may_be_aliased(const struct espi_api_row *row, const espi_word *args);

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/array_pool.h"
 #include "mpi/core/runtime.h"
@@ -176,23 +177,15 @@ static bool pack_sides(struct espi_collective *call, struct espi_call_side side[
     return true;
 }
 
-enum espi_course espi_collective_course(struct espi_collective *call, struct espi_thread_state *thread_state,
-                                        const struct espi_api_row *row, const espi_word *args, espi_word *changed)
+/* What becomes of a call whose sides are known. */
+static enum espi_course course_of(struct espi_collective *call, struct espi_thread_state *thread_state,
+                                  const struct espi_api_row *row, const espi_word *args, espi_word *changed,
+                                  struct espi_call_side side[2])
 {
     struct espi_comm_facts *facts = &thread_state->comm;
     struct espi_way_question question;
-    struct espi_call_side side[2];
     double saved = -1;
 
-    if (espi_repeated_begin(call, thread_state, row, args, changed, false))
-        return ESPI_COURSE_PACKED;
-    if (espi_settings.check || !espi_comm_look(facts, (MPI_Comm)args[row->comm]) || facts->inter ||
-        facts->peers <= 1 || (row->root >= 0 && (unsigned)args[row->root] >= (unsigned)facts->peers) ||
-        (row->kind & ESPI_NONBLOCKING && !args[row->args - 1]) || espi_call_may_be_aliased(row, args))
-        return ESPI_COURSE_GENERAL;
-    for (int i = 0; i < 2; i++)
-        if (!espi_call_side_look(&side[i], facts, row, i, args))
-            return ESPI_COURSE_GENERAL;
     call->thread_state = thread_state;
     call->row = row;
     call->args = args;
@@ -229,6 +222,27 @@ enum espi_course espi_collective_course(struct espi_collective *call, struct esp
         espi_repeated_keep(call, side, changed);
     return side[0].packed || side[1].packed || chosen || call->substituted > 0 ? ESPI_COURSE_PACKED
                                                                                : ESPI_COURSE_AS_IT_IS;
+}
+
+enum espi_course espi_collective_course(struct espi_collective *call, struct espi_thread_state *thread_state,
+                                        const struct espi_api_row *row, const espi_word *args, espi_word *changed)
+{
+    struct espi_comm_facts *facts = &thread_state->comm;
+    struct espi_call_side side[2];
+    enum espi_course course = ESPI_COURSE_GENERAL;
+
+    if (espi_repeated_begin(call, thread_state, row, args, changed, false))
+        return ESPI_COURSE_PACKED;
+    if (espi_settings.check || !espi_leads() || !espi_comm_look(facts, (MPI_Comm)args[row->comm]) || facts->inter ||
+        facts->peers <= 1 || (row->root >= 0 && (unsigned)args[row->root] >= (unsigned)facts->peers) ||
+        (row->kind & ESPI_NONBLOCKING && !args[row->args - 1]) || espi_call_may_be_aliased(row, args))
+        return ESPI_COURSE_GENERAL;
+    side[1].types = 0;
+    if (espi_call_side_look(&side[0], facts, row, 0, args) && espi_call_side_look(&side[1], facts, row, 1, args))
+        course = course_of(call, thread_state, row, args, changed, side);
+    for (int i = 0; i < 2; i++)
+        espi_call_side_give_back(&side[i]);
+    return course;
 }
 
 bool espi_collective_end(struct espi_collective *call, int result)

@@ -1,5 +1,6 @@
 #include "mpi/calls/local_turns.h"
 
+#include "base/overlap.h"
 #include "mpi/core/pmpi.h"
 #include "stats/stats.h"
 
@@ -39,6 +40,18 @@ static bool by_library(struct espi_plan *plan, const struct espi_api_row *row, c
     return code == MPI_SUCCESS;
 }
 
+/* About what a local call takes that a program carries out, outside of its times, more than one that is left to the
+   library (short_local.h); and what it takes more where calls overlap, for the plan's reference and to ask MPI if the
+   type is still the same. */
+enum { BESIDE_NS = 30, SHARED_NS = 60 };
+
+static void begin(struct espi_trial *trial)
+{
+    *trial = (struct espi_trial){.ways = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
+                                 .copy_stays = true,
+                                 .beside_ns = BESIDE_NS + (espi_calls_overlap ? SHARED_NS : 0)};
+}
+
 static void decide(struct espi_plan *plan, struct espi_local_choice *c, bool unpacks)
 {
     const uint64_t *least = c->trial.least, count = (uint64_t)plan->count;
@@ -57,10 +70,13 @@ enum espi_local_done espi_local_call(struct espi_plan *plan, const struct espi_a
     const bool unpacks = row == &espi_api_rows[ESPI_FN_Unpack] || row == &espi_api_rows[ESPI_FN_Unpack_c];
     struct espi_local_choice *c = &plan->local[unpacks];
 
-    if (c->state == ESPI_LOCAL_PACKS || (c->state == ESPI_LOCAL_TRIED && count_of(row, args) != plan->count))
+    const bool leads = espi_leads();
+    if (c->state == ESPI_LOCAL_PACKS || (c->state == ESPI_LOCAL_TRIED && leads && count_of(row, args) != plan->count))
         return espi_packed_local(row, args, plan->pack, &plan->times, check) ? ESPI_LOCAL_PACKED : ESPI_LOCAL_NOT;
-    if (c->state == ESPI_LOCAL_LEFT)
+    if (c->state == ESPI_LOCAL_LEFT || !leads) /* of other threads nothing is found out */
         return by_library(plan, row, args, unpacks) ? ESPI_LOCAL_BY_LIBRARY : ESPI_LOCAL_NOT;
+    if (atomic_exchange(&c->anew, false))
+        begin(&c->trial);
     const enum espi_selfcopy_way way = espi_trial_turn(&c->trial);
     const uint64_t begun = espi_stats_now();
     const bool done = way == ESPI_BY_CALL ? by_library(plan, row, args, unpacks)

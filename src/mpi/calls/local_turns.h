@@ -1,7 +1,8 @@
 /*
  * MPI_Pack and MPI_Unpack where a program is not far faster by the models: of the first calls of the usual count some
- * are made by the library, the others by the program, each once, and timed; then the faster stays (trial.h). Not
- * where calls overlap (MPI_THREAD_MULTIPLE): there the program stays.
+ * are made by the library, the others by the program, each once, and timed; then the faster stays (trial.h). Where
+ * calls overlap (MPI_THREAD_MULTIPLE) only the leader's have turns (base/overlap.h), and until something is found out
+ * the library carries out those of other threads.
  */
 #ifndef ESPI_MPI_CALLS_LOCAL_TURNS_H
 #define ESPI_MPI_CALLS_LOCAL_TURNS_H

@@ -10,6 +10,7 @@
 #include "mpi/calls/call_args.h"
 #include "mpi/calls/late_credit.h"
 #include "mpi/calls/substitute.h"
+#include "mpi/typeplan/plan_use.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_look.h"
 
@@ -119,7 +120,6 @@ static bool is_known(struct espi_message *m, const struct espi_api_row *row, con
     struct espi_comm_facts *facts = &m->thread_state->comm;
     const int sides = sides_of(row);
 
-    m->side[0] = m->side[1] = (struct espi_message_side){.type = MPI_DATATYPE_NULL};
     if (!espi_comm_look(facts, (MPI_Comm)args[(int)row->comm]))
         return false;
     for (int side = 0; side < sides; side++) {
@@ -207,7 +207,7 @@ static void note_left(const struct espi_message *m)
 {
     const struct espi_message_side *side = &m->side[0];
 
-    if (side->found.parts && m->turn.group == NULL && m->turn.way == ESPI_WAY_TYPED && !espi_calls_overlap &&
+    if (side->found.parts && m->turn.group == NULL && m->turn.way == ESPI_WAY_TYPED &&
         m->side[1].found.plan == NULL && m->side[0].type == MPI_DATATYPE_NULL)
         side->found.plan->left_items = side->count;
 }
@@ -218,7 +218,7 @@ bool espi_message_plan_is_left(struct espi_thread_state *thread_state, struct es
 {
     struct espi_comm_facts *facts = &thread_state->comm;
 
-    if (plan->left_items != count ||
+    if (atomic_load_explicit(&plan->left_items, memory_order_relaxed) != count ||
         atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
             atomic_load_explicit(&slot->look, memory_order_relaxed) ||
         atomic_load_explicit(&plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL ||
@@ -249,11 +249,13 @@ bool espi_message_is_left(struct espi_thread_state *thread_state, const struct e
     struct espi_type_slot *slot;
     struct espi_plan *plan;
 
-    return !espi_calls_overlap && !espi_type_is_predefined(type) && count > 0 &&
-           (slot = espi_slot_of(type)) != NULL &&
-           (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) != NULL &&
-           espi_message_plan_is_left(thread_state, slot, plan, count, kind_of(row, args), peer_of(typed, args),
-                                     (MPI_Comm)args[(int)row->comm]);
+    if (espi_type_is_predefined(type) || count <= 0 || !espi_leads() || (slot = espi_slot_of(type)) == NULL ||
+        (plan = espi_plan_borrow(slot)) == NULL)
+        return false;
+    const bool left = espi_message_plan_is_left(thread_state, slot, plan, count, kind_of(row, args),
+                                                peer_of(typed, args), (MPI_Comm)args[(int)row->comm]);
+    espi_plan_give_back(plan);
+    return left;
 }
 
 /* ---- a call ---- */
@@ -355,23 +357,15 @@ static bool is_handed_over(const struct espi_message *m)
 
     return !(m->row->kind & ESPI_NONBLOCKING) && sides_of(m->row) == 1 && typed->dest >= 0 &&
            m->row - espi_api_rows != ESPI_FN_Ssend && m->row - espi_api_rows != ESPI_FN_Ssend_c &&
-           m->side[0].packed && !m->side[0].found.parts && espi_type_service.one_node && !espi_calls_overlap &&
+           m->side[0].packed && !m->side[0].found.parts && espi_type_service.one_node &&
            (int)m->args[typed->dest] != m->thread_state->comm.rank;
 }
 
-bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread_state,
-                        const struct espi_api_row *row, const espi_word *args, espi_word *changed)
+/* What is known of the call is enough: it begins. */
+static bool begin(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, espi_word *changed)
 {
-    const bool gives_back = row->kind & ESPI_NONBLOCKING || row->typed[0].dest < 0 || sides_of(row) == 2;
     struct espi_way_question question;
 
-    if (espi_settings.check || (gives_back && !args[row->args - 1]))
-        return false;
-    m->thread_state = thread_state;
-    m->kind = kind_of(row, args);
-    m->calls = espi_message_calls_of(use_of(m, row, &row->typed[0]));
-    if (!is_known(m, row, args))
-        return false;
     m->row = row;
     m->args = args;
     m->request = NULL;
@@ -388,11 +382,28 @@ bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread
         return false;
     }
     count_uses(m, &question, chosen);
-    if (chosen && question.doubtful && !espi_calls_overlap)
+    if (chosen && question.doubtful)
         espi_message_plan_settle(asked->found.plan, asked->found.slot, asked->count, m->calls, &question);
     note_left(m);
     m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
     return true;
+}
+
+bool espi_message_begin(struct espi_message *m, struct espi_thread_state *thread_state,
+                        const struct espi_api_row *row, const espi_word *args, espi_word *changed)
+{
+    const bool gives_back = row->kind & ESPI_NONBLOCKING || row->typed[0].dest < 0 || sides_of(row) == 2;
+
+    if (espi_settings.check || (gives_back && !args[row->args - 1]) || !espi_leads())
+        return false;
+    m->thread_state = thread_state;
+    m->kind = kind_of(row, args);
+    m->calls = espi_message_calls_of(use_of(m, row, &row->typed[0]));
+    m->side[0] = m->side[1] = (struct espi_message_side){.type = MPI_DATATYPE_NULL};
+    const bool begun = is_known(m, row, args) && begin(m, row, args, changed);
+    for (int i = 0; i < 2; i++)
+        espi_plan_give_back(m->side[i].found.plan);
+    return begun;
 }
 
 static void end_side(struct espi_message *m, const espi_word *changed, int result, int which)

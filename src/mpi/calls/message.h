@@ -53,7 +53,7 @@ bool espi_message_is_to_nobody(const struct espi_api_row *row, const espi_word *
 bool espi_message_is_left(struct espi_thread_state *thread_state, const struct espi_api_row *row,
                           const espi_word *args);
 
-/* The same where the plan is known of `count` > 0 items, and calls do not overlap. */
+/* The same where the plan is known of `count` > 0 items. */
 bool espi_message_plan_is_left(struct espi_thread_state *thread_state, struct espi_type_slot *slot,
                                struct espi_plan *plan, int64_t count, enum espi_way_call call, int peer,
                                MPI_Comm comm);

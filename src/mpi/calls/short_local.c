@@ -9,20 +9,21 @@
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/plan_credit.h"
+#include "mpi/typeplan/plan_use.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "words.h"
 
-/* The plan of a type of which nothing is due. NULL: else. */
+/* The plan of a type of which nothing is due, borrowed (plan_use.h). NULL: else. */
 static struct espi_plan *find_plan(MPI_Datatype type, struct espi_type_slot **slot)
 {
     struct espi_type_slot *s = *slot = espi_slot_of(type);
 
-    if (s == NULL || !espi_type_service.attributes || espi_calls_overlap ||
+    if (s == NULL || !espi_leads() ||
         atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
             atomic_load_explicit(&s->look, memory_order_relaxed))
         return NULL;
-    return atomic_load_explicit(&s->plan, memory_order_acquire);
+    return espi_plan_borrow(s);
 }
 
 /* A use that is packed, or for which nothing is better, says nothing new of the class. */
@@ -52,26 +53,23 @@ static bool is_unpack(enum espi_fn fn)
     return fn == ESPI_FN_Unpack || fn == ESPI_FN_Unpack_c;
 }
 
-ESPI_OFTEN bool espi_short_local(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
-                                 espi_next next, espi_word *result)
+/* A call of `count` items whose plan is known. False: nothing was done. */
+static inline __attribute__((always_inline)) bool carry_out(struct espi_thread_state *thread_state, enum espi_fn fn,
+                                                            const espi_word *args, espi_next next,
+                                                            struct espi_type_slot *slot, struct espi_plan *plan,
+                                                            int64_t count, espi_word *result)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
     const struct espi_buffer_args *typed = &row->typed[0];
-    const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
     const MPI_Comm comm = (MPI_Comm)args[(int)row->comm];
-    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
     struct espi_comm_facts *facts = &thread_state->comm;
-    struct espi_type_slot *slot;
-    struct espi_plan *plan;
-
-    if (espi_type_is_predefined(type) || count <= 0 || espi_settings.check ||
-        (plan = find_plan(type, &slot)) == NULL)
-        return false;
     const MPI_Datatype better = atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_acquire);
     const bool may_pack = packs(plan, count, is_unpack(fn)) && is_noted(slot, plan, true);
+
     if (!may_pack && (better == MPI_DATATYPE_NULL || !is_left(plan, count, is_unpack(fn))))
         return false;
-    if (!(espi_comm_is_last(facts, comm) || espi_comm_look(facts, comm)))
+    if (!(espi_comm_is_last(facts, comm) || espi_comm_look(facts, comm)) ||
+        !espi_types_slot_is_tied(slot, (MPI_Datatype)args[(int)typed->type]))
         return false;
     const bool packed = may_pack && espi_packed_local(row, args, plan->pack, &plan->times, false);
     if (!packed && (may_pack || plan->pack == NULL || !espi_packed_local_is_good(row, args, plan->pack)))
@@ -92,14 +90,33 @@ ESPI_OFTEN bool espi_short_local(struct espi_thread_state *thread_state, enum es
     return true;
 }
 
+ESPI_OFTEN bool espi_short_local(struct espi_thread_state *thread_state, enum espi_fn fn, const espi_word *args,
+                                 espi_next next, espi_word *result)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const struct espi_buffer_args *typed = &row->typed[0];
+    const MPI_Datatype type = (MPI_Datatype)args[(int)typed->type];
+    const int64_t count = row->large ? (int64_t)args[(int)typed->count] : (int64_t)(int)args[(int)typed->count];
+    struct espi_type_slot *slot;
+    struct espi_plan *plan;
+
+    if (espi_type_is_predefined(type) || count <= 0 || espi_settings.check ||
+        (plan = find_plan(type, &slot)) == NULL)
+        return false;
+    const bool done = carry_out(thread_state, fn, args, next, slot, plan, count, result);
+    espi_plan_give_back(plan);
+    return done;
+}
+
 struct espi_type_slot *espi_short_local_leaves(MPI_Datatype type, int64_t count, enum espi_fn fn)
 {
     struct espi_type_slot *slot;
-    const struct espi_plan *plan = find_plan(type, &slot);
+    struct espi_plan *plan = find_plan(type, &slot);
+    const bool leaves =
+        plan != NULL && is_noted(slot, plan, false) &&
+        atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
+        is_left(plan, count, is_unpack(fn));
 
-    return plan != NULL && is_noted(slot, plan, false) &&
-                   atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
-                   is_left(plan, count, is_unpack(fn))
-               ? slot
-               : NULL;
+    espi_plan_give_back(plan);
+    return leaves ? slot : NULL;
 }

@@ -12,6 +12,7 @@
 #include "mpi/calls/message.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/plan_credit.h"
+#include "mpi/typeplan/plan_use.h"
 #include "mpi/calls/substitute.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
@@ -20,8 +21,8 @@
 
 enum { BUFFER, COUNT, TYPE, PEER, TAG, COMM, STATUS };
 
-/* Of the one message that may be under way where calls do not overlap. It stays in use where an error handler leaves
-   the call by a jump; messages go the other way then. */
+/* Of the one message of the leader (base/overlap.h) that may be under way. It stays in use where an error handler
+   leaves the call by a jump; messages go the other way then. */
 static _Alignas(64) char stream[ESPI_ENGINE_PART] ESPI_TABLE;
 static bool in_use;
 
@@ -89,9 +90,11 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct
     told = ps = espi_plan_saving(plan, count, ESPI_WHOLE, true, ESPI_PACK_MESSAGE).ps;
     if (espi_type_service.told && espi_type_service.one_node && (told = told_ps(plan, count, asking, ps)) == 0)
         return false;
-    plan->last_short = (struct espi_plan_short){
-        kept ? count : 0, atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
-        espi_core_distance_more(), told, ps > 0 ? 1 + ps / 1000 : 0};
+    plan->last_short.packed_ns = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed);
+    plan->last_short.more_ns = espi_core_distance_more();
+    plan->last_short.saved_ps = told;
+    plan->last_short.saved_ns = ps > 0 ? 1 + ps / 1000 : 0;
+    atomic_store_explicit(&plan->last_short.count, kept ? count : 0, memory_order_relaxed);
     return true;
 }
 
@@ -103,7 +106,7 @@ static __attribute__((noinline, cold)) bool is_looked_at(struct espi_type_slot *
 
 /* The plan by which `count` items of a derived type are packed that make a message of one part, or left to the
    library (`left`) that make one of several; NULL: there is none, or something is due, or it is the first one of its
-   class, which does not know as yet. Nothing is counted. */
+   class, which does not know as yet. Nothing is counted; the plan is borrowed (plan_use.h). */
 static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Datatype type, int64_t count,
                                                                          enum espi_way_call asking,
                                                                          struct espi_type_slot **slot, bool *left)
@@ -112,19 +115,22 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
     struct espi_plan *plan;
 
     *left = false;
-    if (s == NULL || !espi_type_service.attributes || count <= 0 ||
+    if (s == NULL || count <= 0 ||
         (__builtin_expect(atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
                               atomic_load_explicit(&s->look, memory_order_relaxed), 0) &&
          !is_looked_at(s, type, count)) ||
-        (plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL ||
-        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs))
+        (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) || (plan = espi_plan_borrow(s)) == NULL)
         return NULL;
-    if (plan->last_short.count == count && plan->last_short.more_ns == espi_core_distance_more() &&
+    if (atomic_load_explicit(&plan->last_short.count, memory_order_relaxed) == count &&
+        plan->last_short.more_ns == espi_core_distance_more() &&
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;
-    *left = plan->left_items == count;
-    return *left || packs_short(plan, s, count, asking) ? plan : NULL;
+    *left = atomic_load_explicit(&plan->left_items, memory_order_relaxed) == count;
+    if (*left || packs_short(plan, s, count, asking))
+        return plan;
+    espi_plan_give_back(plan);
+    return NULL;
 }
 
 /* Counts a message that is packed. */
@@ -162,20 +168,25 @@ static inline __attribute__((always_inline)) enum course begin(struct under_way 
     struct espi_plan *plan;
     bool left;
 
-    if (in_use || espi_calls_overlap || espi_settings.check || espi_type_is_predefined(type) ||
-        (int)args[PEER] == MPI_PROC_NULL || (receives && args[STATUS] == 0) ||
+    if (in_use || espi_settings.check || espi_type_is_predefined(type) || (int)args[PEER] == MPI_PROC_NULL ||
+        (receives && args[STATUS] == 0) || !espi_leads() ||
         (plan = find_plan(type, count, call, &slot, &left)) == NULL)
         return ANOTHER;
     if (left) {
-        if (!espi_message_plan_is_left(thread_state, slot, plan, count, call, (int)args[PEER], (MPI_Comm)args[COMM]))
-            return ANOTHER;
-        espi_count_call(thread_state->stats, fn);
-        return LEFT;
+        left = espi_message_plan_is_left(thread_state, slot, plan, count, call, (int)args[PEER],
+                                         (MPI_Comm)args[COMM]);
+        espi_plan_give_back(plan);
+        if (left)
+            espi_count_call(thread_state->stats, fn);
+        return left ? LEFT : ANOTHER;
     }
     if ((args[BUFFER] == 0 && plan->begins == 0) || /* MPI_BOTTOM, and no addresses in the type */
         !(espi_comm_is_last(facts, (MPI_Comm)args[COMM]) || espi_comm_look(facts, (MPI_Comm)args[COMM])) ||
-        !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives))
+        !espi_comm_has_peer(facts, (int)args[PEER], (int)args[TAG], receives) ||
+        !espi_types_slot_is_tied(slot, type)) {
+        espi_plan_give_back(plan);
         return ANOTHER;
+    }
     *m = (struct under_way){plan, stream, (int)(plan->size * count), plan->stands && count == 1};
     if (m->stands) {
         m->stream = (void *)((uintptr_t)args[BUFFER] + (uintptr_t)plan->begins);
@@ -184,7 +195,8 @@ static inline __attribute__((always_inline)) enum course begin(struct under_way 
         if (!receives)
             espi_packed_move(&plan->times, false, plan->pack, (void *)args[BUFFER], count, stream);
     }
-    espi_plan_hold(plan);
+    if (!espi_calls_overlap) /* else it is by the borrowed reference */
+        espi_plan_hold(plan);
     espi_count_call(thread_state->stats, fn);
     count_packed(thread_state->stats, slot, plan, count, m->bytes);
     return PACKED;

@@ -190,14 +190,15 @@ static bool learn_facts(struct espi_comm_facts *facts, MPI_Comm comm, int key, b
     known->facts = found;
     pthread_mutex_lock(&lock);
     HASH_FIND(hh, known_comms, &comm, sizeof comm, old); /* another thread may have learnt the same */
-    if (old) {
-        HASH_DEL(known_comms, old);
-        free_known(old);
-    }
-    HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
-    if (!known->hh.tbl) {
+    if (old) { /* and may use what belongs to it */
+        *facts = old->facts;
         free(known);
-        atomic_store(&unrecorded, true);
+    } else {
+        HASH_ADD(hh, known_comms, facts.comm, sizeof comm, known);
+        if (!known->hh.tbl) {
+            free(known);
+            atomic_store(&unrecorded, true);
+        }
     }
     pthread_mutex_unlock(&lock);
     return true;
@@ -303,7 +304,7 @@ static void learn_near(struct espi_comm_facts *facts)
     if (near_is_known(facts))
         return;
     facts->near = ESPI_NEAR_NONE;
-    if (!espi_world.open || facts->inter || !atomic_load(&attributes))
+    if (!espi_world.open || facts->inter)
         return;
     if (facts->peers <= NEAR_MOST && (bits = calloc((size_t)facts->peers / 64 + 1, sizeof *bits)) != NULL)
         near = find_near(facts->comm, facts->peers, bits);
@@ -313,7 +314,9 @@ static void learn_near(struct espi_comm_facts *facts)
         facts->near = ESPI_NEAR_SOME;
     pthread_mutex_lock(&lock);
     HASH_FIND(hh, known_comms, &facts->comm, sizeof facts->comm, known);
-    if (known && facts->near == ESPI_NEAR_SOME) {
+    if (known && known->near_bits) { /* of another thread that has found out the same */
+        facts->near_bits = known->near_bits;
+    } else if (known && facts->near == ESPI_NEAR_SOME) {
         known->near_bits = bits;
         facts->near_bits = bits;
         bits = NULL;

@@ -53,12 +53,12 @@ static inline bool espi_comm_has_peer(const struct espi_comm_facts *facts, int r
 
 /* Whether a rank (0 .. peers-1, or MPI_ANY_SOURCE: all of them) is known to be on this rank's node. The first time on
    a communicator takes time with its size; more than 65,536 ranks, and those of other groups, count as not known.
-   `facts` are those of a living communicator. Not under MPI_THREAD_MULTIPLE: there none are. */
+   `facts` are those of a living communicator. */
 bool espi_comm_is_near(struct espi_comm_facts *facts, int peer);
 
 /* Of each rank of an intracommunicator, which it is in MPI_COMM_WORLD. NULL: one is not of it, or there are more
-   than ESPI_COMM_WORLD_MOST, the same on all ranks. Valid until the next time. Not where calls overlap. `facts` are
-   those of a living communicator. */
+   than ESPI_COMM_WORLD_MOST, the same on all ranks. Valid until the next time. Where calls overlap, of the leader
+   alone (base/overlap.h). `facts` are those of a living communicator. */
 enum { ESPI_COMM_WORLD_MOST = 64 };
 const unsigned char *espi_comm_world_ranks(struct espi_comm_facts *facts);
 /* The same of each neighbour, `facts->in` of them, where the topology is Cartesian; ESPI_COMM_NOBODY: there is none

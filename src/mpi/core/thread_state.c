@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/overlap.h"
+
 static pthread_key_t key;
 static bool key_made;
 
@@ -14,6 +16,7 @@ static void thread_ends(void *data)
     /* A destructor of another library may still call MPI in this thread: it then gets a new one. */
     thread->core = NULL;
     thread->calls = NULL;
+    espi_leads_no_more();
     if (state) {
         espi_stats_thread_end(state->stats);
         free(state);

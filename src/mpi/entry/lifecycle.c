@@ -19,6 +19,8 @@
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/packed/packed_requests.h"
+#include "mpi/packed/stream_type.h"
+#include "mpi/packed/trial_numbers.h"
 #include "mpi/reduce/reduce.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/typeplan/kept_types.h"
@@ -123,6 +125,7 @@ static void stop_services(void)
         return;
     set_plain(false);
     atomic_store_explicit(&espi_running, false, memory_order_release);
+    espi_leads_at_the_end();
     espi_selfcopy_stop();
     espi_packed_requests_stop();
     espi_late_credits_end();
@@ -135,6 +138,7 @@ static void stop_services(void)
     espi_comm_cache_stop();
     espi_array_pool_stop();
     espi_pool_release();
+    espi_leads_no_more();
 }
 
 static int world_ends(MPI_Comm comm, int key, void *value, void *state)
@@ -234,6 +238,10 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
     espi_kept_forbid();
     pthread_mutex_lock(&lock);
     atomic_store(&had_session, true);
+    if (!espi_calls_overlap) { /* what is for one thread alone, or ends with the world */
+        espi_stream_types_give_back();
+        espi_trial_numbers_share(NULL, 0);
+    }
     espi_calls_overlap = true;
     pthread_mutex_unlock(&lock);
     espi_word result = ESPI_CALL(next, 3, args);

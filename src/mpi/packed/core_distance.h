@@ -8,11 +8,13 @@
  * a type, on far ones 320 to 390 and 310 to 1,300 more. So the one tells the other.
  *
  * The first messages are timed, then one in some; the least time of a window counts, as with packed_times.h, and what
- * has waited does not. Not where calls overlap, nor of messages that may leave the node, or go to the rank itself.
+ * has waited does not. Not of messages that may leave the node, or go to the rank itself; where calls overlap, of the
+ * leader alone (base/overlap.h).
  */
 #ifndef ESPI_MPI_PACKED_CORE_DISTANCE_H
 #define ESPI_MPI_PACKED_CORE_DISTANCE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +25,7 @@ extern struct espi_core_distance {
     unsigned taken; /* times in this window */
     uint64_t least_ns;
     bool full; /* a window was full before */
-    uint64_t more_ns;
+    _Atomic uint64_t more_ns; /* other threads ask, too */
 } espi_core_distance;
 
 /* Nothing is known. */
@@ -44,7 +46,7 @@ void espi_core_distance_took(uint64_t ns);
 /* What a short message of a type with gaps, of 2 kB, costs each side more than between near cores, ns. */
 static inline uint64_t espi_core_distance_more(void)
 {
-    return espi_core_distance.more_ns;
+    return atomic_load_explicit(&espi_core_distance.more_ns, memory_order_relaxed);
 }
 
 /* The same of so many bytes: the library writes and reads the cells block by block. */
@@ -52,7 +54,7 @@ static inline uint64_t espi_core_distance_more_of(int64_t bytes)
 {
     const int64_t in_cell = bytes < ESPI_STREAM_CELL ? bytes : ESPI_STREAM_CELL;
 
-    return espi_core_distance.more_ns * (uint64_t)(3072 + in_cell) / 5120;
+    return espi_core_distance_more() * (uint64_t)(3072 + in_cell) / 5120;
 }
 
 #endif

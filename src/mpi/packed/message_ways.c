@@ -37,7 +37,7 @@ static unsigned passed_by; /* calls that were seen since the last turn in one of
 static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
-unsigned espi_way_batch;
+atomic_uint espi_way_batch;
 static struct {
     struct espi_way_group *group;
     enum espi_message_way way;
@@ -94,7 +94,7 @@ struct espi_way_group *espi_way_group_of(const struct espi_way_question *q)
     static struct espi_way_group none ESPI_TABLE;
     struct espi_way_group *g = &groups[q->near][size_of(q)];
 
-    return !q->doubtful || is_for(g, q) ? g : &none;
+    return espi_leads() && (!q->doubtful || is_for(g, q)) ? g : &none;
 }
 
 /* Whether there is a group for it: one is made over to other messages when it is decided what becomes of those that
@@ -136,11 +136,11 @@ static unsigned ways_tried(const struct espi_way_question *q)
     return ways_of(q) | (tries_own(q) ? 1u << ESPI_WAY_OWN : 0);
 }
 
-/* Before anything is known: typed ones lose nothing, and dense ones never much; short ones are best in cells. Where
-   calls overlap nothing will be known of messages, and a guess is not enough. */
+/* Before anything is known: typed ones lose nothing, and dense ones never much; short ones are best in cells. Of a
+   thread that does not lead nothing will be known, and a guess is not enough. */
 static enum espi_message_way first_way(const struct espi_way_question *q, unsigned ways)
 {
-    const bool guess = espi_calls_overlap && q->call != ESPI_WAY_BLOCKS;
+    const bool guess = q->call != ESPI_WAY_BLOCKS && !espi_leads();
 
     if (q->open == ESPI_WAYS_EVEN && (!(q->packs && q->near) || guess))
         return ESPI_WAY_TYPED;
@@ -214,7 +214,7 @@ static unsigned char number_of_trial(const struct espi_way_group *g, const struc
 static void watch(void)
 {
     enum { PASSED_MOST = 4096 };
-    const bool now = told_trials > 0 && passed_by < PASSED_MOST;
+    const bool now = told_trials > 0 && passed_by < PASSED_MOST && !espi_calls_overlap;
 
     if (now != espi_ways_are_watched)
         espi_handle_table_plain(now ? ~(unsigned)ESPI_PLAIN : ~0u, now ? 0 : ESPI_PLAIN, NULL);
@@ -286,7 +286,7 @@ bool espi_way_is_left(const struct espi_way_question *q, bool *found)
 /* Whether messages of the group are being tried now. */
 static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways)
 {
-    if (!trying || espi_calls_overlap || (ways & (ways - 1)) == 0) /* there is nothing to choose */
+    if (!trying || (ways & (ways - 1)) == 0) /* there is nothing to choose */
         return false;
     const unsigned char said = said_by_others(q);
     g->seen++;
@@ -371,6 +371,10 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
     const unsigned ways = ways_of(q);
     struct espi_way_turn turn = {.call = q->call, .bytes = q->bytes};
 
+    if (!espi_leads()) {
+        turn.way = espi_way_of(q);
+        return turn;
+    }
     if (warms_cells(g, q, ways, &turn.way))
         return turn;
     if (!has_group(q)) {
@@ -413,7 +417,7 @@ struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells)
     const struct espi_way_question q = {.near = true, .bytes = bytes, .no_cells = no_cells, .told = true};
     struct espi_way_turn turn = {.call = ESPI_WAY_PLAIN, .bytes = bytes, .group = espi_way_group_of(&q)};
 
-    if (turn.group->state != ESPI_WAYS_TRYING || espi_calls_overlap) {
+    if (turn.group->state != ESPI_WAYS_TRYING) {
         turn.group = NULL;
         return turn;
     }
@@ -446,24 +450,25 @@ void espi_way_turn_end(struct espi_way_turn *turn, bool good)
 
 void espi_way_batch_joined(unsigned number)
 {
-    batch.requests += number != 0 && number == espi_way_batch;
+    if (number != 0 && espi_is_leader())
+        batch.requests += number == espi_way_batch;
 }
 
 void espi_way_batch_left(unsigned number)
 {
-    if (number != 0 && number == espi_way_batch)
+    if (number != 0 && espi_is_leader() && number == espi_way_batch)
         batch.requests--;
 }
 
 void espi_way_batch_spoilt(unsigned number)
 {
-    if (number != 0 && number == espi_way_batch)
+    if (number != 0 && espi_is_leader() && number == espi_way_batch)
         espi_way_batch = 0;
 }
 
 void espi_way_batch_took(uint64_t ns)
 {
-    if (espi_way_batch == 0)
+    if (espi_way_batch == 0 || !espi_is_leader())
         return;
     batch.ns += ns;
     if (batch.requests > 0) {

@@ -35,11 +35,13 @@
  * Short messages of which the models are not sure that they are better packed (`doubtful`) have such turns in any
  * run, in groups of their own, for each size and kind of pack program: by these it is decided, once (espi_way_takes).
  *
- * Not where calls overlap (MPI_THREAD_MULTIPLE): there nothing is tried, and after the start nothing is written here.
+ * Where calls overlap (MPI_THREAD_MULTIPLE) all this is the leader's (base/overlap.h): of other threads nothing is
+ * tried, and nothing is read or written here. Calls that are the library's are not watched there.
  */
 #ifndef ESPI_MPI_PACKED_MESSAGE_WAYS_H
 #define ESPI_MPI_PACKED_MESSAGE_WAYS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -70,7 +72,7 @@ struct espi_way_question {
     uint32_t alike; /* of doubtful ones: of as many bytes those are alike that have the same number here */
 };
 
-/* At the start: nothing is known. `tried`: calls do not overlap. */
+/* At the start: nothing is known. `tried`: messages have turns. */
 void espi_ways_start(bool tried);
 /* The way that messages like this one go, whatever is being tried. */
 enum espi_message_way espi_way_of(const struct espi_way_question *question);
@@ -122,7 +124,7 @@ void espi_way_batch_left(unsigned batch);
 /* It will not come to its end as others do. */
 void espi_way_batch_spoilt(unsigned batch);
 /* The number of the batch that is going on; 0: none. Calls that complete requests are to be timed then. */
-extern unsigned espi_way_batch;
+extern atomic_uint espi_way_batch;
 /* Such a call took so long; ends the batch when no request of it is left. */
 void espi_way_batch_took(uint64_t ns);
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/overlap.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/datatype/own_types.h"
 
@@ -16,12 +17,12 @@ static _Atomic uint64_t kept[PLACES];
 static atomic_bool opened;
 static atomic_int ours; /* types that there are, kept or in calls */
 
+#define IN_ROW (UINT64_C(1) << 31) /* bytes have 31 bits */
+
 /* Size and form, in 32 bits. */
 static uint64_t key_of(int64_t bytes, enum espi_stream_form form)
 {
-    const uint64_t in_row = UINT64_C(1) << 31; /* bytes have 31 bits */
-
-    return (form == ESPI_STREAM_IN_ROW ? in_row : 0) | (uint64_t)bytes;
+    return (form == ESPI_STREAM_IN_ROW ? IN_ROW : 0) | (uint64_t)bytes;
 }
 
 static _Atomic uint64_t *place_of(uint64_t key)
@@ -35,8 +36,15 @@ static int datatypes(enum espi_stream_form form)
     return form == ESPI_STREAM_IN_ROW ? 3 : 1;
 }
 
+static int datatypes_of(uint64_t word)
+{
+    return datatypes(word >> 32 & IN_ROW ? ESPI_STREAM_IN_ROW : ESPI_STREAM_SPLIT);
+}
+
 /* A type that was freed has its handles as long as messages under way use it, and counts until then: MPICH deletes
-   its attributes when nothing uses it any more (datatype/own_types.c). */
+   its attributes when nothing uses it any more (datatype/own_types.c). Not where calls overlap: no type may have an
+   attribute with a callback there (typeplan/type_cache.c). So no type is freed there for the sake of another one, as
+   long as MPI runs, but where two threads have the same at once; it counts until it is freed. */
 static atomic_int keyval = MPI_KEYVAL_INVALID;
 
 static int note_gone(MPI_Datatype type, int key, void *value, void *extra)
@@ -62,10 +70,11 @@ static int key_of_types(void)
 /* From here on it counts. */
 static bool is_counted(MPI_Datatype type, enum espi_stream_form form)
 {
-    const int key = key_of_types();
+    const int key = espi_calls_overlap ? MPI_KEYVAL_INVALID : key_of_types();
 
-    if (key == MPI_KEYVAL_INVALID ||
-        espi_pmpi.Type_set_attr(type, key, (void *)(intptr_t)datatypes(form)) != MPI_SUCCESS)
+    if (!espi_calls_overlap &&
+        (key == MPI_KEYVAL_INVALID ||
+         espi_pmpi.Type_set_attr(type, key, (void *)(intptr_t)datatypes(form)) != MPI_SUCCESS))
         return false;
     espi_own_types_add(datatypes(form));
     return true;
@@ -75,6 +84,8 @@ static void let_go(uint64_t word)
 {
     MPI_Datatype type = (MPI_Datatype)(uint32_t)word;
 
+    if (espi_calls_overlap) /* else its attribute tells */
+        espi_own_types_add(-(long)datatypes_of(word));
     espi_pmpi.Type_free(&type);
     atomic_fetch_sub(&ours, 1);
 }
@@ -141,6 +152,12 @@ MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
     const uint64_t key = key_of(bytes, form), word = atomic_exchange(place_of(key), 0);
     if (word != 0 && word >> 32 == key)
         return (MPI_Datatype)(uint32_t)word;
+    if (word != 0 && espi_calls_overlap) {
+        const uint64_t other = atomic_exchange(place_of(key), word);
+        if (other != 0)
+            let_go(other);
+        return MPI_DATATYPE_NULL;
+    }
     if (word != 0)
         let_go(word);
     return make(bytes, form);

@@ -3,6 +3,7 @@
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/plan_credit.h"
+#include "mpi/typeplan/plan_use.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
@@ -18,28 +19,40 @@ static bool loses_all(const struct espi_plan *plan)
     return plan->n_lost == found;
 }
 
-struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
+/* Whether such a message goes by the plan, and how. */
+static bool serves(struct espi_message_plan *found, int64_t count, enum espi_packable use)
 {
     const enum espi_message_calls calls = espi_message_calls_of(use);
+    struct espi_plan *plan = found->plan;
+    struct espi_type_class *class = espi_slot_class(found->slot);
+
+    if (__builtin_mul_overflow(plan->size, count, &found->bytes) || found->bytes <= 0 || found->bytes > INT32_MAX)
+        return false;
+    found->parts = found->bytes > ESPI_ENGINE_PART;
+    if (found->parts)
+        return !espi_plan_is_outgrown(plan, count) && !espi_plan_is_cut(plan, count);
+    if (espi_plan_loses(plan, count, calls) && loses_all(plan))
+        espi_class_packs_no_messages(found->slot); /* if it is another class than that by which it was found */
+    found->typed = !espi_plan_packs_message(plan, count, calls) ||
+                   (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count));
+    if (found->typed)
+        return atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) != MPI_DATATYPE_NULL;
+    return class == NULL || class->packs; /* or it is yet to know */
+}
+
+struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use)
+{
     const struct espi_message_plan none = {.plan = NULL};
     struct espi_message_plan found = {.slot = espi_slot_of(type)};
     struct espi_type_slot *s = found.slot;
 
-    if (s == NULL || !espi_type_service.attributes || !espi_type_is_looked_at(s, type, count, espi_packs_as(use)) ||
-        (found.plan = atomic_load_explicit(&s->plan, memory_order_acquire)) == NULL ||
-        __builtin_mul_overflow(found.plan->size, count, &found.bytes) || found.bytes <= 0 || found.bytes > INT32_MAX)
+    if (s == NULL || !espi_type_is_looked_at(s, type, count, espi_packs_as(use)) ||
+        (found.plan = espi_plan_borrow(s)) == NULL)
         return none;
-    found.parts = found.bytes > ESPI_ENGINE_PART;
-    if (found.parts)
-        return espi_plan_is_outgrown(found.plan, count) || espi_plan_is_cut(found.plan, count) ? none : found;
-    if (espi_plan_loses(found.plan, count, calls) && loses_all(found.plan))
-        espi_class_packs_no_messages(s); /* if it is another class than that by which it was found */
-    found.typed = !espi_plan_packs_message(found.plan, count, calls) ||
-                  (espi_packs_kept(use) && !espi_plan_packs_kept(found.plan, count));
-    const bool goes = found.typed ? atomic_load_explicit(&found.plan->better[ESPI_WHOLE], memory_order_relaxed) !=
-                                        MPI_DATATYPE_NULL
-                                  : espi_slot_class(s) == NULL || espi_slot_class(s)->packs; /* or is yet to know */
-    return goes ? found : none;
+    if (serves(&found, count, use) && espi_types_slot_is_tied(s, type))
+        return found;
+    espi_plan_give_back(found.plan);
+    return none;
 }
 
 struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls)
@@ -48,22 +61,25 @@ struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count
     const struct espi_type_class *class;
     struct espi_plan *plan;
 
-    if (slot == NULL || espi_calls_overlap || (class = espi_slot_class(slot)) == NULL || !class->packs ||
+    if (slot == NULL || (class = espi_slot_class(slot)) == NULL || !class->packs ||
         atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
             atomic_load_explicit(&slot->look, memory_order_relaxed) ||
-        (plan = atomic_load_explicit(&slot->plan, memory_order_acquire)) == NULL || plan->stands ||
-        plan->size > ESPI_ENGINE_PART / count || !espi_class_has_noted(class, plan, ESPI_PACK_MESSAGE, false) ||
-        atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) != MPI_DATATYPE_NULL)
+        (plan = espi_plan_borrow(slot)) == NULL)
         return NULL;
-    return espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count))
-               ? NULL
-               : slot;
+    const bool leaves =
+        !plan->stands && plan->size <= ESPI_ENGINE_PART / count &&
+        espi_class_has_noted(class, plan, ESPI_PACK_MESSAGE, false) &&
+        atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
+        !(espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count)));
+    espi_plan_give_back(plan);
+    return leaves ? slot : NULL;
 }
 
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
 {
     const struct espi_message_plan found = espi_message_plan(type, count, ESPI_PACK_MESSAGE);
 
+    espi_plan_give_back(found.plan);
     return found.plan != NULL && !found.typed;
 }
 
@@ -139,27 +155,13 @@ void espi_message_plan_own(struct espi_stats_thread *stats, const struct espi_me
     espi_count(stats, ESPI_COUNT_left_not_better, 1);
 }
 
-bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each, bool near)
+/* What the plan says of blocks. False: something that only the general way does. */
+static bool is_for_blocks(struct espi_blocks_plan *found, int64_t count, bool whole, enum espi_packable use,
+                          int64_t each)
 {
-    struct espi_type_slot *s = espi_slot_of(type);
-    struct espi_plan *plan;
+    struct espi_plan *plan = found->of;
     int64_t bytes;
 
-    found->plan = NULL;
-    found->better = MPI_DATATYPE_NULL;
-    found->unnoted = found->tried = found->timed = false;
-    found->slot = s;
-    found->purpose = ESPI_WHOLE;
-    found->use = use;
-    found->far = !near && espi_packs_blocks(use);
-    if (s == NULL || !espi_type_service.attributes ||
-        atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
-        !espi_type_is_looked_at(s, type, count, use))
-        return false;
-    plan = atomic_load_explicit(&s->plan, memory_order_acquire);
-    if (plan == NULL)
-        return true;
     if (__builtin_mul_overflow(plan->size, count, &bytes))
         return false;
     if (!whole && bytes > ESPI_ENGINE_PART) {
@@ -178,13 +180,33 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
                        plan->open[true] != ESPI_WAYS_NONE;
     found->better = atomic_load_explicit(&plan->better[found->purpose], memory_order_acquire);
     found->unnoted = found->better == MPI_DATATYPE_NULL && found->plan == NULL &&
-                     !espi_class_has_noted(espi_slot_class(s), plan, use, false);
+                     !espi_class_has_noted(espi_slot_class(found->slot), plan, use, false);
     return true;
+}
+
+bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
+                      enum espi_packable use, int64_t each, bool near)
+{
+    struct espi_type_slot *s = espi_slot_of(type);
+
+    found->plan = found->of = NULL;
+    found->better = MPI_DATATYPE_NULL;
+    found->unnoted = found->tried = found->timed = false;
+    found->slot = s;
+    found->purpose = ESPI_WHOLE;
+    found->use = use;
+    found->far = !near && espi_packs_blocks(use);
+    if (s == NULL || atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
+        !espi_type_is_looked_at(s, type, count, use))
+        return false;
+    found->of = espi_plan_borrow(s);
+    return found->of == NULL ||
+           (espi_types_slot_is_tied(s, type) && is_for_blocks(found, count, whole, use, each));
 }
 
 struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found, int64_t count)
 {
-    struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_acquire);
+    struct espi_plan *plan = found->of;
     const bool may = plan != NULL && plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
                      plan->size <= INT32_MAX / count &&
                      !(espi_packs_blocks(found->use) && espi_plan_is_cut(plan, count));
@@ -227,18 +249,16 @@ void espi_blocks_plan_typed(struct espi_stats_thread *stats, const struct espi_b
 
 void espi_blocks_plan_better(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, int64_t count)
 {
-    struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
-
     espi_plan_count_use(stats, found->slot, count);
-    espi_plan_credit(plan, count, found->purpose, false, found->use);
+    espi_plan_credit(found->of, count, found->purpose, false, found->use);
     espi_count(stats, ESPI_COUNT_calls_substituted, 1);
-    espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)(count * plan->size));
+    espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)(count * found->of->size));
 }
 
 void espi_blocks_plan_left(struct espi_stats_thread *stats, const struct espi_blocks_plan *found, MPI_Datatype type,
                            int64_t count, uint64_t kind)
 {
-    struct espi_plan *plan = atomic_load_explicit(&found->slot->plan, memory_order_relaxed);
+    struct espi_plan *plan = found->of;
 
     /* Where some ranks are far what is done depends on the communicator, of which the kind says nothing. */
     if (plan != NULL && (plan->pack == NULL || espi_type_service.one_node || !espi_packs_blocks(found->use)))

@@ -24,8 +24,8 @@ struct espi_message_plan {
 };
 
 /* The plan by which `count` items (> 0) of a derived type are sent or received; none where something is to be done
-   with this use that only espi_types_way does. `use`: of a message, exactly. Nothing is counted, and no reference
-   taken. */
+   with this use that only espi_types_way does. `use`: of a message, exactly. Nothing is counted; the plan is
+   borrowed (plan_use.h). */
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
 /* As espi_types_left, for a message of one part and `count` items (> 0) in such calls, of a type whose plan stays for
@@ -45,7 +45,7 @@ static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t c
 
 /* If it has been found out for such messages, which are asked about, that stays for these calls. Where they are not
    better packed the choice is reversed: types go as they are, and soon without a plan, unless other calls pack them.
-   `slot`: of such a type. Not where calls overlap. */
+   `slot`: of such a type. The leader's (base/overlap.h). */
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
                               enum espi_message_calls calls, const struct espi_way_question *question);
 
@@ -79,6 +79,7 @@ static inline void espi_plan_count_use(struct espi_stats_thread *stats, struct e
 struct espi_blocks_plan {
     struct espi_plan *plan; /* by which they are to be packed; NULL: they go as they are, or */
     MPI_Datatype better;    /* as this type; MPI_DATATYPE_NULL: there is none */
+    struct espi_plan *of;   /* the type's, borrowed (plan_use.h); NULL: it has none */
     struct espi_type_slot *slot;
     enum espi_purpose purpose;
     enum espi_packable use;

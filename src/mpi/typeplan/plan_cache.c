@@ -251,9 +251,6 @@ static struct espi_plan_entry *evict(void)
     return oldest;
 }
 
-/* About what a local call takes that a program carries out, outside of its times, more than one that is left to the
-   library (short_local.h). */
-enum { LOCAL_BESIDE_NS = 30 };
 
 /* Up to which measured times the plan packs, and whether local calls are tried both ways: not where the program is
    four times as fast by the models. */
@@ -274,14 +271,15 @@ static void set_limits(struct espi_plan *plan, const struct espi_plan_request *r
                 ? 0
                 : espi_pack_limit(plan->pack, plan->count, (double)plan->packed_ns[use], engine);
     }
-    const bool near = times->limit_ns[ESPI_PACK_LOCAL] > 0 && espi_type_service.attributes &&
+    const bool near = times->limit_ns[ESPI_PACK_LOCAL] > 0 &&
                       4 * (double)plan->packed_ns[ESPI_PACK_LOCAL] <
                           3 * (plan->engine_ns[ESPI_WHOLE] + ESPI_PACK_PASSED_NS);
-    for (int unpacks = 0; unpacks < 2; unpacks++)
-        if (plan->local[unpacks].state != ESPI_LOCAL_LEFT)
-            plan->local[unpacks] = (struct espi_local_choice){
-                near ? ESPI_LOCAL_TRIED : ESPI_LOCAL_PACKS,
-                {.ways = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY, .copy_stays = true, .beside_ns = LOCAL_BESIDE_NS}};
+    for (int unpacks = 0; unpacks < 2; unpacks++) {
+        if (plan->local[unpacks].state == ESPI_LOCAL_LEFT)
+            continue;
+        plan->local[unpacks].anew = true;
+        plan->local[unpacks].state = near ? ESPI_LOCAL_TRIED : ESPI_LOCAL_PACKS;
+    }
 }
 
 /* With ESPALIER_PACK=always whatever there is a program for is packed. */

@@ -33,6 +33,9 @@ static inline enum espi_message_calls espi_message_calls_of(enum espi_packable u
                                                                                : ESPI_ALONE;
 }
 
+/* What becomes of calls of MPI_Pack, or of MPI_Unpack. */
+enum espi_local_state { ESPI_LOCAL_PACKS, ESPI_LOCAL_TRIED, ESPI_LOCAL_LEFT };
+
 struct espi_plan {
     _Atomic(MPI_Datatype) better[ESPI_PURPOSES]; /* MPI_DATATYPE_NULL: the program's own */
     struct espi_stats_type *record;
@@ -57,29 +60,30 @@ struct espi_plan {
         int64_t count;
         bool loses;
     } found_of[ESPI_MESSAGE_CALLS][ESPI_COUNTS_TRIED];
-    int n_found[ESPI_MESSAGE_CALLS], n_lost; /* of these, n_lost of all calls */
+    atomic_int n_found[ESPI_MESSAGE_CALLS], n_lost; /* of these, n_lost of all calls; the leader writes */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
     struct espi_packed_times times;  /* of the pack program in the program's calls */
     struct espi_local_choice {
-        enum { ESPI_LOCAL_PACKS, ESPI_LOCAL_TRIED, ESPI_LOCAL_LEFT } state;
-        struct espi_trial trial;
+        _Atomic(enum espi_local_state) state;
+        atomic_bool anew;        /* it is to be begun once more; by any thread */
+        struct espi_trial trial; /* the leader's (base/overlap.h) */
     } local[2]; /* MPI_Pack and MPI_Unpack: local_turns.h */
     atomic_uint met; /* collective calls that the program has received in, up to some */
     /* Whether the program pays in a collective call, of the last one (type_look.c): items in a block from bit
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
     /* The last short message that was packed (short_message.c): its items, 0 where the figures are others by now;
-       `packed_ns` and the distance of cores then; and what it saved. Not where calls overlap. */
+       `packed_ns` and the distance of cores then; and what it saved. The leader's; other threads set 0. */
     struct espi_plan_short {
-        int64_t count;
+        _Atomic int64_t count;
         uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
     float short_told; /* what such messages save, as measured, over what the models say of near cores; 0: not known,
                          or not asked; negative: trials say nothing, and the models are believed */
-    int64_t left_items; /* of the last message of several parts that went as the program's type outside of a trial
-                           (message.c); 0: none, or figures have changed since. Not where calls overlap. */
+    _Atomic int64_t left_items; /* of the last message of several parts that went as the program's type outside of a
+                                   trial (message.c); 0: none, or figures have changed since. As above. */
     _Atomic uint64_t saved_ns; /* what the last use saved of which that is known, and 1; 0: of none */
     _Atomic uint64_t left; /* the last kind of use in a collective call that went as it is (espi_use_kind); 0: none */
     /* The rest belongs to plan_cache.c: */

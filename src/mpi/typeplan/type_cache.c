@@ -40,6 +40,7 @@
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/plan_credit.h"
+#include "mpi/typeplan/plan_use.h"
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/type_class.h"
@@ -150,8 +151,7 @@ bool espi_types_tie_slot(struct espi_type_slot *s, MPI_Datatype type)
     return s->tied;
 }
 
-/* Whether the handle still is the type that was tied. */
-static bool is_tied(const struct espi_type_slot *s, MPI_Datatype type)
+bool espi_types_slot_is_tied(const struct espi_type_slot *s, MPI_Datatype type)
 {
     void *value = NULL;
     int flag = 0;
@@ -199,7 +199,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_unseen_reset();
     espi_own_types_open(espi_type_service.attributes);
     espi_stream_types_open();
-    espi_ways_start(espi_type_service.attributes);
+    espi_ways_start(true);
     espi_core_distance_forget();
     espi_admission_start(settings->budget_ms);
     espi_admission_number_ns = settings->pack == ESPI_MODE_OFF ? ESPI_NUMBER_NS : ESPI_NUMBER_PACKED_NS;
@@ -360,7 +360,7 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
     if (!atomic_load_explicit(&registering, memory_order_relaxed) || (s = espi_types_awake(type)) == NULL)
         return NULL;
     view = atomic_load_explicit(&s->elements, memory_order_acquire);
-    if (view != NULL && !is_tied(s, type))
+    if (view != NULL && !espi_types_slot_is_tied(s, type))
         return NULL;
     if (view == NULL) {
         view = calloc(1, sizeof *view);
@@ -381,20 +381,6 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
         }
     }
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
-}
-
-/* The plan of a type for one use; where calls overlap it is held, as a look in another thread may drop it. */
-static struct espi_plan *plan_of(struct espi_type_slot *s)
-{
-    struct espi_plan *plan = atomic_load_explicit(&s->plan, memory_order_acquire);
-
-    return plan == NULL || espi_type_service.attributes ? plan : espi_plan_hold_at(&s->plan);
-}
-
-static void let_go(struct espi_plan *plan)
-{
-    if (!espi_type_service.attributes)
-        espi_plan_release(plan);
 }
 
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
@@ -427,7 +413,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed) ||
                              (espi_packs_started(exactly) && espi_types_waits(s)), 0))
         espi_type_look(s, type, count, espi_packs_started(exactly) ? exactly : use);
-    plan = plan_of(s);
+    plan = espi_plan_borrow(s);
     if (plan == NULL) {
         espi_count(stats, atomic_load_explicit(&s->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
                                                                                   : ESPI_COUNT_left_not_earned, 1);
@@ -441,28 +427,28 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
-    if (packs || better == MPI_DATATYPE_NULL)
+    if (packs || (better == MPI_DATATYPE_NULL && !espi_plan_is_untried(plan, count, purpose, exactly)))
         espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
                                                 espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
-        let_go(plan);
+        espi_plan_give_back(plan);
         return own;
     }
-    if (__builtin_expect(!is_tied(s, type), 0)) {
+    if (__builtin_expect(!espi_types_slot_is_tied(s, type), 0)) {
         espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
-        let_go(plan);
+        espi_plan_give_back(plan);
         return own;
     }
     espi_types_pay();
     espi_plan_credit(plan, count, purpose, packs, exactly);
     if (packs) {
-        if (espi_type_service.attributes)
+        if (!espi_calls_overlap)
             espi_plan_hold(plan);
         return (struct espi_way){better != MPI_DATATYPE_NULL ? better : type, plan};
     }
     espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
-    let_go(plan);
+    espi_plan_give_back(plan);
     return (struct espi_way){better, NULL};
 }
 
@@ -494,5 +480,5 @@ bool espi_types_is_tied(MPI_Datatype type)
 {
     struct espi_type_slot *s = espi_type_service.attributes ? NULL : espi_slot_of(type);
 
-    return s == NULL || is_tied(s, type);
+    return s == NULL || espi_types_slot_is_tied(s, type);
 }

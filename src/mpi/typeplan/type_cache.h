@@ -17,6 +17,7 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
+#include "mpi/typeplan/plan_use.h"
 #include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 
@@ -127,14 +128,15 @@ static inline bool espi_both_derived(const struct espi_buffer_args *typed, const
 /* As espi_types_quiet, for one of a type with a plan, if the last use of this kind (not 0) went as it is. */
 static inline struct espi_type_slot *espi_types_left(MPI_Datatype type, uint64_t kind)
 {
-    struct espi_type_slot *slot = espi_handle_table_lends ? espi_slot_of(type) : NULL;
-    struct espi_plan *plan;
+    struct espi_type_slot *slot = espi_slot_of(type);
 
     if (slot == NULL || atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
                             atomic_load_explicit(&slot->look, memory_order_relaxed))
         return NULL;
-    plan = atomic_load_explicit(&slot->plan, memory_order_acquire);
-    return plan != NULL && atomic_load_explicit(&plan->left, memory_order_relaxed) == kind ? slot : NULL;
+    struct espi_plan *plan = espi_plan_borrow(slot);
+    const bool left = plan != NULL && atomic_load_explicit(&plan->left, memory_order_relaxed) == kind;
+    espi_plan_give_back(plan);
+    return left ? slot : NULL;
 }
 
 /* Counts a use of `count` elements (> 0) that took the short way, and gives credit for the next ones. */

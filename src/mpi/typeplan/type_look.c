@@ -72,13 +72,21 @@ static bool gains_most(const struct espi_plan *plan)
            plan->engine_ns[ESPI_PARTS];
 }
 
+bool espi_plan_is_untried(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                          enum espi_packable exactly)
+{
+    return espi_calls_overlap && espi_packs_as(exactly) == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE &&
+           espi_plan_is_doubtful(plan, count, espi_message_calls_of(exactly)) && !espi_leads();
+}
+
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                           enum espi_packable exactly, int64_t each)
 {
     const enum espi_packable use = espi_packs_as(exactly);
     const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
                packs = use == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE
-                           ? espi_plan_packs_message(plan, count, espi_message_calls_of(exactly))
+                           ? espi_plan_packs_message(plan, count, espi_message_calls_of(exactly)) &&
+                                 !espi_plan_is_untried(plan, count, purpose, exactly)
                            : espi_plan_packs(plan, use, each),
                fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
 
@@ -98,7 +106,7 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
             return packs && gains_most(plan);
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
     }
-    if (espi_packs_started(exactly) && !espi_calls_overlap && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
+    if (espi_packs_started(exactly) && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
         return false; /* that is not found out by it */
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
 }

@@ -68,6 +68,10 @@ static inline bool espi_plan_may_pack_far(struct espi_plan *plan, enum espi_pack
            (espi_type_service.packing == ESPI_MODE_ALWAYS || plan->open[false] != ESPI_WAYS_NONE);
 }
 
+/* Whether it is not only because no other thread than the leader finds out what is better (base/overlap.h). */
+bool espi_plan_is_untried(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                          enum espi_packable exactly);
+
 /* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */
 static inline int espi_types_mode(void)
 {
@@ -89,6 +93,8 @@ struct espi_untold espi_types_tell(struct espi_type_slot *s);
 void espi_types_record(const struct espi_type_slot *s, struct espi_untold u);
 /* From here on what the slot holds ends with the datatype, if not before. False: it can not be tied. */
 bool espi_types_tie_slot(struct espi_type_slot *s, MPI_Datatype type);
+/* Whether the handle still is the type that was tied. */
+bool espi_types_slot_is_tied(const struct espi_type_slot *s, MPI_Datatype type);
 /* A plan was made for uses that fit one part of a message, and is now asked for longer ones. */
 bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count);
 
