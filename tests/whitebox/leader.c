@@ -367,8 +367,15 @@ START_TEST(local)
     ck_assert_int_eq(plan->local[0].state, ESPI_LOCAL_TRIED);
     plan->local[0].state = ESPI_LOCAL_PACKS;
     ck_assert_int_eq(espi_local_call(plan, row, local_args(), false), ESPI_LOCAL_PACKED);
+    plan->local[0].state = ESPI_LOCAL_TRIED;
     suite_another_leads(false);
     espi_calls_overlap = true;
+    ck_assert_int_eq(espi_local_call(plan, row, local_args(), false), ESPI_LOCAL_PACKED);
+    ck_assert_uint_eq(plan->local[0].trial.turns[ESPI_BY_COPY], 2);
+    plan->local[0].anew = true; /* the plan was improved, by any thread */
+    ck_assert_int_eq(espi_local_call(plan, row, local_args(), false), ESPI_LOCAL_PACKED);
+    ck_assert_uint_eq(plan->local[0].trial.turns[ESPI_BY_COPY], 1);
+    ck_assert(!plan->local[0].anew);
     end();
 }
 END_TEST

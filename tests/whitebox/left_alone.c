@@ -9,6 +9,7 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/calls/left_alone.h"
+#include "mpi/entry/handlers.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
@@ -368,8 +369,64 @@ START_TEST(own_block_sizes)
 }
 END_TEST
 
+static espi_word given; /* the type that MPI was */
+
+static espi_word takes(espi_word buffer, espi_word count, espi_word of)
+{
+    (void)buffer, (void)count;
+    given = of;
+    return 0x77;
+}
+
+/* A message with nobody goes on with the program's type, also where others of the type are packed, and is no use;
+   of a type that is not known, and in persistent requests, it goes the general way. */
+START_TEST(with_nobody)
+{
+    static const enum espi_fn fns[] = {ESPI_FN_Send, ESPI_FN_Recv, ESPI_FN_Isend, ESPI_FN_Irecv, ESPI_FN_Bsend};
+    static MPI_Status status;
+    MPI_Request request;
+
+    begin(ESPI_MODE_AUTO);
+    atomic_store(&espi_running, true);
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    atomic_store(&espi_slot_of(type)->look, 1); /* the next use looks */
+    const struct espi_way way = espi_types_way(&own_thread, type, 1, false, ESPI_PACK_MESSAGE);
+    ck_assert_ptr_ne(way.packed, NULL);
+    espi_plan_release(way.packed);
+    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
+        for (int nobody = 0; nobody < 2; nobody++) {
+            const enum espi_fn fn = fns[i];
+            const struct espi_api_row *row = &espi_api_rows[fn];
+            const bool is_kept = row->kind & ESPI_NONBLOCKING;
+            espi_word args[7] = {(espi_word)data, 1, (espi_word)type, nobody ? (espi_word)MPI_PROC_NULL : 0, 0,
+                                 MPI_COMM_SELF, is_kept ? (espi_word)&request : (espi_word)&status};
+            const uint64_t calls = thread_state->stats->calls[fn], uses = espi_slot_of(type)->uses;
+            given = 0;
+            ck_assert_int_eq(espi_is_with_nobody(row->typed, args), nobody);
+            if (!nobody)
+                continue;
+            ck_assert_int_eq((int)espi_core_handlers[fn](&own_thread, fn, args, (espi_next)(void (*)(void))takes),
+                             0x77);
+            ck_assert_int_eq((MPI_Datatype)given, type);
+            ck_assert_uint_eq(thread_state->stats->calls[fn], calls + 1);
+            ck_assert_uint_eq(espi_slot_of(type)->uses, uses);
+            args[2] = 0x8c00dead;
+            ck_assert(!espi_is_with_nobody(row->typed, args));
+            args[2] = (espi_word)MPI_INT;
+            ck_assert(espi_is_with_nobody(row->typed, args));
+        }
+    const espi_word both[12] = {(espi_word)data, 1, (espi_word)type, (espi_word)MPI_PROC_NULL, 0, (espi_word)stream,
+                                1, (espi_word)type, (espi_word)MPI_PROC_NULL, 0, MPI_COMM_SELF, (espi_word)&status};
+    ck_assert(!espi_is_with_nobody(espi_api_rows[ESPI_FN_Sendrecv].typed, both));
+    const espi_word put[3] = {(espi_word)data, 1, (espi_word)type};
+    ck_assert(!espi_is_with_nobody(espi_api_rows[ESPI_FN_Put].typed, put));
+    atomic_store(&espi_running, false);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "left_alone", no_items, rooted, arrays, not_quiet, packed_alone, packed_again, told,
+    return TYPES_RUN(argc, argv, "left_alone", with_nobody, no_items, rooted, arrays, not_quiet, packed_alone, packed_again, told,
                      own_block, small_blocks, own_block_sizes);
 }

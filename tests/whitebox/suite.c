@@ -5,6 +5,7 @@
 #include <semaphore.h>
 
 #include "base/overlap.h"
+#include "mpi/core/api_table.h"
 #include "stats/stats.h"
 #include "random_types.h"
 #include "setup.h"
@@ -58,7 +59,7 @@ int types_run(int argc, char **argv, const char *program, TCase *tests)
 {
     MPI_Init(&argc, &argv);
     types_setup();
-    espi_stats_start(no_function, 1);
+    espi_stats_start(no_function, ESPI_FN_COUNT);
     random_seed(program);
     return suite_run(program, tests);
 }

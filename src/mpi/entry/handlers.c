@@ -165,6 +165,11 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
         static const struct espi_buffer_args typed[] = {__VA_ARGS__ ESPI_TYPED_END};                                 \
         static const struct asked asked = {large, passes, kind, comm, root, ESPI_FN_##name};                         \
         struct espi_thread_state *thread_state = thread->core;                                                       \
+        if (((kind) & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED)) == ESPI_P2P &&                                \
+            espi_is_with_nobody(typed, args) && thread_state && (ready)) {                                           \
+            espi_bump(&thread_state->stats->calls[ESPI_FN_##name], 1);                                               \
+            return ESPI_CALL(next, n, args);                                                                         \
+        }                                                                                                            \
         if ((kind) & ESPI_LEAVES)                                                                                    \
             espi_self_sends_note(typed, kind, comm, args);                                                           \
         if (ESPI_IS_SHORT_MESSAGE(kind, n, large) && __builtin_expect(thread_state && (ready), 1)) {                 \
