@@ -427,6 +427,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "left_alone", with_nobody, no_items, rooted, arrays, not_quiet, packed_alone, packed_again, told,
-                     own_block, small_blocks, own_block_sizes);
+    return TYPES_RUN(argc, argv, "left_alone", with_nobody, no_items, rooted, arrays, not_quiet, packed_alone,
+                     packed_again, told, own_block, small_blocks, own_block_sizes);
 }

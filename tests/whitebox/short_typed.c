@@ -424,17 +424,22 @@ START_TEST(told_after_packed)
 }
 END_TEST
 
-/* One side is found out by turns, beside which the other one stays as it is. */
+/* One side is found out by turns, beside which the other one stays as it is: as a better type, or the program's. */
 START_TEST(beside_doubtful)
 {
     enum { MESSAGES = 1000 };
-    for (int is_told = 0; is_told < 2; is_told++) {
-        int went[2] = {0};
-        begin(is_told);
+    for (int how = 0; how < 6; how++) {
+        const bool is_better = how < 2, is_quiet = how >= 4;
+        int went[2] = {0}, calls = 0;
+        begin(how % 2);
         MPI_Datatype sides[2] = {type, regular_ints(5)};
         struct espi_plan *other = plan_of(sides[1]);
         atomic_store(&other->packed_ns[ESPI_PACK_MESSAGE], 0);
-        atomic_store(&other->better[ESPI_WHOLE], MPI_DOUBLE);
+        atomic_store(&other->better[ESPI_WHOLE], is_better ? MPI_DOUBLE : MPI_DATATYPE_NULL);
+        espi_slot_class(espi_slot_of(sides[1]))->passed = ESPI_CLASS_PASSED_MOST; /* nothing new of it */
+        if (is_quiet)
+            atomic_store(&espi_slot_of(sides[1])->plan, NULL);
+        const uint64_t uses = espi_slot_of(sides[1])->uses;
         atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
         atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 150 * (uint64_t)plan->count / COUNT);
         plan->doubtful[ESPI_PAIRED] = true;
@@ -446,12 +451,15 @@ START_TEST(beside_doubtful)
             memcpy(changed, args, sizeof changed);
             if (!espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Sendrecv], args, changed))
                 continue;
-            ck_assert_int_eq((MPI_Datatype)changed[7], MPI_DOUBLE);
+            ck_assert_int_eq((MPI_Datatype)changed[7], is_better ? MPI_DOUBLE : sides[1]);
+            calls++;
             went[(MPI_Datatype)changed[2] == type]++;
             test_clock_passes(CALL_NS, CALL_NS);
             ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
         }
         ck_assert(went[0] > 10 && went[1] > 10 && espi_plan_found(plan, COUNT, ESPI_PAIRED) != NULL);
+        ck_assert_uint_eq(espi_slot_of(sides[1])->uses, uses + (uint64_t)calls);
+        atomic_store(&espi_slot_of(sides[1])->plan, other);
         atomic_store(&other->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
         plan->n_found[ESPI_PAIRED] = plan->n_lost = 0;
         MPI_Type_free(&sides[1]);

@@ -91,6 +91,16 @@ static enum espi_packable use_of(const struct espi_message *m, const struct espi
     return typed->dest >= 0 ? ESPI_PACK_MESSAGE : ESPI_PACK_RECEIVED;
 }
 
+/* Of two sides: the type of one goes as it is, and nothing is due; NULL: else. */
+static struct espi_type_slot *left_beside(const struct espi_message *m, const struct espi_api_row *row,
+                                          MPI_Datatype type, int64_t count)
+{
+    if (sides_of(row) == 1)
+        return NULL;
+    struct espi_type_slot *quiet = espi_types_quiet(type);
+    return quiet != NULL ? quiet : espi_message_plan_leaves(type, count, m->calls);
+}
+
 /* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
 static bool find_plan(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, int which)
 {
@@ -105,10 +115,12 @@ static bool find_plan(struct espi_message *m, const struct espi_api_row *row, co
     if (count <= 0 || espi_type_is_predefined(type))
         return count == 0 || (count > 0 && args[(int)typed->buffer]);
     side->found = espi_message_plan(type, count, use_of(m, row, typed));
-    if (side->found.plan != NULL && !args[(int)typed->buffer] && side->found.plan->begins == 0)
+    if (side->found.plan == NULL)
+        return (side->left = left_beside(m, row, type, count)) != NULL;
+    if (!args[(int)typed->buffer] && side->found.plan->begins == 0)
         return false; /* MPI_BOTTOM, and no addresses in the type */
-    if (side->found.plan == NULL || !side->found.parts)
-        return side->found.plan != NULL;
+    if (!side->found.parts)
+        return true;
     side->near = espi_comm_is_near(&m->thread_state->comm, peer_of(typed, args));
     side->open = side->found.plan->open[side->near];
     return side->open != ESPI_WAYS_NONE;
@@ -333,6 +345,9 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
     for (int i = 0; i < 2; i++) {
         const struct espi_message_side *side = &m->side[i];
         const enum espi_packable use = espi_packed_message_use(m->row, &m->row->typed[i]);
+        if (side->left != NULL)
+            espi_types_used(m->thread_state->stats, (MPI_Datatype)m->args[(int)m->row->typed[i].type], side->left,
+                            side->count);
         if (side->found.plan == NULL)
             continue;
         const double part = side->asked ? (double)side->found.bytes / (double)all : 0;

@@ -19,7 +19,8 @@ struct espi_packed_request;
 
 /* One side of a call under way. */
 struct espi_message_side {
-    struct espi_message_plan found; /* without a plan the side is MPI's */
+    struct espi_message_plan found; /* without a plan the side is MPI's: */
+    struct espi_type_slot *left;    /* its type is one of the program's, and goes as it is; NULL: it is another one */
     int64_t count;                  /* items */
     bool near;                      /* of several parts: */
     enum espi_ways_open open;
