@@ -233,6 +233,21 @@ START_TEST(cells)
 }
 END_TEST
 
+/* MPI_Sendrecv_replace of one part gains nothing that is sure; of several, as another block. */
+START_TEST(replaced)
+{
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
+        for (double ns = 1; ns < 1e6; ns *= 1.1) {
+            ck_assert(espi_pack_collective_gain(pack, shapes[s].count, ESPI_PACK_REPLACED, false, ns) == 0);
+            ck_assert(espi_pack_collective_gain(pack, shapes[s].count, ESPI_PACK_REPLACED, true, ns) ==
+                      espi_pack_collective_gain(pack, shapes[s].count, ESPI_PACK_BLOCK, true, ns));
+        }
+    }
+    espi_arena_release(&arena);
+}
+END_TEST
+
 /* A message that the library stages is packed where the engine takes no longer than the program, since its own buffer
    is saved; a short one only where the engine takes longer, and one of a nonblocking call never for that. */
 START_TEST(staged)
@@ -349,5 +364,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "pack_gain", monotone, not_clear, parts, short_messages, open_ways, dense,
-                     runs, streams, cells, staged, chains, times);
+                     runs, streams, cells, staged, replaced, chains, times);
 }

@@ -59,7 +59,7 @@ enum espi_packable espi_packable(const struct espi_api_row *row, const struct es
         return ESPI_PACK_NOT;
     if (row->kind & ESPI_BUFFERED)
         return ESPI_PACK_COPIED;
-    return typed->dest >= 0 && typed->source >= 0 ? ESPI_PACK_BLOCK : ESPI_PACK_MESSAGE;
+    return typed->dest >= 0 && typed->source >= 0 ? ESPI_PACK_REPLACED : ESPI_PACK_MESSAGE;
 }
 
 static int64_t count_of(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *typed)

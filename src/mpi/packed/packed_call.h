@@ -18,13 +18,14 @@
    calls, sides whose blocks the library sends or receives as they are: blocks for all, where the other side has gaps,
    too, or only this one, or one block; a side that it packs itself, into a buffer of its own, at once or later
    (nonblocking); and one that it copies to where it is received. Messages that the library copies besides count as
-   those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h).
+   those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h). REPLACED: as one block, of
+   MPI_Sendrecv_replace.
    Where that makes a difference, RECEIVED: a message that is not sent; KEPT: one whose request is to be kept;
    ONE_SIDED: as NOT, in a call that is. EXCHANGED: in a call without the library (exchange.h); SOON: of so many
    bytes that its type is to be planned at once. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
-                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
+                     ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_REPLACED, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
                      ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_STARTED_SENT, ESPI_PACK_STARTED_RECEIVED,
                      ESPI_PACK_PAIRED_SENT, ESPI_PACK_PAIRED_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED,
                      ESPI_PACK_EXCHANGED_SOON, ESPI_PACK_NOT = -1 };
@@ -32,7 +33,7 @@ enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PA
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
     return use == ESPI_PACK_BLOCKS || use == ESPI_PACK_HALF || use == ESPI_PACK_BLOCK || use == ESPI_PACK_EACH ||
-           use == ESPI_PACK_EACH_HALF;
+           use == ESPI_PACK_EACH_HALF || use == ESPI_PACK_REPLACED;
 }
 
 /* What a use is where that makes none. */
