@@ -449,6 +449,9 @@ START_TEST(beside_doubtful)
             espi_word changed[12];
             struct espi_message m;
             memcpy(changed, args, sizeof changed);
+            changed[5] = 0; /* MPI_BOTTOM, which it refuses for such a type */
+            ck_assert(!espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Sendrecv], changed, changed));
+            memcpy(changed, args, sizeof changed);
             if (!espi_message_begin(&m, state, &espi_api_rows[ESPI_FN_Sendrecv], args, changed))
                 continue;
             ck_assert_int_eq((MPI_Datatype)changed[7], is_better ? MPI_DOUBLE : sides[1]);

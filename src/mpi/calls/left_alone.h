@@ -123,16 +123,19 @@ static inline __attribute__((always_inline)) void count_use(struct espi_stats_th
     }
 }
 
-/* Whether it is a message with MPI_PROC_NULL, and of a type that is known: there is nothing to do. Not of two. */
+/* Whether it is a message with MPI_PROC_NULL, of a type that is known and has a plan: there is nothing to do. Not of
+   two. */
 static inline __attribute__((always_inline)) bool espi_is_with_nobody(const struct espi_buffer_args *typed,
                                                                       const espi_word *args)
 {
     const int peer = typed[0].dest >= 0 ? typed[0].dest : typed[0].source;
+    struct espi_type_slot *slot;
 
-    return peer >= 0 && typed[1].shape == ESPI_SHAPE_NONE &&
+    return (typed[0].dest < 0) != (typed[0].source < 0) && typed[1].shape == ESPI_SHAPE_NONE &&
            __builtin_expect((int)args[peer] == MPI_PROC_NULL, 0) &&
-           (espi_type_is_predefined((MPI_Datatype)args[(int)typed[0].type]) ||
-            espi_slot_of((MPI_Datatype)args[(int)typed[0].type]) != NULL);
+           !espi_type_is_predefined((MPI_Datatype)args[(int)typed[0].type]) &&
+           (slot = espi_slot_of((MPI_Datatype)args[(int)typed[0].type])) != NULL &&
+           atomic_load_explicit(&slot->plan, memory_order_relaxed) != NULL;
 }
 
 /* Whether the call goes on as it is; counts the uses of its derived types if so. With `typed` and `asked` known to

@@ -83,7 +83,7 @@ enum espi_local_done espi_local_call(struct espi_plan *plan, const struct espi_a
                                           : espi_packed_local(row, args, plan->pack, NULL, check);
     if (!done)
         return ESPI_LOCAL_NOT;
-    if (espi_trial_took(&c->trial, way, espi_stats_now() - begun))
+    if (espi_trial_took(&c->trial, way, espi_stats_now() - begun) && !c->anew)
         decide(plan, c, unpacks);
     return way == ESPI_BY_CALL ? ESPI_LOCAL_BY_LIBRARY : ESPI_LOCAL_PACKED;
 }

@@ -116,14 +116,22 @@ static bool find_plan(struct espi_message *m, const struct espi_api_row *row, co
         return count == 0 || (count > 0 && args[(int)typed->buffer]);
     side->found = espi_message_plan(type, count, use_of(m, row, typed));
     if (side->found.plan == NULL)
-        return (side->left = left_beside(m, row, type, count)) != NULL;
+        return args[(int)typed->buffer] && (side->left = left_beside(m, row, type, count)) != NULL;
     if (!args[(int)typed->buffer] && side->found.plan->begins == 0)
         return false; /* MPI_BOTTOM, and no addresses in the type */
     if (!side->found.parts)
         return true;
     side->near = espi_comm_is_near(&m->thread_state->comm, peer_of(typed, args));
     side->open = side->found.plan->open[side->near];
-    return side->open != ESPI_WAYS_NONE;
+    if (side->open != ESPI_WAYS_NONE)
+        return true;
+    if (sides_of(row) == 1 || !args[(int)typed->buffer] ||
+        atomic_load_explicit(&side->found.plan->better[ESPI_PARTS], memory_order_relaxed) != MPI_DATATYPE_NULL)
+        return false;
+    espi_plan_give_back(side->found.plan);
+    side->found.plan = NULL;
+    side->left = side->found.slot;
+    return true;
 }
 
 /* Whether all is known that the call needs, and in order. */

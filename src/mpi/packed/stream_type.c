@@ -11,7 +11,8 @@
 enum { ROOM = 64 };
 
 /* The types that were sent last: key and handle in one word, so that taking one out of the table or putting one in is
-   one exchange, and nobody else has what is taken. Keys with the same place replace each other. */
+   one exchange, and nobody else has what is taken. Keys with the same place replace each other. (Where calls overlap
+   the first ones stay, in any place.) */
 enum { PLACES_LOG = 4, PLACES = 1 << PLACES_LOG };
 static _Atomic uint64_t kept[PLACES];
 static atomic_bool opened;
@@ -43,8 +44,8 @@ static int datatypes_of(uint64_t word)
 
 /* A type that was freed has its handles as long as messages under way use it, and counts until then: MPICH deletes
    its attributes when nothing uses it any more (datatype/own_types.c). Not where calls overlap: no type may have an
-   attribute with a callback there (typeplan/type_cache.c). So no type is freed there for the sake of another one, as
-   long as MPI runs, but where two threads have the same at once; it counts until it is freed. */
+   attribute with a callback there (typeplan/type_cache.c). So no type is freed there for the sake of another one, but
+   where threads have more of them at once than there are places; each counts until it is freed. */
 static atomic_int keyval = MPI_KEYVAL_INVALID;
 
 static int note_gone(MPI_Datatype type, int key, void *value, void *extra)
@@ -145,19 +146,37 @@ bool espi_stream_may_go_in_cells(int64_t bytes)
             atomic_load_explicit(&ours, memory_order_relaxed) > 0);
 }
 
+/* Where calls overlap: puts it where there is room. False: nowhere. */
+static bool put_shared(uint64_t given)
+{
+    for (int i = 0; i < PLACES && atomic_load_explicit(&opened, memory_order_relaxed); i++) {
+        uint64_t none = 0;
+        if (atomic_compare_exchange_strong(&kept[i], &none, given))
+            return true;
+    }
+    return false;
+}
+
+static MPI_Datatype take_shared(uint64_t key, int64_t bytes, enum espi_stream_form form)
+{
+    for (int i = 0; i < PLACES; i++) {
+        uint64_t word = atomic_load(&kept[i]);
+        if (word >> 32 == key && atomic_compare_exchange_strong(&kept[i], &word, 0))
+            return (MPI_Datatype)(uint32_t)word;
+    }
+    return atomic_load(&ours) < PLACES ? make(bytes, form) : MPI_DATATYPE_NULL;
+}
+
 MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
 {
     if (!espi_stream_may_go_in_cells(bytes))
         return MPI_DATATYPE_NULL;
-    const uint64_t key = key_of(bytes, form), word = atomic_exchange(place_of(key), 0);
+    const uint64_t key = key_of(bytes, form);
+    if (espi_calls_overlap)
+        return take_shared(key, bytes, form);
+    const uint64_t word = atomic_exchange(place_of(key), 0);
     if (word != 0 && word >> 32 == key)
         return (MPI_Datatype)(uint32_t)word;
-    if (word != 0 && espi_calls_overlap) {
-        const uint64_t other = atomic_exchange(place_of(key), word);
-        if (other != 0)
-            let_go(other);
-        return MPI_DATATYPE_NULL;
-    }
     if (word != 0)
         let_go(word);
     return make(bytes, form);
@@ -165,8 +184,10 @@ MPI_Datatype espi_stream_type_take(int64_t bytes, enum espi_stream_form form)
 
 void espi_stream_type_back(MPI_Datatype type, int64_t bytes, enum espi_stream_form form)
 {
-    const uint64_t key = key_of(bytes, form), given = key << 32 | (uint32_t)type,
-                   word = atomic_load_explicit(&opened, memory_order_relaxed)
+    const uint64_t key = key_of(bytes, form), given = key << 32 | (uint32_t)type;
+    if (espi_calls_overlap && put_shared(given))
+        return;
+    const uint64_t word = atomic_load_explicit(&opened, memory_order_relaxed)
                               ? atomic_exchange(place_of(key), given)
                               : given;
 
