@@ -122,7 +122,9 @@ static void begin(void)
 
 static void end(void)
 {
+    const struct espi_plan *plan = atomic_load(&espi_slot_of(type)->plan);
     ck_assert_int_eq(atomic_load(&espi_packed_requests), 0);
+    ck_assert(plan == NULL || atomic_load(&plan->users) == 1); /* whatever was borrowed was given back */
     MPI_Type_free(&type);
     thread_state->comm = (struct espi_comm_facts){.comm = MPI_COMM_NULL};
     espi_comm_cache_stop();

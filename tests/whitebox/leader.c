@@ -44,16 +44,7 @@ static void begin(void)
     state = espi_thread_state(&own_thread);
     type = regular_ints(3);
     slot = espi_slot_of(type);
-    espi_type_service.packing = ESPI_MODE_ALWAYS;
-    for (int i = 0; i < 4; i++) {
-        const struct espi_way way = espi_types_way(&own_thread, type, COUNT, true, ESPI_PACK_LOCAL);
-        if (way.packed != NULL)
-            espi_plan_release(way.packed);
-    }
-    espi_type_service.packing = ESPI_MODE_AUTO;
-    atomic_store(&slot->look, 1 << 20);
-    plan = atomic_load(&slot->plan);
-    ck_assert_ptr_ne(plan, NULL);
+    plan = plan_made(type, COUNT, true, ESPI_PACK_LOCAL);
     plan->forms_pending = false;
     atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL);
     for (int use = 0; use < ESPI_PACKABLES; use++)

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <mpi.h>
 
+#include "mpi/core/api_table.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/pack_gain.h"
@@ -236,6 +237,10 @@ END_TEST
 /* MPI_Sendrecv_replace of one part gains nothing that is sure; of several, as another block. */
 START_TEST(replaced)
 {
+    const struct espi_api_row *row = &espi_api_rows[ESPI_FN_Sendrecv_replace];
+    const espi_word args[9] = {1, 1, MPI_INT, 0, 0, 0, 0, MPI_COMM_SELF, 1};
+
+    ck_assert_int_eq(espi_packable(row, &row->typed[0], args), ESPI_PACK_REPLACED);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const struct espi_pack *pack = program(shapes[s].n, shapes[s].length, shapes[s].stride);
         for (double ns = 1; ns < 1e6; ns *= 1.1) {

@@ -353,7 +353,7 @@ START_TEST(both_ways)
 {
     espi_calls_overlap = false;
     static const struct {
-        uint64_t program, library;
+        uint64_t program, native;
         bool stays;
     } is[] = {{1000, 2000, true}, {1000, 1000, false}, {971, 1000, false}, {970, 1000, true}, {3000, 1000, false}};
     static const enum espi_fn fns[] = {ESPI_FN_Pack, ESPI_FN_Pack_c, ESPI_FN_Unpack, ESPI_FN_Unpack_c};
@@ -372,15 +372,15 @@ START_TEST(both_ways)
             const uint64_t saved = plan->record->saved_ps[ESPI_SAVED_ALONE];
             for (int n = 0; n < ESPI_TRIAL_HEAD_START + 2 * ESPI_TRIAL_TURNS - 1; n++) {
                 ck_assert_int_eq(c->state, ESPI_LOCAL_TRIED);
-                ck_assert_int_eq(call_of(plan, fns[f], type, is[i].program, is[i].library),
+                ck_assert_int_eq(call_of(plan, fns[f], type, is[i].program, is[i].native),
                                  n < ESPI_TRIAL_HEAD_START || n % 2 == 1 ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);
             }
             ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - saved,
                               (uint64_t)0 - ESPI_TRIAL_TURNS * 10 * 1000);
             ck_assert_int_eq(c->state, is[i].stays ? ESPI_LOCAL_PACKS : ESPI_LOCAL_LEFT);
-            ck_assert_int_eq(call_of(plan, fns[f], type, is[i].program, is[i].library),
+            ck_assert_int_eq(call_of(plan, fns[f], type, is[i].program, is[i].native),
                              is[i].stays ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);
-            ck_assert_int_eq(call_of(plan, fns[f], type, is[i].library, is[i].program),
+            ck_assert_int_eq(call_of(plan, fns[f], type, is[i].native, is[i].program),
                              is[i].stays ? ESPI_LOCAL_PACKED : ESPI_LOCAL_BY_LIBRARY);
             ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + !is[i].stays);
             espi_plan_release(plan);

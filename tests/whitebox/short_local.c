@@ -60,16 +60,7 @@ static void begin(void)
     espi_calls_overlap = false;
     state = espi_thread_state(&own_thread);
     type = regular_ints(3);
-    espi_type_service.packing = ESPI_MODE_ALWAYS;
-    for (int i = 0; i < 4; i++) {
-        const struct espi_way way = espi_types_way(&own_thread, type, COUNT, true, ESPI_PACK_LOCAL);
-        if (way.packed != NULL)
-            espi_plan_release(way.packed);
-    }
-    espi_type_service.packing = ESPI_MODE_AUTO;
-    atomic_store(&espi_slot_of(type)->look, 1 << 20);
-    plan = atomic_load(&espi_slot_of(type)->plan);
-    ck_assert_ptr_ne(plan, NULL);
+    plan = plan_made(type, COUNT, true, ESPI_PACK_LOCAL);
     bytes = COUNT * plan->size;
     plan->forms_pending = false;
     atomic_store(&plan->better[ESPI_WHOLE], MPI_DATATYPE_NULL); /* which this machine's times decide */

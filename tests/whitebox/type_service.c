@@ -14,6 +14,7 @@
 #include "mpi/typeplan/admission.h"
 #include "mpi/core/handle_table.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 #include "random_types.h"
 #include "type_hint.h"
 #include "stats/snapshot.h"
@@ -128,6 +129,23 @@ void same_places(MPI_Datatype a, MPI_Datatype b)
         ck_assert_int_eq(x[i], y[i]);
     free(x);
     free(y);
+}
+
+struct espi_plan *plan_made(MPI_Datatype type, int64_t count, bool whole, enum espi_packable use)
+{
+    struct espi_type_slot *slot = espi_slot_of(type);
+
+    espi_type_service.packing = ESPI_MODE_ALWAYS;
+    for (int i = 0; i < 4; i++) {
+        const struct espi_way way = espi_types_way(&own_thread, type, count, whole, use);
+        if (way.packed != NULL)
+            espi_plan_release(way.packed);
+    }
+    espi_type_service.packing = ESPI_MODE_AUTO;
+    atomic_store(&slot->look, 1 << 20);
+    struct espi_plan *plan = atomic_load(&slot->plan);
+    ck_assert(plan != NULL && plan->pack != NULL);
+    return plan;
 }
 
 void note_made(enum espi_fn fn, const espi_word *args)

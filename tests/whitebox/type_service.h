@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "base/settings.h"
+#include "mpi/packed/packed_call.h"
+#include "mpi/typeplan/plan_cache.h"
 #include "stats/stats.h"
 #include "abi.h"
 
@@ -31,6 +33,9 @@ int64_t spare_bytes(void);
 
 /* There are types for cells from now on, as if over UCX (src/mpi/packed/stream_type.h). */
 void start_cells(void);
+
+/* Uses of the type that are looked at, until it has a plan with a program; no look is due any more then. */
+struct espi_plan *plan_made(MPI_Datatype type, int64_t count, bool whole, enum espi_packable use);
 
 /* A counter as the report would show it now. */
 uint64_t counted(enum espi_counter counter);
