@@ -16,6 +16,30 @@ START_TEST(packed)
 }
 END_TEST
 
+/* What a root keeps is not packed: the blocks of others stand where they belong, behind it. */
+START_TEST(kept)
+{
+    struct call call;
+    char stream[BLOCK];
+    int at = 0;
+    begin();
+    const espi_word args[] = {(espi_word)from, COUNT, type, (espi_word)MPI_IN_PLACE, 0, 0, 0, MPI_COMM_SELF};
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Scatter, args), ESPI_COURSE_PACKED);
+    char *seen = (char *)call.changed[0];
+    MPI_Pack(from + COUNT * extent, COUNT, type, stream, BLOCK, &at, MPI_COMM_SELF);
+    ck_assert(memcmp(seen + BLOCK, stream, BLOCK) == 0);
+    memset(seen, 1, BLOCK);
+    ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Scatter, args), ESPI_COURSE_PACKED); /* the same buffer again */
+    ck_assert((char *)call.changed[0] == seen && memcmp(seen + BLOCK, stream, BLOCK) == 0);
+    for (int i = 0; i < BLOCK; i++)
+        ck_assert_int_eq(seen[i], 1);
+    ck_assert(!espi_collective_end(&call.c, MPI_SUCCESS));
+    ck_assert(all_is_back());
+    end();
+}
+END_TEST
+
 static bool passes(enum espi_fn fn, const espi_word *args)
 {
     const struct espi_api_row *row = &espi_api_rows[fn];
@@ -451,6 +475,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "collective", shared_saving, extra_time, typed_blocks, packed, as_it_is, general,
-                     no_memory, error, joined_blocks, tried_blocks, runs);
+    return TYPES_RUN(argc, argv, "collective", shared_saving, extra_time, typed_blocks, packed, kept, as_it_is,
+                     general, no_memory, error, joined_blocks, tried_blocks, runs);
 }

@@ -1,6 +1,7 @@
 /*
  * Own blocks of calls that come again (src/mpi/selfcopy/call.c): which are found by what is remembered of the last
- * ones, and that it is not taken for others. What is left of a call is the test's to see.
+ * ones, and that it is not taken for others; and when a root copies its own. What is left of a call is the test's to
+ * see.
  */
 #include <check.h>
 #include <mpi.h>
@@ -176,7 +177,77 @@ START_TEST(forgotten)
 }
 END_TEST
 
+static MPI_Datatype sent_type, received_type;
+static bool is_there; /* what the root has for itself, when MPI is asked for the rest */
+
+static bool has_come(void)
+{
+    char packed[DOUBLES * sizeof(double)], arrived[sizeof packed];
+    int at = 0;
+
+    PMPI_Pack(from, 1, sent_type, packed, sizeof packed, &at, MPI_COMM_SELF);
+    at = 0;
+    PMPI_Pack(onto, 1, received_type, arrived, sizeof arrived, &at, MPI_COMM_SELF);
+    return memcmp(packed, arrived, sizeof packed) == 0;
+}
+
+static espi_word left_root(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const struct espi_buffer_args *one = &espi_api_rows[fn].typed[espi_api_rows[fn].typed[0].at_root ? 1 : 0];
+
+    (void)thread;
+    (void)next;
+    ck_assert((void *)args[one->buffer] == MPI_IN_PLACE);
+    is_there = has_come();
+    return MPI_SUCCESS;
+}
+
+/* A root that waits for others has copied its own block before, and one for which they wait copies it after. */
+START_TEST(at_root)
+{
+    begin();
+    sent_type = strided(2, 5);
+    received_type = strided(4, 9);
+    const espi_word f = (espi_word)from, o = (espi_word)onto, c = (espi_word)counts[0], p = (espi_word)places[0],
+                    s = sent_type, r = received_type, self = MPI_COMM_SELF;
+    const struct {
+        enum espi_fn fn;
+        espi_word args[9];
+        bool before;
+    } calls[] = {{ESPI_FN_Gather, {f, 1, s, o, 1, r, 0, self}, true},
+                 {ESPI_FN_Gatherv, {f, 1, s, o, c, p, r, 0, self}, true},
+                 {ESPI_FN_Scatter, {f, 1, s, o, 1, r, 0, self}, false},
+                 {ESPI_FN_Scatterv, {f, c, p, s, o, 1, r, 0, self}, false}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        espi_word args[9];
+        memcpy(args, calls[i].args, sizeof args);
+        for (int k = 0; k < ROOM; k++) {
+            from[k] = k;
+            onto[k] = -k;
+        }
+        counts[0][0] = counts[0][1] = 1;
+        places[0][0] = 0;
+        ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, calls[i].fn, args, (espi_next)next_call, left_root),
+                         MPI_SUCCESS);
+        ck_assert_msg(is_there == calls[i].before, "%s", espi_api_name(calls[i].fn));
+        ck_assert(has_come());
+        /* MPI_Scatter's root 0 copies its own last, where nobody waits for it; another one packs it before */
+        const struct espi_api_row *row = &espi_api_rows[calls[i].fn];
+        struct espi_comm_facts facts = {.peers = PEERS};
+        ck_assert_int_eq(espi_selfcopy_place(&facts, row->typed, row->root),
+                         calls[i].fn == ESPI_FN_Scatter ? ESPI_SELF_LATE : ESPI_SELF_APART);
+        facts.rank = 1;
+        ck_assert_int_eq(espi_selfcopy_place(&facts, row->typed, row->root), ESPI_SELF_APART);
+        facts = (struct espi_comm_facts){.peers = 1};
+        ck_assert_int_eq(espi_selfcopy_place(&facts, row->typed, row->root), ESPI_SELF_ALONE);
+    }
+    free_type(sent_type);
+    free_type(received_type);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "own_again", second_time, other_types, forgotten);
+    return TYPES_RUN(argc, argv, "own_again", second_time, other_types, forgotten, at_root);
 }

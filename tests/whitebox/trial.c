@@ -160,7 +160,7 @@ static enum espi_selfcopy_way decided(enum espi_selfcopy_place place, uint64_t o
         tried |= 1u << turn.way;
         espi_selfcopy_took(&plan, place, turn.way, turn.way == ESPI_BY_COPY ? copy_ns : other_ns);
     }
-    ck_assert_uint_eq(tried, COPY | (place == ESPI_SELF_APART ? LOCAL : CALL));
+    ck_assert_uint_eq(tried, COPY | (place == ESPI_SELF_APART || place == ESPI_SELF_LATE ? LOCAL : CALL));
     ck_assert_int_eq(espi_selfcopy_is_decided(&plan, place), espi_selfcopy_turn(&plan, place).way != ESPI_BY_CALL);
     return espi_selfcopy_turn(&plan, place).way;
 }
@@ -171,6 +171,9 @@ START_TEST(places)
     ck_assert_int_eq(decided(ESPI_SELF_ALONE, 9000, 8900), ESPI_BY_CALL);
     ck_assert_int_eq(decided(ESPI_SELF_ALONE, 9000, 7000), ESPI_BY_COPY);
     ck_assert_int_eq(decided(ESPI_SELF_APART, 9000, 8900), ESPI_BY_CALL);
+    ck_assert_int_eq(decided(ESPI_SELF_APART, 3000, 2100), ESPI_BY_COPY);
+    ck_assert_int_eq(decided(ESPI_SELF_LATE, 3000, 2100), ESPI_BY_CALL); /* others would wait for it */
+    ck_assert_int_eq(decided(ESPI_SELF_LATE, 3000, 1900), ESPI_BY_COPY);
     ck_assert_int_eq(decided(ESPI_SELF_SHARED, 9000, 8900), ESPI_BY_COPY);
     ck_assert_int_eq(decided(ESPI_SELF_SHARED, 9000, 9500), ESPI_BY_COPY);
     ck_assert_int_eq(decided(ESPI_SELF_SHARED, 9000, 9700), ESPI_BY_CALL);
@@ -187,6 +190,7 @@ START_TEST(small)
     ck_assert_uint_eq(atomic_load(&plan.marks), ESPI_PAIRED_LEFT);
     turn = espi_selfcopy_turn(&plan, ESPI_SELF_APART);
     ck_assert(turn.way == ESPI_BY_CALL && !turn.timed && !turn.marks);
+    ck_assert(!espi_selfcopy_turn(&plan, ESPI_SELF_LATE).timed);
     ck_assert(espi_selfcopy_turn(&plan, ESPI_SELF_ALONE).timed); /* a call that is nothing else is tried */
 }
 END_TEST

@@ -160,9 +160,9 @@ espi_left_alone(struct espi_thread_state *thread_state, const struct asked *aske
         if (asked->kind & ESPI_COLLECTIVE) {
             if (!espi_comm_look(&thread_state->comm, (MPI_Comm)args[asked->comm]))
                 return false;
-            own = !espi_selfcopy_is_apart(&thread_state->comm, typed, asked->root, args) ? 0
-                  : thread_state->comm.peers > 1                                         ? ESPI_PAIRED_APART
-                                                                                         : ESPI_PAIRED_COPIED;
+            own = espi_selfcopy_is_apart(&thread_state->comm, typed, asked->root, args)
+                      ? espi_selfcopy_mark_of(espi_selfcopy_place(&thread_state->comm, typed, asked->root))
+                      : 0;
         }
         if (asked->kind & ESPI_P2P && /* no message to oneself */
             (espi_comm_is_last(&thread_state->comm, (MPI_Comm)args[asked->comm]) ||

@@ -218,7 +218,8 @@ static void count_left(struct espi_stats_thread *stats, const struct kept_side *
 bool espi_repeated_begin(struct espi_collective *call, struct espi_thread_state *thread_state,
                          const struct espi_api_row *row, const espi_word *args, espi_word *changed, bool first)
 {
-    const unsigned paired = first && row->kind & ESPI_OWN ? ESPI_PAIRED_APART | ESPI_PAIRED_OPEN : 0;
+    const unsigned late = row->root >= 0 ? ESPI_PAIRED_LATE : 0,
+                   paired = first && row->kind & ESPI_OWN ? ESPI_PAIRED_APART | ESPI_PAIRED_OPEN | late : 0;
     struct espi_repeated *r;
 
     if (espi_repeated_bytes == 0 || espi_calls_overlap ||

@@ -38,6 +38,7 @@ enum espi_paired {
     ESPI_PAIRED_SEEN = 8,   /* a rank gives itself blocks of it, and nothing is decided yet */
     ESPI_PAIRED_APART = 16, /* the same of its blocks that are taken out of calls with other ranks */
     ESPI_PAIRED_TRIED = 32, /* uses are made in turns to find out */
+    ESPI_PAIRED_LATE = 64,  /* as ESPI_PAIRED_APART, of those that MPI copies last of all */
     ESPI_PAIRED_OPEN = ESPI_PAIRED_SEEN | ESPI_PAIRED_TRIED
 };
 
@@ -132,7 +133,7 @@ static inline void espi_slot_pair(struct espi_type_slot *slot, MPI_Datatype type
 {
     const uint32_t at = espi_credit_at((uint32_t)type);
     const bool watched = (paired & ~(unsigned)ESPI_PAIRED_LEFT) != 0;
-    const bool settled = paired != 0 && (paired & (ESPI_PAIRED_OPEN | ESPI_PAIRED_APART)) == 0;
+    const bool settled = paired != 0 && (paired & (ESPI_PAIRED_OPEN | ESPI_PAIRED_APART | ESPI_PAIRED_LATE)) == 0;
 
     atomic_store_explicit(&slot->paired, (unsigned char)paired, memory_order_relaxed);
     if (at < ESPI_CREDITS)

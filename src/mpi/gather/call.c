@@ -280,10 +280,13 @@ static espi_word call_along_tree(struct espi_thread *thread, struct call *c, str
         espi_lease_compare(&entry->lease, c->size, entry->sizes);
     }
     c->own.in_place = own_apart(thread, c, &own) || c->own.in_place;
-    if (own.plan) /* whatever becomes of the others' blocks */
+    const bool gathers = espi_family_gathers(c->family);
+    if (own.plan && gathers) /* whatever becomes of the others' blocks */
         espi_selfcopy_carry_out(thread, &own);
     improve_types(thread, c, &entry->lease.plan);
     int rc = run_tree(c, &entry->lease);
+    if (own.plan && !gathers) /* the others wait for theirs */
+        espi_selfcopy_carry_out(thread, &own);
     for (int i = 0; i < 2; i++)
         if (c->plans[i])
             espi_plan_release(c->plans[i]);

@@ -63,8 +63,10 @@ static bool has_block_for_each(enum family family, const struct espi_buffer_args
 /* What MPI_IN_PLACE on the other side means for this one. False: nothing that is allowed. */
 static bool in_place(struct espi_collective_side *out, enum family family, int side, bool root, int rank)
 {
-    if (side == 0) /* the root keeps its own block */
+    if (side == 0) { /* the root keeps its own block */
+        out->own = rank;
         return family == SCATTER && root;
+    }
     if (family == ALLTOALL) /* what is sent stands where it is received */
         return out->sent = true;
     if (family != ALLGATHER && !(family == GATHER && root))

@@ -3,8 +3,9 @@
  *
  * On a communicator of one rank the nine blocking collectives that move data are nothing but a copy. On larger ones
  * the block that a rank has for itself is taken out of MPI_Alltoallv and MPI_Alltoallw (its two counts become 0), and
- * of rooted calls at the root (MPI_IN_PLACE), and is copied after the call; what a rank does with its own block is no
- * business of the others'.
+ * of rooted calls at the root (MPI_IN_PLACE), and is copied after the call, so that others do not wait for it, or
+ * before it, where the root only receives and would wait itself. What a rank does with its own block is no business
+ * of the others'.
  *
  * MPI_Sendrecv to oneself is a message and a receive, which may not be for each other: an earlier message of the rank
  * to itself is received first, and an earlier receive gets this message. But when no earlier message is pending that
@@ -108,7 +109,7 @@ static struct espi_type_slot *mark(MPI_Datatype type, int64_t count)
         return slot;
     paired = atomic_load_explicit(&slot->paired, memory_order_relaxed);
     if (espi_selfcopy_is_small(class, count) &&
-        !(paired & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE | ESPI_PAIRED_TRIED))) {
+        !(paired & ~(unsigned)(ESPI_PAIRED_LEFT | ESPI_PAIRED_SEEN))) {
         class->own = false;
         espi_slot_pair(slot, type, paired & ~(unsigned)ESPI_PAIRED_SEEN);
     } else if (paired == 0) {
@@ -293,13 +294,13 @@ static bool find_block(struct espi_thread *thread, const struct espi_api_row *ro
     const bool each = comm.peers > 1 && row->root < 0;
     void *from, *onto;
 
-    block->place = comm.peers == 1 ? ESPI_SELF_ALONE : ESPI_SELF_APART;
+    block->place = espi_selfcopy_place(&comm, row->typed, row->root);
     *looked = true;
     if (args[(int)row->typed[0].buffer] == args[(int)row->typed[1].buffer])
         return false;
     if (each && is_again(thread_state, row, args, block))
         return true;
-    *looked = is_due(thread_state, row, args, comm.peers > 1 ? ESPI_PAIRED_APART : ESPI_PAIRED_COPIED);
+    *looked = is_due(thread_state, row, args, espi_selfcopy_mark_of(block->place));
     if (!*looked || !read_side(thread, row, args, &row->typed[0], comm.rank, &from, &block->send) ||
         !read_side(thread, row, args, &row->typed[1], comm.rank, &onto, &block->receive))
         return false;
@@ -353,10 +354,13 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
             return substitute(thread, fn, args, next);
         }
     }
+    const bool first = row->root >= 0 && !row->typed[0].at_root; /* a gather */
+    if (first)
+        espi_selfcopy_carry_out(thread, &block);
     result = substitute(thread, fn, changed, next);
     let_counts_go(counts[0], room[0]);
     let_counts_go(counts[1], room[1]);
-    if ((int)result == MPI_SUCCESS)
+    if (!first && (int)result == MPI_SUCCESS)
         espi_selfcopy_carry_out(thread, &block);
     return result;
 }

@@ -15,6 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards trials and wh
 static const unsigned ways_at[ESPI_SELF_PLACES] = {
     [ESPI_SELF_ALONE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_APART] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
+    [ESPI_SELF_LATE] = 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_SHARED] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY,
     [ESPI_SELF_MESSAGE] = 1u << ESPI_BY_CALL | 1u << ESPI_BY_LOCAL | 1u << ESPI_BY_COPY,
 };
@@ -22,10 +23,6 @@ static const unsigned ways_at[ESPI_SELF_PLACES] = {
 /* Under the lock: from what is done in each place. */
 static void set_marks(struct espi_selfcopy_plan *plan)
 {
-    static const unsigned mark[ESPI_SELF_PLACES] = {[ESPI_SELF_ALONE] = ESPI_PAIRED_COPIED,
-                                                    [ESPI_SELF_APART] = ESPI_PAIRED_APART,
-                                                    [ESPI_SELF_SHARED] = ESPI_PAIRED_APART,
-                                                    [ESPI_SELF_MESSAGE] = ESPI_PAIRED_MESSAGE};
     unsigned marks = 0;
 
     for (int place = 0; place < ESPI_SELF_PLACES; place++) {
@@ -34,7 +31,7 @@ static void set_marks(struct espi_selfcopy_plan *plan)
             marks |= ESPI_PAIRED_TRIED;
         else if (state == ESPI_SELFCOPY_DECIDED &&
                  atomic_load_explicit(&plan->at[place].way, memory_order_relaxed) != ESPI_BY_CALL)
-            marks |= mark[place];
+            marks |= espi_selfcopy_mark_of((enum espi_selfcopy_place)place);
     }
     atomic_store_explicit(&plan->marks, marks != 0 ? marks : ESPI_PAIRED_LEFT, memory_order_relaxed);
 }
@@ -75,12 +72,15 @@ static void begin(struct espi_selfcopy_plan *plan, enum espi_selfcopy_place plac
 {
     struct espi_selfcopy_choice *c = &plan->at[place];
 
-    if (place == ESPI_SELF_APART && plan->bytes < ESPI_SELFCOPY_APART_LEAST) {
+    const uint64_t apart_ns = place == ESPI_SELF_APART  ? ESPI_SELFCOPY_APART_NS
+                              : place == ESPI_SELF_LATE ? ESPI_SELFCOPY_LATE_NS
+                                                        : 0;
+    if (apart_ns > 0 && plan->bytes < ESPI_SELFCOPY_APART_LEAST) {
         leave(plan, c);
         return;
     }
     c->trial = (struct espi_trial){.ways = ways_at[place],
-                                   .apart_ns = place == ESPI_SELF_APART ? ESPI_SELFCOPY_APART_NS : 0,
+                                   .apart_ns = apart_ns,
                                    .copy_stays = place == ESPI_SELF_SHARED}; /* both are ours */
     atomic_store_explicit(&c->state, ESPI_SELFCOPY_TRYING, memory_order_relaxed);
     /* Such a block may have been taken apart once, before its types had pack programs. */

@@ -173,7 +173,7 @@ static void use_everywhere(struct espi_selfcopy_plan *plan)
         atomic_init(&plan->at[place].way, ESPI_BY_COPY);
         atomic_init(&plan->at[place].state, ESPI_SELFCOPY_DECIDED);
     }
-    atomic_init(&plan->marks, ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE);
+    atomic_init(&plan->marks, ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_LATE | ESPI_PAIRED_MESSAGE);
 }
 
 struct espi_selfcopy_plan *espi_selfcopy_plan_make(const struct espi_selfcopy_request *r)

@@ -340,7 +340,7 @@ static void pair(MPI_Datatype type, unsigned what)
     class->own = what != ESPI_PAIRED_LEFT;
     if (what == ESPI_PAIRED_LEFT)
         class->own_way = ESPI_OWN_LEFT;
-    else if ((what & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_MESSAGE)) != 0)
+    else if ((what & (ESPI_PAIRED_COPIED | ESPI_PAIRED_APART | ESPI_PAIRED_LATE | ESPI_PAIRED_MESSAGE)) != 0)
         class->own_way = ESPI_OWN_COPIED;
 }
 

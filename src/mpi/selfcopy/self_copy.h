@@ -19,6 +19,7 @@
 #include "layout/layout.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/api_table.h"
+#include "mpi/core/handle_table.h"
 #include "mpi/typeplan/trial.h"
 
 struct espi_copy;
@@ -27,6 +28,7 @@ struct espi_copy;
 enum espi_selfcopy_place {
     ESPI_SELF_ALONE,   /* a call on a communicator of this rank alone */
     ESPI_SELF_APART,   /* a block that is taken out of a call with other ranks; tried: MPI's copy and the program */
+    ESPI_SELF_LATE,    /* the same of a call in which MPI copies it when all others have theirs on the way */
     ESPI_SELF_SHARED,  /* the same of a call through memory that ranks share, where it is copied in pieces by the pack
                           programs of both types; tried: that, in the place of the call, and the program */
     ESPI_SELF_MESSAGE, /* a message to oneself where there are other ranks; tried: it, MPI's copy and the program */
@@ -36,8 +38,9 @@ enum espi_selfcopy_place {
 /* Nanoseconds that a copy has to save, in setting auto, for its block to be taken out of a call with other ranks: it
    is held against a call of its own, and the rest of the call still has to be made (bench/collectives). Of less than
    so many bytes none is: a call of its own, on code that is cold, may take longer than that, for 32 bytes, too
-   (bench/callcost: MPI_Gatherv's root then took 0.1 us more). */
-enum { ESPI_SELFCOPY_APART_NS = 300, ESPI_SELFCOPY_APART_LEAST = 1024 };
+   (bench/callcost: MPI_Gatherv's root then took 0.1 us more). Where MPI copies it last the others wait for what is
+   done before, and gain nothing, so that more has to be saved. */
+enum { ESPI_SELFCOPY_APART_NS = 300, ESPI_SELFCOPY_LATE_NS = 1000, ESPI_SELFCOPY_APART_LEAST = 1024 };
 
 /* ---- plans (self_copy.c, plan.c) ---- */
 
@@ -156,6 +159,25 @@ static inline bool espi_selfcopy_is_apart(const struct espi_comm_facts *facts, c
     if ((void *)args[(int)typed[0].buffer] == MPI_IN_PLACE || (void *)args[(int)typed[1].buffer] == MPI_IN_PLACE)
         return false;
     return root >= 0 ? (int)args[root] == facts->rank : facts->peers == 1 || typed[0].shape != ESPI_SHAPE_ONE;
+}
+
+/* What it is there. MPI_Scatter's root, where it is rank 0, sends what it has for others first (MPICH 4.0.2). */
+static inline enum espi_selfcopy_place espi_selfcopy_place(const struct espi_comm_facts *facts,
+                                                           const struct espi_buffer_args *typed, int root)
+{
+    if (facts->peers == 1)
+        return ESPI_SELF_ALONE;
+    return root >= 0 && typed[0].at_root && typed[0].shape == ESPI_SHAPE_ONE && facts->rank == 0 ? ESPI_SELF_LATE
+                                                                                                 : ESPI_SELF_APART;
+}
+
+/* Which mark says that it is done otherwise than by the call. */
+static inline enum espi_paired espi_selfcopy_mark_of(enum espi_selfcopy_place place)
+{
+    return place == ESPI_SELF_ALONE     ? ESPI_PAIRED_COPIED
+           : place == ESPI_SELF_MESSAGE ? ESPI_PAIRED_MESSAGE
+           : place == ESPI_SELF_LATE    ? ESPI_PAIRED_LATE
+                                        : ESPI_PAIRED_APART;
 }
 
 /* The handler of functions with a block of this kind (api.def: ESPI_OWN): carries the block out and leaves the rest,
