@@ -244,6 +244,60 @@ START_TEST(struct_of_one)
 }
 END_TEST
 
+/* MPI_LB and MPI_UB, as programs from before MPI-2 bound their types: what EPOCH makes of a part of an array. */
+START_TEST(markers)
+{
+    static const char is[] = "vec(3,800,struc(1,<0>,<vec(4,80,vec(2,8,leaf(MPI_DOUBLE)))>))",
+                      outer[] = "struc(1,<1600>,<vec(3,800,struc(1,<0>,<vec(4,80,vec(2,8,leaf(MPI_DOUBLE)))>))>)";
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded d;
+    MPI_Datatype rows, plane, planes, part, types[3] = {MPI_LB, MPI_DATATYPE_NULL, MPI_UB};
+    MPI_Aint at[3] = {0, 0, 800};
+    const int lengths[3] = {1, 1, 1};
+    struct espi_emitted e;
+    int64_t *places, *again;
+    size_t n, k;
+    char text[200];
+
+    MPI_Type_vector(4, 2, 10, MPI_DOUBLE, &rows);
+    types[1] = rows;
+    MPI_Type_create_struct(3, lengths, at, types, &plane);
+    MPI_Type_contiguous(3, plane, &planes);
+    ck_assert_int_eq(espi_decode(&arena, planes, 0, &d), ESPI_OK);
+    espi_print(d.tree, 0, text, sizeof text);
+    ck_assert_str_eq(text, is);
+    ck_assert(d.lb == 0 && d.extent == 2400);
+    types[1] = planes;
+    at[0] = -80;
+    at[1] = 1600;
+    at[2] = 8000;
+    MPI_Type_create_struct(3, lengths, at, types, &part);
+    ck_assert_int_eq(espi_decode(&arena, part, 0, &d), ESPI_OK);
+    espi_print(d.tree, 0, text, sizeof text);
+    ck_assert_str_eq(text, outer);
+    ck_assert(d.lb == -80 && d.extent == 8080);
+    MPI_Type_commit(&part);
+    ck_assert_int_eq(espi_emit(d.tree, d.lb, d.extent, 100, &e), ESPI_OK);
+    places = packed_places(part, &n);
+    again = packed_places(e.type, &k);
+    ck_assert_uint_eq(n, 3 * 4 * 2 * sizeof(double));
+    ck_assert_uint_eq(k, n);
+    ck_assert(memcmp(places, again, n * sizeof *places) == 0);
+    free(places);
+    free(again);
+    MPI_Type_free(&e.type);
+    MPI_Type_free(&part);
+    MPI_Type_free(&planes);
+    MPI_Type_free(&plane);
+    MPI_Type_free(&rows);
+    MPI_Type_create_struct(3, lengths, at, (MPI_Datatype[]){MPI_UB, MPI_UB, MPI_LB}, &part); /* bounds of nothing */
+    ck_assert_int_eq(espi_decode(&arena, part, 0, &d), ESPI_OK);
+    ck_assert_int_eq(d.tree->entries, 0);
+    MPI_Type_free(&part);
+    espi_arena_release(&arena);
+}
+END_TEST
+
 /* Types in types, as deep as the decoder follows and deeper. */
 START_TEST(deep)
 {
@@ -408,7 +462,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    const TTest *const tests[] = {known, struct_of_one, deep, doubled, bounds, limited, large};
+    const TTest *const tests[] = {known, struct_of_one, markers, deep, doubled, bounds, limited, large};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
     tcase_add_loop_test(all, every_combiner, 0, MADE_KINDS);
     tcase_add_test(all, nested);

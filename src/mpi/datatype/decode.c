@@ -191,10 +191,17 @@ static espi_status child_of(struct espi_decoding *d, MPI_Datatype type, int dept
     return decode_type(d, type, depth + 1, &child->node);
 }
 
+/* They say where a type begins and ends, which MPI tells of the whole, and have no data. MPI-3 took them out of the
+   standard; MPICH has them, and programs from before (EPOCH) make types with them. */
+static bool is_marker(MPI_Datatype type)
+{
+    return type == MPI_LB || type == MPI_UB;
+}
+
 static espi_status structure(struct espi_decoding *d, const struct espi_contents *c, int depth,
                              const struct espi_node **out)
 {
-    int64_t n = espi_contents_int(c, 0), k = 0, i, *disp;
+    int64_t n = espi_contents_int(c, 0), k = 0, markers = 0, i, *disp;
     const struct espi_node **sub, *one;
     struct seen seen[SEEN];
     int used = 0, s;
@@ -207,7 +214,9 @@ static espi_status structure(struct espi_decoding *d, const struct espi_contents
     for (i = 0; i < n; i++) {
         int64_t length = espi_contents_int(c, 1 + i);
 
-        if (length == 0)
+        if (is_marker(c->types[i]))
+            markers++;
+        if (length == 0 || is_marker(c->types[i]))
             continue;
         for (s = 0; s < used && s < SEEN && seen[s].type != c->types[i]; s++)
             ;
@@ -228,7 +237,9 @@ static espi_status structure(struct espi_decoding *d, const struct espi_contents
     }
     if (k == 0)
         return espi_decode_empty(d, out);
-    return k == 1 ? espi_decode_shift(d, disp[0], sub[0], out) : espi_node_struc(d->arena, k, disp, sub, out);
+    /* what stands between markers is a struct for the library's engine, and takes as long as one */
+    return k == 1 && markers == 0 ? espi_decode_shift(d, disp[0], sub[0], out)
+                                  : espi_node_struc(d->arena, k, disp, sub, out);
 }
 
 static espi_status f90(const struct espi_decoding *d, const struct espi_contents *c, MPI_Datatype type,

@@ -30,11 +30,12 @@ struct espi_decoded {
 
 /*
  * The type map of `type` in the order of the standard, as a tree that follows the constructors. Blocks of no
- * elements vanish, an empty type map is struc(0, <>, <>). Explicit bounds stand in lb and extent only; inside, they
- * have become displacements and strides. `type` must be a valid handle. Handles that MPI returns on the way are freed
- * again. ESPI_ERR_UNSUPPORTED: a combiner that is not known, a base type without a name, MPI_LB or MPI_UB inside, a
- * nesting deeper than 256, or a result whose size or true bounds are not those that MPI reports. ESPI_ERR_LIMIT: more
- * than `limit` array elements (displacements and the like) were met; 0 is no limit.
+ * elements vanish, an empty type map is struc(0, <>, <>). Explicit bounds stand in lb and extent only, those by
+ * MPI_LB and MPI_UB in a struct, too; inside, they have become displacements and strides. `type` must be a valid
+ * handle. Handles that MPI returns on the way are freed again. ESPI_ERR_UNSUPPORTED: a combiner that is not known, a
+ * base type without a name, MPI_LB or MPI_UB elsewhere, a nesting deeper than 256, or a result whose size or true
+ * bounds are not those that MPI reports. ESPI_ERR_LIMIT: more than `limit` array elements (displacements and the
+ * like) were met; 0 is no limit.
  */
 espi_status espi_decode(struct espi_arena *arena, MPI_Datatype type, size_t limit, struct espi_decoded *out);
 
