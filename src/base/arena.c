@@ -3,10 +3,12 @@
 
 #include <stdalign.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 1 << 20 };
+#include "base/own_heap.h"
+
+/* The first ones fit blocks of 1, 2, 4 kB of base/own_heap.h. */
+enum { FIRST_BLOCK = 976, LARGEST_BLOCK = 1 << 20 };
 
 struct espi_arena_block {
     struct espi_arena_block *before;
@@ -33,7 +35,7 @@ void *espi_arena_alloc(struct espi_arena *arena, size_t bytes)
         if (size < bytes) {
             size = bytes;
         }
-        block = malloc(sizeof *block + size);
+        block = espi_own_get(sizeof *block + size);
         if (block == NULL) {
             return NULL;
         }
@@ -79,7 +81,7 @@ void espi_arena_release(struct espi_arena *arena)
     while (arena->last != NULL) {
         struct espi_arena_block *block = arena->last;
         arena->last = block->before;
-        free(block);
+        espi_own_put(block);
     }
     arena->bytes = 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/overlap.h"
+#include "base/own_heap.h"
 
 #define KEPT 8
 #define LARGEST ((size_t)64 << 20) /* a larger one is not kept */
@@ -88,7 +89,7 @@ void *espi_pool_get(size_t size)
     if (size > SIZE_MAX / 2)
         return NULL;
     size_t room = size < 4096 ? 4096 : size + size / 8;
-    found = malloc(sizeof *found + room);
+    found = espi_own_get(sizeof *found + room);
     if (!found)
         return NULL;
     populate(found, sizeof *found + size);
@@ -108,11 +109,11 @@ void espi_pool_put(void *buffer)
                 return;
     if (back->size <= LARGEST)
         back = atomic_exchange_explicit(&slots[back->size / 4096 % KEPT], back, memory_order_acq_rel);
-    free(back);
+    espi_own_put(back);
 }
 
 void espi_pool_release(void)
 {
     for (int i = 0; i < KEPT; i++)
-        free(atomic_exchange(&slots[i], NULL));
+        espi_own_put(atomic_exchange(&slots[i], NULL));
 }

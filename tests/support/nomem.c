@@ -178,12 +178,29 @@ VISIBLE char *strdup(const char *text)
     return copy != NULL ? memcpy(copy, text, bytes) : NULL;
 }
 
+/* Its heap (src/base/own_heap.h) never gets a chunk, so that whatever it would give is asked for here. */
+static bool is_own_heap(const void *caller, size_t bytes)
+{
+    enum { CHUNK = 256 << 10 };
+    bool is = false;
+    if (bytes != CHUNK || phase == BEFORE || inside || !(each || at_end || start_at > 0))
+        return false;
+    inside = true;
+    pthread_mutex_lock(&lock);
+    dl_iterate_phdr(find_core, NULL);
+    is = is_core(caller);
+    pthread_mutex_unlock(&lock);
+    inside = false;
+    return is;
+}
+
 VISIBLE void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
 {
     static void *(*next)(void *, size_t, int, int, int, off_t);
     if (next == NULL)
         *(void **)&next = dlsym(RTLD_NEXT, "mmap");
-    return is_refused(CALLER) ? MAP_FAILED : next(address, bytes, protection, flags, file, offset);
+    return is_own_heap(CALLER, bytes) || is_refused(CALLER) ? MAP_FAILED
+               : next(address, bytes, protection, flags, file, offset);
 }
 
 static bool is_chosen(const char *ranks, const char *rank)

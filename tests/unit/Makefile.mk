@@ -7,7 +7,7 @@ ESPI_UNIT_TESTS = \
 	%D%/test-corpus %D%/test-normalize %D%/test-anytime %D%/test-reconstruct \
 	%D%/test-sparse %D%/test-method-select %D%/test-commtree %D%/test-model-file \
 	%D%/test-commtree-two-level %D%/test-commtree-special %D%/test-commtree-api %D%/test-commtree-many %D%/test-fold \
-	%D%/test-buffer-pool %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-calls \
+	%D%/test-buffer-pool %D%/test-own-heap %D%/test-dense %D%/test-roll %D%/test-relay %D%/test-relay-calls \
 	%D%/test-import-slots %D%/test-import-slots-now %D%/test-hydra \
 	%D%/test-pmi %D%/test-all-present %D%/test-log %D%/test-settings %D%/test-stats %D%/test-stats-scale %D%/test-file \
 	%D%/test-nodes %D%/test-exchange %D%/test-placement %D%/test-placement-file \
@@ -52,6 +52,7 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_commtree_many_SOURCES = %D%/test_commtree_many.c
 %C%_test_fold_SOURCES = %D%/test_fold.c
 %C%_test_buffer_pool_SOURCES = %D%/test_buffer_pool.c
+%C%_test_own_heap_SOURCES = %D%/test_own_heap.c
 %C%_test_dense_SOURCES = %D%/test_dense.c
 %C%_test_roll_SOURCES = %D%/test_roll.c %D%/roll_job.c %D%/roll_job.h
 %C%_test_relay_SOURCES = %D%/test_relay.c

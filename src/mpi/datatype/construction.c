@@ -11,6 +11,7 @@
 
 #include "abi.h"
 #include "base/buffer_pool.h"
+#include "base/own_heap.h"
 #include "mpi/core/pmpi.h"
 
 enum { PARTS_MOST = 64, BYTES_MOST = 4 << 20, SMALL = 1024 };
@@ -88,7 +89,7 @@ static bool note(struct espi_construction *c, struct walk *w, MPI_Datatype type)
     if (c->parts == PARTS_MOST || !ask_envelope(type, &part->envelope))
         return false;
     const size_t bytes = contents_size(&part->envelope);
-    if (bytes > BYTES_MOST - c->bytes || (part->contents = malloc(bytes)) == NULL)
+    if (bytes > BYTES_MOST - c->bytes || (part->contents = espi_own_get(bytes)) == NULL)
         return false;
     w->met[c->parts++] = type;
     c->bytes += bytes;
@@ -110,26 +111,34 @@ static bool note(struct espi_construction *c, struct walk *w, MPI_Datatype type)
     return done;
 }
 
+static void free_parts(const struct espi_construction *c)
+{
+    for (int i = 0; i < c->parts; i++)
+        espi_own_put(c->part[i].contents);
+}
+
 struct espi_construction *espi_construction_of(MPI_Datatype type)
 {
-    struct espi_construction *c = calloc(1, sizeof *c), *fitting;
+    struct espi_construction all, *c = NULL;
     struct walk w;
 
-    if (c == NULL)
-        return NULL;
-    if (!note(c, &w, type)) {
-        espi_construction_free(c);
-        return NULL;
+    all.parts = 0;
+    all.bytes = 0;
+    if (note(&all, &w, type)) {
+        const size_t bytes = offsetof(struct espi_construction, part) + (size_t)all.parts * sizeof all.part[0];
+        if ((c = espi_own_get(bytes)) != NULL)
+            memcpy(c, &all, bytes);
     }
-    fitting = realloc(c, offsetof(struct espi_construction, part) + (size_t)c->parts * sizeof c->part[0]);
-    return fitting != NULL ? fitting : c;
+    if (c == NULL)
+        free_parts(&all);
+    return c;
 }
 
 void espi_construction_free(struct espi_construction *c)
 {
-    for (int i = 0; c != NULL && i < c->parts; i++)
-        free(c->part[i].contents);
-    free(c);
+    if (c != NULL)
+        free_parts(c);
+    espi_own_put(c);
 }
 
 /* ---- comparing ---- */

@@ -10,6 +10,7 @@
 #include "base/buffer_pool.h"
 #include "base/log.h"
 #include "base/overlap.h"
+#include "base/own_heap.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
@@ -111,6 +112,7 @@ static void start_services(void)
         set_plain(true); /* the world came after a session */
         return;
     }
+    espi_own_heap_open();
     espi_comm_cache_start(world_begun);
     espi_gather_comms_start();
     if (espi_types_start(&espi_settings) != ESPI_OK)

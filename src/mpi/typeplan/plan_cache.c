@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/overlap.h"
+#include "base/own_heap.h"
 
 #include "mpi/datatype/construction.h"
 #include "mpi/datatype/own_types.h"
@@ -96,7 +97,7 @@ const struct espi_decoded *espi_plan_layout(const struct espi_plan *plan)
 static void free_made(struct made *made)
 {
     espi_construction_free(made->construction);
-    free(made);
+    espi_own_put(made);
 }
 
 /* Takes it out of the table and of its plan. Under the lock. */
@@ -131,7 +132,7 @@ struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type)
 
 bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type)
 {
-    struct made *made = malloc(sizeof *made), *old;
+    struct made *made = espi_own_get(sizeof *made), *old;
 
     if (made == NULL)
         return false;
@@ -219,7 +220,7 @@ static void free_entry(struct espi_plan_entry *e)
     free_all_made(e);
     free_substitutes(e);
     espi_arena_release(&e->arena);
-    free(e);
+    espi_own_put(e);
 }
 
 /* Under the lock. */
@@ -368,7 +369,7 @@ bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count)
 
 struct espi_plan *espi_plan_make(struct espi_plan_request *request)
 {
-    struct espi_plan_entry *e = calloc(1, sizeof *e), *old;
+    struct espi_plan_entry *e = espi_own_get_zeroed(sizeof *e), *old;
     struct espi_selection s;
 
     if (e == NULL)
@@ -376,7 +377,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     e->layout = *request->layout;
     if (espi_node_copy(&e->arena, request->layout->tree, &e->layout.tree) != ESPI_OK) {
         espi_arena_release(&e->arena);
-        free(e);
+        espi_own_put(e);
         return NULL;
     }
     e->key = espi_plan_key(&e->layout);
