@@ -1,6 +1,6 @@
 /*
  * The short way of collective calls (src/mpi/calls/collective.h) where ranks are on several nodes, and where types
- * that are better go in the place of the program's.
+ * that are better go in the place of the program's; and as what a root's blocks count.
  */
 #include "collective_setup.h"
 
@@ -236,8 +236,36 @@ START_TEST(better_types)
 }
 END_TEST
 
+static enum espi_packable use_of(enum espi_fn fn, int side, const espi_word *args)
+{
+    struct espi_collective_side is;
+    espi_collective_side(&is, &espi_api_rows[fn], side, args, &thread_state->comm, PEERS);
+    return is.use;
+}
+
+/* A root with gaps on both sides packs, copies and unpacks what it has for itself: its blocks count as one. */
+START_TEST(root_uses)
+{
+    begin();
+    const espi_word f = (espi_word)from, o = (espi_word)onto, self = MPI_COMM_SELF,
+                    both[] = {f, COUNT, type, o, COUNT, type, 0, self, (espi_word)&request},
+                    received[] = {f, BLOCK, MPI_BYTE, o, COUNT, type, 0, self},
+                    kept_block[] = {(espi_word)MPI_IN_PLACE, 0, MPI_BYTE, o, COUNT, type, 0, self},
+                    sent[] = {f, COUNT, type, o, BLOCK, MPI_BYTE, 0, self},
+                    all[] = {f, COUNT, type, o, COUNT, type, self};
+    ck_assert_int_eq(use_of(ESPI_FN_Gather, 1, both), ESPI_PACK_BLOCK);
+    ck_assert_int_eq(use_of(ESPI_FN_Igather, 1, both), ESPI_PACK_BLOCK);
+    ck_assert_int_eq(use_of(ESPI_FN_Scatter, 0, both), ESPI_PACK_BLOCK);
+    ck_assert_int_eq(use_of(ESPI_FN_Gather, 1, received), ESPI_PACK_HALF);
+    ck_assert_int_eq(use_of(ESPI_FN_Gather, 1, kept_block), ESPI_PACK_HALF);
+    ck_assert_int_eq(use_of(ESPI_FN_Scatter, 0, sent), ESPI_PACK_HALF);
+    ck_assert_int_eq(use_of(ESPI_FN_Alltoall, 0, all), ESPI_PACK_EACH);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "collective_far", far_blocks, short_blocks, mixed_blocks, short_beside_short,
-                     better_types);
+                     better_types, root_uses);
 }

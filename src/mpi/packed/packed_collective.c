@@ -96,14 +96,16 @@ static bool is_message(enum family family, const struct espi_buffer_args *typed)
 }
 
 /* Blocks that the library sends or receives as they are. Where both sides have gaps most is saved, but what a record
-   of the request costs is about as much; and a root has one block less than it looks like. */
+   of the request costs is about as much. A root has one block less than it looks like, and where both sides have gaps
+   that one is packed, copied and unpacked, which saves nothing: few blocks are left to bear what the call costs. */
 static enum espi_packable blocks_use(const struct espi_api_row *row, const espi_word *args, bool for_all,
                                      const struct espi_buffer_args *typed, const struct espi_buffer_args *other)
 {
-    if (!for_all)
+    const bool gaps = other != NULL && (void *)args[other->buffer] != MPI_IN_PLACE && is_derived(other, args),
+               both = gaps && !(row->kind & ESPI_NONBLOCKING) && row->root < 0;
+
+    if (!for_all || (gaps && row->root >= 0))
         return ESPI_PACK_BLOCK;
-    const bool both = other != NULL && (void *)args[other->buffer] != MPI_IN_PLACE && is_derived(other, args) &&
-                      !(row->kind & ESPI_NONBLOCKING) && row->root < 0;
     if (is_message(family_of(row), typed))
         return both ? ESPI_PACK_EACH : ESPI_PACK_EACH_HALF;
     return both ? ESPI_PACK_BLOCKS : ESPI_PACK_HALF;

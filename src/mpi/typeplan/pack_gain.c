@@ -35,9 +35,9 @@
  *  - In collective calls, too, the library's general code for a short block with gaps is saved (BLOCK_NS), and there
  *    is one more copy. A call with blocks for all has at least two of them. Where only one side has gaps, the block
  *    that a rank has for itself is copied by the library in one go, and less is saved (HALF_NS); so it is in rooted
- *    calls, and where there is one block (bench/collectives, rows of 1,536 and 6,144 bytes, `sent` and `received`
- *    against `both`). The copy shows where blocks are dense (64 doubles at a time, blocks of 98 kB: 0.87 of native's
- *    speed on near cores, 3 times as fast on far ones).
+ *    calls, and where there is one block, as which those of a root with gaps on both sides count (bench/collectives,
+ *    rows of 1,536 and 6,144 bytes, `sent` and `received` against `both`). The copy shows where blocks are dense (64
+ *    doubles at a time, blocks of 98 kB: 0.87 of native's speed on near cores, 3 times as fast on far ones).
  *  - MPI_Sendrecv_replace copies what it sends into a buffer of its own. Packed, one part takes half as long again in
  *    some runs, and less than natively in others, as the two buffers happen to lie (AMD EPYC, whose copies are slow
  *    where source and destination are alike in their places within a page). So nothing is said to be gained.
