@@ -2,7 +2,7 @@
 #include "base/own_heap.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,23 @@
 /* Sizes in bytes, heads included: 64, 96, 128, 192, ... 32768. */
 enum { SIZES = 19, LEAST = 64, FROM_MALLOC = SIZES };
 
+/* What stands before the content. */
 struct block {
-    union {
-        size_t size;        /* which; FROM_MALLOC: none */
-        max_align_t align;
-    } head;
-    struct block *next; /* in a list; of a block in use the content begins here */
+    size_t size; /* which; FROM_MALLOC: none */
 };
-#define HEAD offsetof(struct block, next)
+enum { HEAD = alignof(max_align_t) };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct block *lists[SIZES];
 static char *chunk;
 static size_t left; /* of the chunk */
 static _Atomic bool is_open;
+
+/* In a list; where the content of a block in use begins. */
+static struct block **next_of(struct block *block)
+{
+    return (struct block **)((char *)block + HEAD);
+}
 
 static size_t bytes_of(size_t size)
 {
@@ -57,13 +60,14 @@ static bool is_watched(void)
 #endif
 }
 
-void espi_own_heap_open(void)
+bool espi_own_heap_open(void)
 {
     if (is_watched())
-        return;
+        return false;
     pthread_mutex_lock(&lock);
     is_open = is_open || next_chunk();
     pthread_mutex_unlock(&lock);
+    return is_open;
 }
 
 /* Under the lock. */
@@ -80,6 +84,20 @@ static struct block *cut(size_t size)
     return block;
 }
 
+static struct block *take(size_t size)
+{
+    struct block *block;
+
+    pthread_mutex_lock(&lock);
+    block = lists[size];
+    if (block != NULL)
+        lists[size] = *next_of(block);
+    else
+        block = cut(size);
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
 void *espi_own_get(size_t bytes)
 {
     struct block *block;
@@ -89,21 +107,14 @@ void *espi_own_get(size_t bytes)
         return NULL;
     while (size < SIZES && bytes_of(size) < HEAD + bytes)
         size++;
-    if (size == SIZES || !is_open) {
+    block = size < SIZES && is_open ? take(size) : NULL;
+    if (block == NULL) {
         block = malloc(HEAD + bytes);
         size = FROM_MALLOC;
-    } else {
-        pthread_mutex_lock(&lock);
-        block = lists[size];
-        if (block != NULL)
-            lists[size] = block->next;
-        else
-            block = cut(size);
-        pthread_mutex_unlock(&lock);
     }
     if (block == NULL)
         return NULL;
-    block->head.size = size;
+    block->size = size;
     return (char *)block + HEAD;
 }
 
@@ -119,13 +130,13 @@ void espi_own_put(void *memory)
     if (memory == NULL)
         return;
     struct block *block = (struct block *)((char *)memory - HEAD);
-    const size_t size = block->head.size;
+    const size_t size = block->size;
     if (size == FROM_MALLOC) {
         free(block);
         return;
     }
     pthread_mutex_lock(&lock);
-    block->next = lists[size];
+    *next_of(block) = lists[size];
     lists[size] = block;
     pthread_mutex_unlock(&lock);
 }

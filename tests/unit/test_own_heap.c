@@ -82,7 +82,8 @@ START_TEST(again)
 {
     static const size_t sizes[] = {0, 1, 48, 49, 80, 81, 112, 113, 1008, 32752};
 
-    espi_own_heap_open();
+    if (!espi_own_heap_open()) /* a tool watches blocks of malloc */
+        return;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *first = espi_own_get(sizes[i]), *other = espi_own_get(2 * sizes[i] + 64),
              *beside = espi_own_get(sizes[i]);

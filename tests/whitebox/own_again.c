@@ -247,7 +247,54 @@ START_TEST(at_root)
 }
 END_TEST
 
+static espi_word refuse(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    (void)thread;
+    (void)fn;
+    (void)args;
+    (void)next;
+    is_there = has_come();
+    return MPI_ERR_COUNT;
+}
+
+/* What MPI refuses for other blocks, or as the buffer is none, touches nothing. */
+START_TEST(refused)
+{
+    begin();
+    sent_type = strided(2, 5);
+    received_type = strided(4, 9);
+    thread_state->comm.rank = 1;
+    espi_word nowhere[] = {(espi_word)from, 1, sent_type, 0, 1, received_type, 1, MPI_COMM_SELF},
+              nowhere_v[] = {(espi_word)from, 1, sent_type, 0, (espi_word)counts[0], (espi_word)places[0],
+                             received_type, 1, MPI_COMM_SELF},
+              negative[] = {(espi_word)from, 1, sent_type, (espi_word)onto, (espi_word)counts[0],
+                            (espi_word)places[0], received_type, 1, MPI_COMM_SELF};
+    for (int k = 0; k < ROOM; k++) {
+        from[k] = k + 1;
+        onto[k] = -k;
+    }
+    counts[0][0] = -1;
+    counts[0][1] = 1;
+    places[0][0] = 1; /* item */
+    places[0][1] = 0;
+    is_there = true;
+    ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, ESPI_FN_Gatherv, negative, (espi_next)next_call, refuse),
+                     MPI_ERR_COUNT);
+    ck_assert(!is_there && !has_come());
+    counts[0][0] = 1;
+    places[0][0] = 0;
+    places[0][1] = 1;
+    ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, ESPI_FN_Gather, nowhere, (espi_next)next_call, refuse),
+                     MPI_ERR_COUNT);
+    ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, ESPI_FN_Gatherv, nowhere_v, (espi_next)next_call, refuse),
+                     MPI_ERR_COUNT);
+    free_type(sent_type);
+    free_type(received_type);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "own_again", second_time, other_types, forgotten, at_root);
+    return TYPES_RUN(argc, argv, "own_again", second_time, other_types, forgotten, at_root, refused);
 }

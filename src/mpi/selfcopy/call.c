@@ -313,6 +313,20 @@ static bool find_block(struct espi_thread *thread, const struct espi_api_row *ro
     return true;
 }
 
+/* Whether the own block is copied before the call: a gather's, of which MPI has nothing to refuse. What it refuses
+   touches nothing, and a buffer that is none says so only as a whole. */
+static bool comes_first(const struct espi_api_row *row, const espi_word *args, int peers)
+{
+    const struct espi_buffer_args *all = &row->typed[1];
+
+    if (row->root < 0 || row->typed[0].at_root || args[all->buffer] == 0)
+        return false;
+    for (int i = 0; i < peers && all->shape != ESPI_SHAPE_ONE; i++)
+        if (number_at(row, (const void *)args[all->count], i) < 0)
+            return false;
+    return true;
+}
+
 static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                             espi_handler substitute)
 {
@@ -354,7 +368,7 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
             return substitute(thread, fn, args, next);
         }
     }
-    const bool first = row->root >= 0 && !row->typed[0].at_root; /* a gather */
+    const bool first = comes_first(row, args, comm.peers);
     if (first)
         espi_selfcopy_carry_out(thread, &block);
     result = substitute(thread, fn, changed, next);
