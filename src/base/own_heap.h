@@ -1,7 +1,7 @@
 /* Memory for small things that live long, apart from the program's heap. A program that gets and gives back large
    arrays in each step has the top of its heap trimmed and faulted in again and again, the more often the more small
-   blocks lie between its arrays. MPI-AMRVAC (hd/blast_wave_Cartesian_3D) had up to twice as many page faults with
-   plans, made inside of its calls, in its heap. Thread-safe. */
+   blocks lie between its arrays. MPI-AMRVAC (hd/blast_wave_Cartesian_3D) had far more page faults with plans, made
+   inside of its calls, in its heap. Thread-safe. */
 #ifndef ESPI_BASE_OWN_HEAP_H
 #define ESPI_BASE_OWN_HEAP_H
 

@@ -1,6 +1,6 @@
 /*
  * The short way of collective calls (src/mpi/calls/collective.h) where ranks are on several nodes, and where types
- * that are better go in the place of the program's; and as what a root's blocks count.
+ * that are better go in the place of the program's; as what a root's blocks count, and when its own is looked for.
  */
 #include "collective_setup.h"
 
@@ -264,8 +264,39 @@ START_TEST(root_uses)
 }
 END_TEST
 
+/* Whether a call that is left to the library is let pass, where a pair of its type is so marked. */
+static bool passes_marked(enum espi_fn fn, const espi_word *args, unsigned marks)
+{
+    const struct espi_api_row *row = &espi_api_rows[fn];
+    const struct asked asked = {row->large, row->treatment == ESPI_API_COUNT, row->kind, row->comm, row->root, fn};
+    struct espi_type_slot *slot = espi_slot_of(type);
+
+    ck_assert_ptr_nonnull(slot);
+    thread_state->pairs.turn = 0; /* one that no lot falls on */
+    espi_slot_pair(slot, type, marks);
+    return espi_left_alone(thread_state, &asked, row->typed, ESPI_PAIRED_COPIED, args);
+}
+
+/* An own block is looked for where one of its kind was found to be better apart, and not where another kind was. */
+START_TEST(own_marks)
+{
+    struct call call;
+    begin();
+    const espi_word scatter[] = {(espi_word)from, COUNT, type, (espi_word)onto, BLOCK, MPI_BYTE, 0, MPI_COMM_SELF},
+                    gather[] = {(espi_word)from, COUNT, type, (espi_word)onto, BLOCK, MPI_BYTE, 0, MPI_COMM_SELF};
+    espi_type_service.packing = ESPI_MODE_OFF;
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Scatter, scatter), ESPI_COURSE_AS_IT_IS);
+    ck_assert(passes_marked(ESPI_FN_Scatter, scatter, ESPI_PAIRED_APART));
+    ck_assert(!passes_marked(ESPI_FN_Scatter, scatter, ESPI_PAIRED_LATE));
+    ck_assert_int_eq(course_of(&call, ESPI_FN_Gather, gather), ESPI_COURSE_AS_IT_IS);
+    ck_assert(passes_marked(ESPI_FN_Gather, gather, ESPI_PAIRED_LATE));
+    ck_assert(!passes_marked(ESPI_FN_Gather, gather, ESPI_PAIRED_APART));
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "collective_far", far_blocks, short_blocks, mixed_blocks, short_beside_short,
-                     better_types, root_uses);
+                     better_types, root_uses, own_marks);
 }

@@ -77,6 +77,14 @@ static void end(void)
     espi_types_stop();
 }
 
+static void fill(int shift)
+{
+    for (int i = 0; i < ROOM; i++) {
+        from[i] = i + shift;
+        onto[i] = -i;
+    }
+}
+
 /* One call, whose own block has one item of each type at this place, in items. Whether it was found by what is
    remembered: then nobody looked the pair up. */
 static bool is_found(MPI_Datatype sent, MPI_Datatype received, int place)
@@ -88,10 +96,7 @@ static bool is_found(MPI_Datatype sent, MPI_Datatype received, int place)
     char packed[DOUBLES * sizeof(double)], arrived[sizeof packed];
     int at = 0;
 
-    for (int i = 0; i < ROOM; i++) {
-        from[i] = i + place;
-        onto[i] = -i;
-    }
+    fill(place);
     for (int side = 0; side < 2; side++) {
         counts[side][0] = counts[side][1] = 1;
         places[side][0] = place;
@@ -221,10 +226,7 @@ START_TEST(at_root)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         espi_word args[9];
         memcpy(args, calls[i].args, sizeof args);
-        for (int k = 0; k < ROOM; k++) {
-            from[k] = k;
-            onto[k] = -k;
-        }
+        fill(1);
         counts[0][0] = counts[0][1] = 1;
         places[0][0] = 0;
         ck_assert_int_eq((int)espi_selfcopy_call(&own_thread, calls[i].fn, args, (espi_next)next_call, left_root),
@@ -269,10 +271,7 @@ START_TEST(refused)
                              received_type, 1, MPI_COMM_SELF},
               negative[] = {(espi_word)from, 1, sent_type, (espi_word)onto, (espi_word)counts[0],
                             (espi_word)places[0], received_type, 1, MPI_COMM_SELF};
-    for (int k = 0; k < ROOM; k++) {
-        from[k] = k + 1;
-        onto[k] = -k;
-    }
+    fill(1);
     counts[0][0] = -1;
     counts[0][1] = 1;
     places[0][0] = 1; /* item */

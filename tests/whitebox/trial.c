@@ -151,6 +151,10 @@ END_TEST
 /* What is done for good where a copy takes so long, and what it is held against. */
 static enum espi_selfcopy_way decided(enum espi_selfcopy_place place, uint64_t other_ns, uint64_t copy_ns)
 {
+    static const unsigned mark_of[ESPI_SELF_PLACES] = {[ESPI_SELF_ALONE] = ESPI_PAIRED_COPIED,
+                                                       [ESPI_SELF_APART] = ESPI_PAIRED_APART,
+                                                       [ESPI_SELF_LATE] = ESPI_PAIRED_LATE,
+                                                       [ESPI_SELF_SHARED] = ESPI_PAIRED_APART};
     struct espi_selfcopy_plan plan = {.timed = true, .bytes = ESPI_SELFCOPY_APART_LEAST};
     unsigned tried = 0;
 
@@ -162,6 +166,8 @@ static enum espi_selfcopy_way decided(enum espi_selfcopy_place place, uint64_t o
     }
     ck_assert_uint_eq(tried, COPY | (place == ESPI_SELF_APART || place == ESPI_SELF_LATE ? LOCAL : CALL));
     ck_assert_int_eq(espi_selfcopy_is_decided(&plan, place), espi_selfcopy_turn(&plan, place).way != ESPI_BY_CALL);
+    ck_assert_uint_eq(atomic_load(&plan.marks), espi_selfcopy_is_decided(&plan, place) ? mark_of[place]
+                                                                                        : ESPI_PAIRED_LEFT);
     return espi_selfcopy_turn(&plan, place).way;
 }
 

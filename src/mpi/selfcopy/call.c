@@ -313,8 +313,9 @@ static bool find_block(struct espi_thread *thread, const struct espi_api_row *ro
     return true;
 }
 
-/* Whether the own block is copied before the call: a gather's, of which MPI has nothing to refuse. What it refuses
-   touches nothing, and a buffer that is none says so only as a whole. */
+/* Whether the own block is copied before the call: a gather's, unless MPI refuses it for what was not looked at:
+   another block's count, or a receive buffer that is none, of which the own block's place does not tell. Then nothing
+   is to be touched. */
 static bool comes_first(const struct espi_api_row *row, const espi_word *args, int peers)
 {
     const struct espi_buffer_args *all = &row->typed[1];
