@@ -110,10 +110,20 @@ static void print_tree(const char *label, const char *tree, int64_t cost)
     printf("\n");
 }
 
+static const char *const what[][2] = {
+    {"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "sent and received"}};
+
+/* Whether something of what was planned for the type was used: it saved time, or took some that was measured. */
+static bool was_used(const json_t *type)
+{
+    bool used = stat_number(type, "saved_ns_estimate", NULL, NULL) > 0;
+    for (size_t i = 0; i < 3; i++)
+        used = used || stat_number(type, what[i][0], "measured", NULL) > 0;
+    return used;
+}
+
 static void print_each(const json_t *type)
 {
-    static const char *const what[][2] = {
-        {"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "sent and received"}};
     bool any = false, improved = json_is_true(json_object_get(type, "improved"));
     char before[32], after[32];
     for (size_t i = 0; i < 3; i++) {
@@ -160,7 +170,8 @@ static void print_type(size_t index, const json_t *type)
     const json_t *cost_before = json_object_get(type, "cost_before");
     const json_t *cost_after = json_object_get(type, "cost_after");
 
-    printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1, improved ? "improved" : "left alone",
+    printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1,
+           !improved ? "left alone" : was_used(type) ? "improved" : "planned, nothing gained by it",
            stat_number(type, "uses", NULL, NULL), stat_number(type, "ranks", NULL, NULL),
            stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
     printf("%s moved; ", cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)));

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/datatype/element_view.h"
+#include "mpi/entry/lifecycle.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
 #include "suite.h"
@@ -363,30 +364,39 @@ START_TEST(forgotten_at_start)
 }
 END_TEST
 
-/* Uses of a type that is settled, planned and best as it is, are on credit like others, and counted as such. */
-START_TEST(settled)
+/* Uses of a type that is settled, as it is best as it is or cannot be planned, are on credit like others, and counted
+   as such. */
+static void settled_so(enum espi_settled kind, enum espi_counter counter)
 {
+    const enum espi_settled other = kind == ESPI_SETTLED_BEST ? ESPI_SETTLED_UNPLANNED : ESPI_SETTLED_BEST;
     struct espi_stats_thread *stats;
     struct espi_type_slot *s;
     MPI_Datatype type;
-    uint64_t before;
+    uint64_t before, others, counts[2][ESPI_COUNTER_COUNT] = {0}, calls[ESPI_FN_COUNT];
 
     start(ESPI_MODE_AUTO);
     stats = espi_thread_state(&own_thread)->stats;
     type = regular_ints(4);
     s = espi_slot_of(type);
     ck_assert_ptr_nonnull(s);
-    atomic_store(&s->settled, true);
+    atomic_store(&s->settled, (unsigned char)kind);
     atomic_store(&s->look, 100);
     ck_assert_int_eq(on_credit(type, 1), 0);
     espi_types_used(stats, type, s, 1);
-    before = atomic_load(&espi_handle_table_settled);
+    before = atomic_load(&espi_handle_table_settled[kind]);
+    others = atomic_load(&espi_handle_table_settled[other]);
+    espi_stub_counts(counts[0], calls);
     ck_assert_int_eq(on_credit(type, 5), 5);
     ck_assert_uint_eq(atomic_load(&s->uses), 1);
-    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled), before);
+    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled[kind]), before);
     ck_assert_ptr_eq(espi_slot_of(type), s);
     ck_assert_uint_eq(atomic_load(&s->uses), 6);
-    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled), before + 5);
+    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled[kind]), before + 5);
+    ck_assert_uint_eq(atomic_load(&espi_handle_table_settled[other]), others);
+    espi_stub_counts(counts[1], calls);
+    ck_assert_uint_eq(counts[1][counter] - counts[0][counter], 5);
+    ck_assert_uint_eq(counts[0][ESPI_COUNT_left_not_earned] - counts[1][ESPI_COUNT_left_not_earned], 5);
+    ck_assert_int_eq(espi_types_left_why(s), counter);
     espi_types_used(stats, type, s, 1);
     ck_assert_int_eq(on_credit(type, 1000), 99 - 7);
     ck_assert_ptr_null(espi_types_quiet(type)); /* the hundredth is due */
@@ -394,6 +404,12 @@ START_TEST(settled)
     espi_types_ending(espi_thread_state(&own_thread), type);
     MPI_Type_free(&type);
     espi_types_stop();
+}
+
+START_TEST(settled)
+{
+    settled_so(ESPI_SETTLED_BEST, ESPI_COUNT_left_not_better);
+    settled_so(ESPI_SETTLED_UNPLANNED, ESPI_COUNT_left_unplanned);
 }
 END_TEST
 

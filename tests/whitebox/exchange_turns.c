@@ -11,7 +11,7 @@
 #include "random_types.h"
 #include "suite.h"
 
-enum { CALLS = 10000, RUN = 4 };
+enum { CALLS = 10000, RUN = 4, FEWEST = 3 };
 #define LIBRARYS ESPI_TURN_LIBRARYS
 #define SHARED ESPI_TURN_SHARED
 
@@ -190,8 +190,10 @@ START_TEST(saves)
     for (int i = 0; i < 100; i++)
         espi_exchange_took(kind, SHARED, i % 10 == 0 ? 900000 : 9000 + 10 * (uint64_t)(i % 10));
     ck_assert(espi_exchange_kind_saves(kind) < 0);
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < RUN; i++) {
+        ck_assert(i >= FEWEST || espi_exchange_kind_saves(kind) < 0); /* one that was disturbed says nothing */
         espi_exchange_took(kind, LIBRARYS, i == 0 ? 5000000 : 30000);
+    }
     ck_assert(espi_exchange_kind_saves(kind) > 20500 && espi_exchange_kind_saves(kind) < 21000);
     for (int i = 0; i < 100; i++) /* the cores have come nearer to each other */
         espi_exchange_took(kind, LIBRARYS, 10000);
@@ -228,9 +230,11 @@ START_TEST(rest)
         ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 0);
     for (int i = 0; i < RUN; i++)
         espi_exchange_took(kind, LIBRARYS, 20100); /* 10 us more, and what is in no cache */
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 0);
-    espi_exchange_took(kind, SHARED, 10000);
-    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 22 * 9000);
+    for (int i = 0; i < FEWEST; i++) {
+        ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 0);
+        espi_exchange_took(kind, SHARED, 10000);
+    }
+    ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), (21 + FEWEST) * 9000);
     ck_assert_uint_eq(espi_exchange_kind_rest(kind, 1000), 9000);
     ck_assert(espi_exchange_kind_takes_back(kind, 1000) == 0);
     ck_assert_uint_eq(espi_exchange_kind_rest(kind, 12000), 0);

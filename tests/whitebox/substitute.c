@@ -132,19 +132,26 @@ static MPI_Datatype nested(void)
     return type;
 }
 
-/* A layout that is not decoded has a record, which names it and why, and counts its uses. */
+/* A layout that is not decoded has a record, which names it and why, and counts its uses: none is said to wait for
+   more. */
 START_TEST(named)
 {
     enum { USES = 9, ITEMS = 2 };
     struct espi_report report = ESPI_REPORT_INIT;
     const struct espi_report_type *found = NULL;
     const char *why = espi_counter_table[ESPI_COUNT_plan_unsupported].help;
-    MPI_Datatype type;
+    MPI_Datatype type, again;
 
     start(ESPI_MODE_ALWAYS);
     type = nested();
     for (int i = 0; i < USES; i++)
         ck_assert_int_eq(espi_types_better(&own_thread, type, ITEMS, true), type);
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_unplanned), USES);
+    again = nested();
+    ck_assert_int_eq(espi_types_better(&own_thread, again, ITEMS, true), again);
+    ck_assert_uint_eq(counted(ESPI_COUNT_left_unplanned), USES + 1);
+    espi_types_ending(espi_thread_state(&own_thread), again);
+    MPI_Type_free(&again);
     espi_types_ending(espi_thread_state(&own_thread), type);
     MPI_Type_free(&type);
     ck_assert_int_eq(espi_stats_collect(&report), ESPI_OK);
@@ -154,7 +161,8 @@ START_TEST(named)
     ck_assert_ptr_nonnull(found);
     ck_assert_ptr_nonnull(strstr(found->facts.before, "not decoded: MPI_Type_contiguous"));
     ck_assert(!found->facts.improved && found->facts.size == 24 && found->facts.entries == -1);
-    ck_assert(found->uses == USES && found->elements == USES * ITEMS && found->bytes == USES * ITEMS * 24);
+    ck_assert(found->uses == USES + 1 && found->elements == (USES + 1) * ITEMS);
+    ck_assert_uint_eq(found->bytes, (USES + 1) * ITEMS * 24);
     espi_report_release(&report);
     espi_types_stop();
 }

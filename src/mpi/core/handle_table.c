@@ -10,7 +10,7 @@ static atomic_uint chunks_end; /* chunks from here on are not there */
 struct espi_hot *espi_hot;
 
 bool espi_handle_table_lends;
-_Atomic uint64_t espi_handle_table_settled;
+_Atomic uint64_t espi_handle_table_settled[ESPI_SETTLED_KINDS];
 static void (*tell_stub)(void);
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* whoever finds a flag as it is to be, has it so */
 atomic_bool espi_requests_are_ours;

@@ -42,6 +42,9 @@ enum espi_paired {
     ESPI_PAIRED_OPEN = ESPI_PAIRED_SEEN | ESPI_PAIRED_TRIED
 };
 
+/* Whether a type without a plan will stay so, and why: it is best as it is, or its layout cannot be planned. */
+enum espi_settled { ESPI_NOT_SETTLED, ESPI_SETTLED_BEST, ESPI_SETTLED_UNPLANNED, ESPI_SETTLED_KINDS };
+
 /* Counts are written without locked instructions: threads that share a type may lose a few. */
 struct espi_type_slot {
     _Alignas(64) _Atomic uint64_t uses; /* since they were last told to the class (type_cache.c) */
@@ -53,7 +56,7 @@ struct espi_type_slot {
     uint32_t made;                            /* uses of this generation that the class was told of */
     atomic_uint generation;
     atomic_bool known;     /* committed, and not freed where the core saw it */
-    atomic_bool settled;   /* best as it is */
+    atomic_uchar settled;  /* enum espi_settled */
     bool tied;             /* the attribute hangs on the datatype */
     atomic_uchar paired;   /* enum espi_paired: what is done with blocks of this type (self_copy.h) */
     atomic_uchar lent;     /* the credit that was given; what is left of it stands in the byte */
@@ -125,8 +128,8 @@ static inline atomic_uchar *espi_slot_credit(MPI_Datatype type)
 /* Whether credit is given: not where calls overlap (MPI_THREAD_MULTIPLE). */
 extern bool espi_handle_table_lends;
 
-/* Uses on credit, counted as not earned, of types that are settled. */
-extern _Atomic uint64_t espi_handle_table_settled;
+/* Uses on credit, counted as not earned, of types that are settled so. */
+extern _Atomic uint64_t espi_handle_table_settled[ESPI_SETTLED_KINDS];
 
 /* What is done with blocks of the type that a rank gives itself, flags of enum espi_paired. */
 static inline void espi_slot_pair(struct espi_type_slot *slot, MPI_Datatype type, unsigned paired)
@@ -163,8 +166,9 @@ static __attribute__((noinline, unused)) void espi_slot_settle_up(struct espi_ty
     atomic_uchar *credit = espi_slot_credit(type);
     const unsigned byte = atomic_load_explicit(credit, memory_order_relaxed);
     const unsigned left = (byte & ESPI_CREDIT_LEFT) - 1, made = lent > left ? lent - left : 0;
-    if (atomic_load_explicit(&slot->settled, memory_order_relaxed))
-        atomic_fetch_add_explicit(&espi_handle_table_settled, made, memory_order_relaxed);
+    const unsigned settled = atomic_load_explicit(&slot->settled, memory_order_relaxed);
+    if (settled != ESPI_NOT_SETTLED)
+        atomic_fetch_add_explicit(&espi_handle_table_settled[settled], made, memory_order_relaxed);
     atomic_store_explicit(credit, (unsigned char)((byte & ESPI_CREDIT_ENDED) + 1), memory_order_relaxed);
     atomic_store_explicit(&slot->lent, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->uses, atomic_load_explicit(&slot->uses, memory_order_relaxed) + made,
@@ -229,7 +233,7 @@ static inline struct espi_type_slot *espi_slot_room(MPI_Datatype type)
 /* How a generation begins: looked at at use number `look`; enum espi_paired. */
 struct espi_slot_start {
     uint64_t look;
-    bool settled;
+    enum espi_settled settled;
     unsigned char paired;
 };
 /* Begins a generation in a slot that is not known. */

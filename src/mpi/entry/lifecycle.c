@@ -89,15 +89,18 @@ void espi_stub_counts(uint64_t *counter, uint64_t *calls)
 {
     uint64_t on_credit = atomic_load_explicit(&espi_hot->on_credit, memory_order_relaxed);
     uint64_t passed = atomic_load_explicit(&espi_hot->passed, memory_order_relaxed);
-    uint64_t settled = atomic_load_explicit(&espi_handle_table_settled, memory_order_relaxed);
+    uint64_t best = atomic_load_explicit(&espi_handle_table_settled[ESPI_SETTLED_BEST], memory_order_relaxed);
+    uint64_t unplanned =
+        atomic_load_explicit(&espi_handle_table_settled[ESPI_SETTLED_UNPLANNED], memory_order_relaxed);
 
     counter[ESPI_COUNT_types_registered] += atomic_load_explicit(&espi_hot->commits, memory_order_relaxed);
     counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->frees, memory_order_relaxed);
     counter[ESPI_COUNT_calls_examined] += on_credit + passed;
     counter[espi_settings.datatypes == ESPI_MODE_OFF ? ESPI_COUNT_left_switched_off : ESPI_COUNT_left_not_earned] +=
         on_credit;
-    counter[ESPI_COUNT_left_not_earned] -= settled; /* but for those of credit that is still out */
-    counter[ESPI_COUNT_left_not_better] += settled;
+    counter[ESPI_COUNT_left_not_earned] -= best + unplanned; /* but for those of credit that is still out */
+    counter[ESPI_COUNT_left_not_better] += best;
+    counter[ESPI_COUNT_left_unplanned] += unplanned;
     counter[ESPI_COUNT_left_passes] += passed;
     for (int fn = 0; fn < ESPI_FN_COUNT; fn++)
         for (int i = 0; i < 2; i++)

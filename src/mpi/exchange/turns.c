@@ -16,6 +16,8 @@ enum { KINDS = 32, WAYS = ESPI_TURN_NONE };
 /* Times of a way that count: the latest ones. */
 enum { LATEST = 12 };
 _Static_assert((int)LATEST <= (int)ESPI_WAY_TIMES, "there is room for them");
+/* From so many times of a way on one call that was disturbed is not the middle one. */
+enum { FEWEST = 3 };
 /* What the library uses is no more in the caches when its turn comes. */
 enum { COLD_NS = 100 };
 
@@ -172,7 +174,7 @@ static void find_what_it_saves(struct espi_exchange_kind *kind)
     const struct espi_way_times *shared = &kind->times[ESPI_TURN_SHARED],
                                 *librarys = &kind->times[ESPI_TURN_LIBRARYS];
 
-    kind->known = shared->n > 0 && librarys->n > 0;
+    kind->known = shared->n >= FEWEST && librarys->n >= FEWEST;
     if (!kind->known)
         return;
     const double own = espi_way_middle(shared), saved = espi_way_middle(librarys) - own - COLD_NS;

@@ -253,7 +253,11 @@ static void begin(MPI_Datatype type)
     struct espi_type_class *class = hint != 0 && espi_class_seen(hint) ? espi_class_enter(hint) : NULL;
     s->how = class != NULL ? (uint64_t)(uintptr_t)class : hint;
     look = espi_tiers_next_look(class, how, 0, false);
-    const bool settled = how == ESPI_MODE_AUTO && class != NULL && class->state == ESPI_CLASS_PLAIN;
+    const enum espi_settled settled = class == NULL                         ? ESPI_NOT_SETTLED
+                                      : class->state == ESPI_CLASS_REFUSED ? ESPI_SETTLED_UNPLANNED
+                                      : how == ESPI_MODE_AUTO && class->state == ESPI_CLASS_PLAIN
+                                          ? ESPI_SETTLED_BEST
+                                          : ESPI_NOT_SETTLED;
     const bool own = class != NULL && class->own;
     espi_types_unlock_classes();
     espi_unseen_watch(class, look, espi_type_service.attributes && espi_types_mode() != ESPI_MODE_ALWAYS);
@@ -415,8 +419,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         espi_type_look(s, type, count, espi_packs_started(exactly) ? exactly : use);
     plan = espi_plan_borrow(s);
     if (plan == NULL) {
-        espi_count(stats, atomic_load_explicit(&s->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
-                                                                                  : ESPI_COUNT_left_not_earned, 1);
+        espi_count(stats, espi_types_left_why(s), 1);
         espi_slot_lend(s, type);
         return own;
     }

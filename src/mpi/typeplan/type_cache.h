@@ -139,6 +139,19 @@ static inline struct espi_type_slot *espi_types_left(MPI_Datatype type, uint64_t
     return left ? slot : NULL;
 }
 
+/* What a use of a type without a plan counts as. */
+static inline enum espi_counter espi_types_left_why(const struct espi_type_slot *slot)
+{
+    switch (atomic_load_explicit(&slot->settled, memory_order_relaxed)) {
+    case ESPI_NOT_SETTLED:
+        return ESPI_COUNT_left_not_earned;
+    case ESPI_SETTLED_BEST:
+        return ESPI_COUNT_left_not_better;
+    default:
+        return ESPI_COUNT_left_unplanned;
+    }
+}
+
 /* Counts a use of `count` elements (> 0) that took the short way, and gives credit for the next ones. */
 static inline __attribute__((always_inline)) void espi_types_used(struct espi_stats_thread *stats, MPI_Datatype type,
                                                                   struct espi_type_slot *slot, int64_t count)
@@ -150,8 +163,7 @@ static inline __attribute__((always_inline)) void espi_types_used(struct espi_st
         espi_count(stats, ESPI_COUNT_left_not_better, 1);
         return;
     }
-    espi_count(stats, atomic_load_explicit(&slot->settled, memory_order_relaxed) ? ESPI_COUNT_left_not_better
-                                                                                 : ESPI_COUNT_left_not_earned, 1);
+    espi_count(stats, espi_types_left_why(slot), 1);
     espi_slot_lend(slot, type);
 }
 

@@ -172,7 +172,7 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
     class->packs_alone = of_no_use && local ? ESPI_CLASS_ALONE : 0;
     class->record = plan->record;
     espi_types_unlock_classes();
-    atomic_store_explicit(&s->settled, !better, memory_order_relaxed);
+    atomic_store_explicit(&s->settled, better ? ESPI_NOT_SETTLED : ESPI_SETTLED_BEST, memory_order_relaxed);
     if (better && espi_types_tie_slot(s, type)) {
         atomic_store_explicit(&s->plan, plan, memory_order_release);
         return true;
@@ -190,6 +190,7 @@ static void refuse(struct espi_type_slot *s, MPI_Datatype type, enum espi_counte
     espi_count_anywhere(why, 1);
     espi_types_lock_classes();
     class->state = ESPI_CLASS_REFUSED;
+    atomic_store_explicit(&s->settled, ESPI_SETTLED_UNPLANNED, memory_order_relaxed);
     class->record = record;
     espi_types_unlock_classes();
 }
@@ -327,6 +328,8 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
             return NULL;
         class->state = ESPI_CLASS_COUNTED;
     }
+    if (class->state == ESPI_CLASS_REFUSED) /* of another type of the class, before this one was known to be of it */
+        atomic_store_explicit(&s->settled, ESPI_SETTLED_UNPLANNED, memory_order_relaxed);
     return class;
 }
 
@@ -388,7 +391,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
         class->state = ESPI_CLASS_BETTER;
         class->packs_alone = 0;
         class->passed = 0;
-        atomic_store_explicit(&s->settled, false, memory_order_relaxed);
+        atomic_store_explicit(&s->settled, ESPI_NOT_SETTLED, memory_order_relaxed);
     }
     const bool for_once =
         is_exchanged(use) && plan == NULL && how == ESPI_MODE_AUTO && is_left_for_once(s, class, due);
@@ -410,7 +413,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
     if (of_no_use) {
         atomic_store(&s->plan, NULL);
-        atomic_store_explicit(&s->settled, true, memory_order_relaxed);
+        atomic_store_explicit(&s->settled, ESPI_SETTLED_BEST, memory_order_relaxed);
         espi_plan_release(plan);
         plan = NULL;
     }

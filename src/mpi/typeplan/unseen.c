@@ -48,6 +48,6 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
         espi_bump(&slot->items, (uint64_t)count);
         espi_slot_lend(slot, type);
     }
-    espi_count(stats, slot != NULL && slot->settled ? ESPI_COUNT_left_not_better : ESPI_COUNT_left_not_earned, 1);
+    espi_count(stats, slot != NULL ? espi_types_left_why(slot) : ESPI_COUNT_left_not_earned, 1);
     return true;
 }
