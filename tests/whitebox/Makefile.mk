@@ -10,7 +10,7 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %
 	%D%/message_ways %D%/way_trial %D%/message_batches %D%/message_left %D%/message_told %D%/message_doubts \
 	%D%/short_told %D%/short_typed %D%/short_local %D%/started %D%/exchange_turns %D%/exchange_offers \
 	%D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
-	%D%/own_again %D%/reduce_requests %D%/own_types %D%/leader
+	%D%/own_again %D%/reduce_requests %D%/own_types %D%/leader %D%/yielding_wait
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
 dist_check_SCRIPTS += %D%/run-valgrind
@@ -58,6 +58,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_way_trial_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_message_batches_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_stream_may_go_in_cells
 %C%_packed_times_LDFLAGS = -Wl,--wrap=espi_stats_now,--wrap=espi_engine
+%C%_yielding_wait_LDFLAGS = -Wl,--wrap=sched_yield
 %C%_exchange_offers_LDFLAGS = -Wl,--wrap=espi_fetch,--wrap=espi_pool_get
 # Memory may run out.
 %C%_construction_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc

@@ -3,17 +3,25 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/core/yielding_wait.h"
 #include "stats/report.h"
 
 /* What is longer goes in parts. Where no process may read another one's memory, as in containers, MPICH 4.0.2 over
    UCX sends messages of 20 kB over TCP, and with three ranks may hang in MPI_Finalize after one; natively, too. */
 enum { TAG_LAST, TAG_MORE, TAG_PART, PART = 4000 };
 
+static void send_part(const void *data, size_t len, int to, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    espi_wait_yielding(espi_pmpi.Isend(data, (int)len, MPI_BYTE, to, tag, comm, &request), &request,
+                       MPI_STATUS_IGNORE);
+}
+
 static void send_bytes(void *with, int to, bool last, const void *data, size_t len)
 {
     for (; len > PART; len -= PART, data = (const char *)data + PART)
-        espi_pmpi.Send(data, PART, MPI_BYTE, to, TAG_PART, *(MPI_Comm *)with);
-    espi_pmpi.Send(data, (int)len, MPI_BYTE, to, last ? TAG_LAST : TAG_MORE, *(MPI_Comm *)with);
+        send_part(data, PART, to, TAG_PART, *(MPI_Comm *)with);
+    send_part(data, len, to, last ? TAG_LAST : TAG_MORE, *(MPI_Comm *)with);
 }
 
 static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t size)
@@ -23,15 +31,34 @@ static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t
 
     *last = true;
     while (status.MPI_TAG == TAG_PART) {
+        MPI_Request request;
         int len = 0;
-        if (espi_pmpi.Recv((char *)data + got, (int)(size - got), MPI_BYTE, from, MPI_ANY_TAG, *(MPI_Comm *)with,
-                           &status) != MPI_SUCCESS ||
+        const int begun = espi_pmpi.Irecv((char *)data + got, (int)(size - got), MPI_BYTE, from, MPI_ANY_TAG,
+                                          *(MPI_Comm *)with, &request);
+        if (espi_wait_yielding(begun, &request, &status) != MPI_SUCCESS ||
             espi_pmpi.Get_count(&status, MPI_BYTE, &len) != MPI_SUCCESS || len < 0)
             return 0;
         got += (size_t)len;
     }
     *last = status.MPI_TAG == TAG_LAST;
     return got;
+}
+
+/* Where it fails, which records are kept is of less use; nothing else comes of it. */
+static void sum_over_ranks(struct espi_sketch *sketch, MPI_Comm comm)
+{
+    enum { SOME = PART / sizeof(uint64_t), PARTS = (ESPI_SKETCH_CELLS + SOME - 1) / SOME };
+    uint64_t *const cells = (uint64_t *)sketch;
+    MPI_Request request[PARTS];
+    int begun[PARTS];
+
+    for (size_t i = 0; i < PARTS; i++) {
+        const size_t left = ESPI_SKETCH_CELLS - i * SOME;
+        begun[i] = espi_pmpi.Iallreduce(MPI_IN_PLACE, cells + i * SOME, (int)(left < SOME ? left : SOME),
+                                        MPI_UINT64_T, MPI_SUM, comm, &request[i]);
+    }
+    for (size_t i = 0; i < PARTS; i++)
+        espi_wait_yielding(begun[i], &request[i], MPI_STATUS_IGNORE);
 }
 
 /* Reports of all ranks come together on rank 0. Returns whether this rank has one then. */
@@ -43,13 +70,7 @@ static bool merge_over_ranks(struct espi_report *report, bool have, const struct
     if (have)
         espi_report_weigh(report, &sketch);
     espi_sketch_bound(&sketch, (uint64_t)run->ranks);
-    /* Where it fails, which records are kept is of less use; nothing else comes of it. */
-    uint64_t *const cells = (uint64_t *)&sketch;
-    const size_t some = PART / sizeof *cells;
-    for (size_t at = 0; at < ESPI_SKETCH_CELLS; at += some) {
-        const size_t n = ESPI_SKETCH_CELLS - at < some ? ESPI_SKETCH_CELLS - at : some;
-        espi_pmpi.Allreduce(MPI_IN_PLACE, cells + at, (int)n, MPI_UINT64_T, MPI_SUM, comm);
-    }
+    sum_over_ranks(&sketch, comm);
     if (have)
         espi_report_order(report, &sketch);
     return espi_report_tree(report, have, run->rank, run->ranks, &sketch, &link);

@@ -7,6 +7,7 @@
 #include "job/all_present.h"
 #include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
+#include "mpi/core/yielding_wait.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
 #include "mpi/exchange/turns.h"
@@ -82,21 +83,6 @@ static bool are_fewer(const struct together *all, int size)
     return processors < size;
 }
 
-/* Waits for a call that has begun; `result` is what beginning it gave. Where ranks share processors the one that is
-   waited for most likely has none: blocking calls of MPICH keep theirs until their time slice ends. */
-static bool comes_to_an_end(int result, MPI_Request *request)
-{
-    enum { LOOKS = 64 };
-    int looks = 0, ended = 0;
-
-    while (result == MPI_SUCCESS && !ended) {
-        result = espi_pmpi.Test(request, &ended, MPI_STATUS_IGNORE);
-        if (!ended && ++looks > LOOKS)
-            sched_yield();
-    }
-    return result == MPI_SUCCESS;
-}
-
 /* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
 static bool share_memory(int rank, int size, bool able)
 {
@@ -107,7 +93,8 @@ static bool share_memory(int rank, int size, bool able)
     if (rank == 0 && good)
         good = espi_segment_make(&segment, size, &key);
     MPI_Request request;
-    if (!comes_to_an_end(espi_pmpi.Ibcast(&key, (int)sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD, &request), &request))
+    const int told = espi_pmpi.Ibcast(&key, (int)sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    if (espi_wait_yielding(told, &request, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         good = false;
     if (rank != 0 && good)
         good = espi_segment_open(&segment, size, &key);
@@ -115,10 +102,9 @@ static bool share_memory(int rank, int size, bool able)
         espi_segment_introduce(&segment, rank);
     const struct together own = this_rank(good);
     struct together all = {.bad = 1};
-    if (!comes_to_an_end(espi_pmpi.Iallreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
-                                              MPI_COMM_WORLD, &request),
-                         &request) ||
-        all.bad) {
+    const int asked = espi_pmpi.Iallreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
+                                           MPI_COMM_WORLD, &request);
+    if (espi_wait_yielding(asked, &request, MPI_STATUS_IGNORE) != MPI_SUCCESS || all.bad) {
         espi_segment_close(&segment);
         end_pending();
         return false;
