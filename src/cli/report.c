@@ -110,30 +110,32 @@ static void print_tree(const char *label, const char *tree, int64_t cost)
     printf("\n");
 }
 
-static const char *const what[][2] = {
+/* What is told of a type: a member of its record, and what it is called. */
+enum { TIMES = 3 };
+static const char *const timed[TIMES][2] = {
     {"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "sent and received"}};
 
-/* Whether something of what was planned for the type was used: it saved time, or took some that was measured. */
-static bool was_used(const json_t *type)
+/* Whether something came of what was planned for the type: it saved time, or its pack programs ran and were timed. */
+static bool came_to_something(const json_t *type)
 {
-    bool used = stat_number(type, "saved_ns_estimate", NULL, NULL) > 0;
-    for (size_t i = 0; i < 3; i++)
-        used = used || stat_number(type, what[i][0], "measured", NULL) > 0;
-    return used;
+    bool came = stat_number(type, "saved_ns_estimate", NULL, NULL) > 0;
+    for (size_t i = 0; i < TIMES; i++)
+        came = came || stat_number(type, timed[i][0], "measured", NULL) > 0;
+    return came;
 }
 
 static void print_each(const json_t *type)
 {
     bool any = false, improved = json_is_true(json_object_get(type, "improved"));
     char before[32], after[32];
-    for (size_t i = 0; i < 3; i++) {
-        int64_t b = stat_number(type, what[i][0], "before", NULL), a = stat_number(type, what[i][0], "after", NULL);
-        int64_t next = stat_number(type, what[i][0], "next", NULL);
-        int64_t measured = improved ? stat_number(type, what[i][0], "measured", NULL) : 0;
+    for (size_t i = 0; i < TIMES; i++) {
+        int64_t b = stat_number(type, timed[i][0], "before", NULL), a = stat_number(type, timed[i][0], "after", NULL);
+        int64_t next = stat_number(type, timed[i][0], "next", NULL);
+        int64_t measured = improved ? stat_number(type, timed[i][0], "measured", NULL) : 0;
         bool predicted = b > 0 && (!improved || a > 0);
         if (!predicted && measured <= 0)
             continue;
-        printf("%s%s", any ? "; " : "     by the model: ", what[i][1]);
+        printf("%s%s", any ? "; " : "     by the model: ", timed[i][1]);
         if (predicted)
             printf(" %s", cli_time(before, sizeof before, (double)b));
         if (predicted && improved)
@@ -171,7 +173,7 @@ static void print_type(size_t index, const json_t *type)
     const json_t *cost_after = json_object_get(type, "cost_after");
 
     printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1,
-           !improved ? "left alone" : was_used(type) ? "improved" : "planned, nothing gained by it",
+           !improved ? "left alone" : came_to_something(type) ? "improved" : "planned, nothing gained by it",
            stat_number(type, "uses", NULL, NULL), stat_number(type, "ranks", NULL, NULL),
            stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
     printf("%s moved; ", cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)));

@@ -215,6 +215,48 @@ START_TEST(settled)
 }
 END_TEST
 
+/* Types made like one that could not be planned are not planned either, and are counted so; but one keeps the plan it
+   has. */
+START_TEST(refused)
+{
+    for (int planned = 0; planned < 2; planned++) {
+        test_clock_stands();
+        start(ESPI_MODE_AUTO);
+        MPI_Datatype type = vector(3000, 1 + planned);
+        for (int i = 0; i < 100; i++)
+            espi_types_better(&own_thread, type, 1, true);
+        struct espi_type_slot *slot = espi_slot_of(type);
+        struct espi_type_class *class = espi_slot_class(slot);
+        struct espi_plan *plan = atomic_load(&slot->plan);
+        ck_assert(class != NULL && (plan != NULL) == planned);
+        class->state = ESPI_CLASS_REFUSED;
+        if (planned) {
+            atomic_store(&slot->look, 0);
+            espi_types_better(&own_thread, type, 1, true);
+            ck_assert(slot->plan == plan && slot->settled == ESPI_NOT_SETTLED);
+        }
+        free_seen(&type);
+        for (int unknown = 0; unknown < 2; unknown++) { /* of which class it is, when it begins */
+            const uint64_t before = counted(ESPI_COUNT_left_unplanned), decoded = counted(ESPI_COUNT_types_decoded);
+            type = vector(3000, 1 + planned);
+            slot = espi_slot_of(type);
+            ck_assert_int_eq(slot->settled, ESPI_SETTLED_UNPLANNED);
+            if (unknown) {
+                atomic_store(&slot->settled, ESPI_NOT_SETTLED);
+                slot->how = class->hint;
+                atomic_store(&slot->look, 0);
+            }
+            ck_assert_int_eq(espi_types_better(&own_thread, type, 1, true), type);
+            ck_assert(espi_slot_class(slot) == class && slot->settled == ESPI_SETTLED_UNPLANNED);
+            ck_assert_uint_eq(counted(ESPI_COUNT_left_unplanned), before + 1);
+            ck_assert_uint_eq(counted(ESPI_COUNT_types_decoded), decoded);
+            free_seen(&type);
+        }
+        espi_types_stop();
+    }
+}
+END_TEST
+
 /* Reading back what shows nothing better is work that led to nothing, and booked by the clock; where something is
    better it is booked alone. */
 START_TEST(looks_idle)
@@ -308,5 +350,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, beginning, by_the_clock, read_at, settled,
-                     looks_idle, first_plan, nothing_granted);
+                     refused, looks_idle, first_plan, nothing_granted);
 }

@@ -372,7 +372,7 @@ static void settled_so(enum espi_settled kind, enum espi_counter counter)
     struct espi_stats_thread *stats;
     struct espi_type_slot *s;
     MPI_Datatype type;
-    uint64_t before, others, counts[2][ESPI_COUNTER_COUNT] = {0}, calls[ESPI_FN_COUNT];
+    uint64_t before, others, counts[2][ESPI_COUNTER_COUNT] = {0}, calls[ESPI_FN_COUNT] = {0};
 
     start(ESPI_MODE_AUTO);
     stats = espi_thread_state(&own_thread)->stats;

@@ -150,6 +150,7 @@ START_TEST(named)
     again = nested();
     ck_assert_int_eq(espi_types_better(&own_thread, again, ITEMS, true), again);
     ck_assert_uint_eq(counted(ESPI_COUNT_left_unplanned), USES + 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_plan_unsupported), 2); /* each is tried there */
     espi_types_ending(espi_thread_state(&own_thread), again);
     MPI_Type_free(&again);
     espi_types_ending(espi_thread_state(&own_thread), type);

@@ -1,5 +1,7 @@
 #include "mpi/comm/statistics.h"
 
+#include <sched.h>
+
 #include "base/log.h"
 #include "base/table.h"
 #include "mpi/core/pmpi.h"
@@ -10,18 +12,20 @@
    UCX sends messages of 20 kB over TCP, and with three ranks may hang in MPI_Finalize after one; natively, too. */
 enum { TAG_LAST, TAG_MORE, TAG_PART, PART = 4000 };
 
-static void send_part(const void *data, size_t len, int to, int tag, MPI_Comm comm)
-{
-    MPI_Request request;
-    espi_wait_yielding(espi_pmpi.Isend(data, (int)len, MPI_BYTE, to, tag, comm, &request), &request,
-                       MPI_STATUS_IGNORE);
-}
-
 static void send_bytes(void *with, int to, bool last, const void *data, size_t len)
 {
     for (; len > PART; len -= PART, data = (const char *)data + PART)
-        send_part(data, PART, to, TAG_PART, *(MPI_Comm *)with);
-    send_part(data, len, to, last ? TAG_LAST : TAG_MORE, *(MPI_Comm *)with);
+        espi_pmpi.Send(data, PART, MPI_BYTE, to, TAG_PART, *(MPI_Comm *)with);
+    espi_pmpi.Send(data, (int)len, MPI_BYTE, to, last ? TAG_LAST : TAG_MORE, *(MPI_Comm *)with);
+}
+
+/* Until there is a message: MPI_Recv would poll while the sender may wait for this processor. */
+static void await(int from, MPI_Comm comm)
+{
+    int there = 0;
+
+    while (espi_pmpi.Iprobe(from, MPI_ANY_TAG, comm, &there, MPI_STATUS_IGNORE) == MPI_SUCCESS && !there)
+        sched_yield();
 }
 
 static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t size)
@@ -31,11 +35,10 @@ static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t
 
     *last = true;
     while (status.MPI_TAG == TAG_PART) {
-        MPI_Request request;
         int len = 0;
-        const int begun = espi_pmpi.Irecv((char *)data + got, (int)(size - got), MPI_BYTE, from, MPI_ANY_TAG,
-                                          *(MPI_Comm *)with, &request);
-        if (espi_wait_yielding(begun, &request, &status) != MPI_SUCCESS ||
+        await(from, *(MPI_Comm *)with);
+        if (espi_pmpi.Recv((char *)data + got, (int)(size - got), MPI_BYTE, from, MPI_ANY_TAG, *(MPI_Comm *)with,
+                           &status) != MPI_SUCCESS ||
             espi_pmpi.Get_count(&status, MPI_BYTE, &len) != MPI_SUCCESS || len < 0)
             return 0;
         got += (size_t)len;
@@ -47,18 +50,15 @@ static size_t receive_bytes(void *with, int from, bool *last, void *data, size_t
 /* Where it fails, which records are kept is of less use; nothing else comes of it. */
 static void sum_over_ranks(struct espi_sketch *sketch, MPI_Comm comm)
 {
-    enum { SOME = PART / sizeof(uint64_t), PARTS = (ESPI_SKETCH_CELLS + SOME - 1) / SOME };
     uint64_t *const cells = (uint64_t *)sketch;
-    MPI_Request request[PARTS];
-    int begun[PARTS];
+    const size_t some = PART / sizeof *cells;
 
-    for (size_t i = 0; i < PARTS; i++) {
-        const size_t left = ESPI_SKETCH_CELLS - i * SOME;
-        begun[i] = espi_pmpi.Iallreduce(MPI_IN_PLACE, cells + i * SOME, (int)(left < SOME ? left : SOME),
-                                        MPI_UINT64_T, MPI_SUM, comm, &request[i]);
+    for (size_t at = 0; at < ESPI_SKETCH_CELLS; at += some) {
+        const size_t n = ESPI_SKETCH_CELLS - at < some ? ESPI_SKETCH_CELLS - at : some;
+        MPI_Request request;
+        espi_wait_yielding(espi_pmpi.Iallreduce(MPI_IN_PLACE, cells + at, (int)n, MPI_UINT64_T, MPI_SUM, comm,
+                                                &request), &request);
     }
-    for (size_t i = 0; i < PARTS; i++)
-        espi_wait_yielding(begun[i], &request[i], MPI_STATUS_IGNORE);
 }
 
 /* Reports of all ranks come together on rank 0. Returns whether this rank has one then. */

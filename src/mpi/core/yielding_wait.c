@@ -4,14 +4,16 @@
 
 #include "mpi/core/pmpi.h"
 
-int espi_wait_yielding(int begun, MPI_Request *request, MPI_Status *status)
+int espi_wait_yielding(int begun, MPI_Request *request)
 {
     enum { LOOKS = 64 }; /* some microseconds: mostly it is there by then where each rank has a processor */
-    int result = begun, ended = 0;
+    int result = begun, looks = 0, ended = 0;
 
-    for (int looks = 0; result == MPI_SUCCESS && !ended; looks++) {
-        result = espi_pmpi.Test(request, &ended, status);
-        if (!ended && looks >= LOOKS)
+    while (result == MPI_SUCCESS && !ended) {
+        result = espi_pmpi.Test(request, &ended, MPI_STATUS_IGNORE);
+        if (looks < LOOKS)
+            looks++;
+        else if (!ended)
             sched_yield();
     }
     return result;

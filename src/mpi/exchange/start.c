@@ -86,7 +86,10 @@ static bool are_fewer(const struct together *all, int size)
 /* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
 static bool share_memory(int rank, int size, bool able)
 {
-    struct espi_segment_key key = {0, 0, -1};
+    static struct espi_segment_key key;
+    static struct together own, all;
+
+    key = (struct espi_segment_key){0, 0, -1};
     int good = able && espi_pmpi.Grequest_start(nothing_to_query, nothing_to_free, nothing_to_cancel, NULL,
                                                 &pending) == MPI_SUCCESS;
 
@@ -94,17 +97,17 @@ static bool share_memory(int rank, int size, bool able)
         good = espi_segment_make(&segment, size, &key);
     MPI_Request request;
     const int told = espi_pmpi.Ibcast(&key, (int)sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-    if (espi_wait_yielding(told, &request, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (espi_wait_yielding(told, &request) != MPI_SUCCESS)
         good = false;
     if (rank != 0 && good)
         good = espi_segment_open(&segment, size, &key);
     if (good)
         espi_segment_introduce(&segment, rank);
-    const struct together own = this_rank(good);
-    struct together all = {.bad = 1};
+    own = this_rank(good);
+    all = (struct together){.bad = 1};
     const int asked = espi_pmpi.Iallreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
                                            MPI_COMM_WORLD, &request);
-    if (espi_wait_yielding(asked, &request, MPI_STATUS_IGNORE) != MPI_SUCCESS || all.bad) {
+    if (espi_wait_yielding(asked, &request) != MPI_SUCCESS || all.bad) {
         espi_segment_close(&segment);
         end_pending();
         return false;

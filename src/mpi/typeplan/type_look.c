@@ -328,7 +328,7 @@ static struct espi_type_class *classify(struct espi_type_slot *s, MPI_Datatype t
             return NULL;
         class->state = ESPI_CLASS_COUNTED;
     }
-    if (class->state == ESPI_CLASS_REFUSED) /* of another type of the class, before this one was known to be of it */
+    if (class->state == ESPI_CLASS_REFUSED && atomic_load(&s->plan) == NULL) /* by another type made alike */
         atomic_store_explicit(&s->settled, ESPI_SETTLED_UNPLANNED, memory_order_relaxed);
     return class;
 }
@@ -395,7 +395,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     }
     const bool for_once =
         is_exchanged(use) && plan == NULL && how == ESPI_MODE_AUTO && is_left_for_once(s, class, due);
-    tier = for_once ? 0 : espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled));
+    tier = for_once ? 0 : espi_tiers_due(class, how, plan != NULL || atomic_load(&s->settled) == ESPI_SETTLED_BEST);
     const bool denied = tier == ESPI_TIERS_DENIED;
     const bool forms = (plan == NULL || plan->forms_pending) && class->passed >= ESPI_CLASS_PASSED_MOST;
     const bool of_no_use = plan != NULL && how == ESPI_MODE_AUTO && tier <= 0 && class->tier == plan->tier &&
