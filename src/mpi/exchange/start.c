@@ -86,7 +86,7 @@ static bool are_fewer(const struct together *all, int size)
 /* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
 static bool share_memory(int rank, int size, bool able)
 {
-    static struct espi_segment_key key;
+    static struct espi_segment_key key; /* static: MPI may still be at them where waiting fails */
     static struct together own, all;
 
     key = (struct espi_segment_key){0, 0, -1};
