@@ -407,7 +407,7 @@ int main(int argc, char **argv)
     } parts[] = {{"constructors", constructors}, {"lists", lists},   {"under_way", under_way},
                  {"names", names},               {"nested", nested}, {"contents", contents},
                  {"equals", equals},             {"uncommitted", uncommitted}, {"many", many},
-                 {"constructors", constructors},
+                 {"in_turns", in_turns},         {"constructors", constructors},
                  {"high", high},                 {"high_dup", high_dup}, {"high_inside", high_inside},
                  {"marks", marks},               {"constructors", constructors}};
 

@@ -18,6 +18,7 @@ static inline void digest(const void *bytes, size_t size)
 void use(MPI_Datatype type, int how);
 
 void many(void);
+void in_turns(void);
 void high(void);
 void high_dup(void);
 void high_inside(void);

@@ -18,11 +18,11 @@ enum { NEVER = 255 }; /* in the place of a number: the type is not to be kept */
 enum { BUCKETS = 128, FREED = 1 << 10 };
 /* MPICH has three types at hand for a program. When they are not enough it makes room for 1,024, which takes some
    200 us. So as long as the program gets along with three, no more are kept than leave it those that it needs, unless
-   so many that were made again could have been kept. */
-enum { AT_HAND = 3, WORTH = 4000 };
+   so many that were made again could have been kept that they would have saved as much. */
+enum { AT_HAND = 3, WORTH = 1200 };
 static const uint64_t direct_types = ((1 << AT_HAND) - 1) << ESPI_PAIR_TYPES;
 /* Times that types were freed or made again: whose last one is longer ago makes room for another. */
-enum { STALE = 1024 };
+enum { STALE = 1024, AGAIN = 32 };
 /* So many times in a row one is kept in the place of another one of its hint, which is not made any more. After that
    none takes its place until it has not come for STALE times. */
 enum { MISSES_MOST = 4 };
@@ -52,11 +52,18 @@ static unsigned char buckets[BUCKETS]; /* 1 + number */
 static _Alignas(2048) uint16_t freed_before[FREED] ESPI_TABLE; /* hints of types that were freed */
 static bool any_freed; /* there are some */
 static size_t bytes_in_all;
-static uint64_t uses, again; /* types freed or made again; the latter alone */
+static uint64_t uses;        /* types freed or made again */
 static bool wide;            /* MPICH has made room for more types than it has at hand */
 static int few = AT_HAND, in_use; /* entries that there may be if not; and that there are */
 static int lacking;          /* types that were not kept for that */
 static int key = MPI_KEYVAL_INVALID;
+
+/* Types freed or made again, and what the latter saved: of all times, those of longer ago at half and less. */
+enum { LATELY_MOST = 1024 };
+static struct lately {
+    unsigned uses;
+    uint64_t saved_ns;
+} lately;
 
 static unsigned char *bucket_of(uint64_t hint)
 {
@@ -165,6 +172,13 @@ static bool tie(struct entry *e)
 
 /* ---- keeping ---- */
 
+static void count_use(void)
+{
+    uses++;
+    if (++lately.uses == LATELY_MOST)
+        lately = (struct lately){LATELY_MOST / 2, lately.saved_ns / 2};
+}
+
 /* Types of this hint were freed before. */
 static bool is_freed_again(uint64_t hint)
 {
@@ -189,8 +203,11 @@ static struct entry *missed(uint64_t hint)
 /* An entry that is free, perhaps instead of one that has not come again for long; NULL: there is none. */
 static struct entry *room(void)
 {
+    static uint64_t none_before; /* no entry is stale until then */
     struct entry *oldest = NULL, *free = NULL;
 
+    if (in_use == KEPT_MOST && uses < none_before)
+        return NULL;
     for (struct entry *e = entries; e < end; e++)
         if (e->state == GONE)
             free = e;
@@ -206,7 +223,15 @@ static struct entry *room(void)
             forget(oldest);
         return free;
     }
-    wide = wide || ++lacking == WORTH;
+    if (oldest != NULL) /* and perhaps later; the look costs as much as some types */
+        none_before = oldest->used + STALE < uses + AGAIN ? uses + AGAIN : oldest->used + STALE;
+    if (!wide) { /* each counts, and must be seen for it */
+        espi_types_pay();
+        if (++lacking == WORTH) {
+            wide = true;
+            lately = (struct lately){0};
+        }
+    }
     return NULL;
 }
 
@@ -275,7 +300,7 @@ static bool freed(uint32_t *type)
     struct espi_contents made;
     unsigned char misses = 0;
 
-    uses++;
+    count_use();
     wide = wide || espi_handle_number(handle) >= 0;
     if (e != NULL && e->state == LIVE && e->hint == hint && !e->never)
         return keep(e, type);
@@ -346,10 +371,11 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
         e->misses = 0;
         e->state = LIVE;
         e->given = e->committed;
-        e->used = ++uses;
-        again++;
+        count_use();
+        e->used = uses;
         const uint64_t saved = saved_ns(&e->made);
-        if (saved * again >= LOOK_NS * uses) /* else it is less than a look at all that are freed costs */
+        lately.saved_ns += saved;
+        if (lately.saved_ns >= (uint64_t)LOOK_NS * lately.uses) /* else it is less than looks at all that end cost */
             espi_types_pay();
         espi_count_anywhere(ESPI_COUNT_types_again, 1);
         espi_count_anywhere(ESPI_COUNT_again_saved, saved);
