@@ -7,6 +7,10 @@
  *
  * "known": the same layout again and again; "once": another layout every time. Prints medians in nanoseconds of the
  * three steps and of a whole life that is timed from outside, and the median of the paired differences.
+ *
+ * The same of vectors, as the BLACS make them: one at a time, of some layouts in turns, which are made, committed and
+ * freed; also with other data brought into the caches before each of them (`cold`), as by a program that does other
+ * things in between.
  */
 #include "bench/bench.h"
 
@@ -103,8 +107,59 @@ static void run(const struct bench_calls *native, int n, bool known)
     }
 }
 
+/* ---- vectors ---- */
+
+enum { EACH = 300, COLD = 256 << 10 };
+
+/* Seconds a life; what happens in between is not timed. */
+static double vectors(const struct bench_calls *c, int layouts, bool cold)
+{
+    static volatile char other[COLD];
+    double start = bench_now(), all = 0;
+
+    for (int life = 0; life < EACH; life++) {
+        MPI_Datatype type;
+        if (cold) {
+            for (int i = 0; i < COLD; i += 64)
+                other[i]++;
+            start = bench_now();
+        }
+        c->vector(2 + life % layouts, 1, 3, MPI_INT, &type);
+        c->commit(&type);
+        c->type_free(&type);
+        if (cold)
+            all += bench_now() - start;
+    }
+    return (cold ? all : bench_now() - start) / EACH;
+}
+
+static void run_vectors(const struct bench_calls *native, int layouts, bool cold)
+{
+    const int blocks = 1 + rounds / 20;
+    const size_t n = (size_t)blocks;
+    double *times[WAYS], *ratio = malloc(n * sizeof *ratio);
+
+    for (int way = 0; way < WAYS; way++)
+        if ((times[way] = malloc(n * sizeof **times)) == NULL || ratio == NULL)
+            bench_die("out of memory");
+    for (int i = 0; i < blocks; i++) {
+        for (int turn = 0; turn < WAYS; turn++) {
+            const int way = i % 2 ? WAYS - 1 - turn : turn;
+            times[way][i] = vectors(way == NATIVE ? native : &bench_seen, layouts, cold) * 1e9;
+        }
+        ratio[i] = times[SEEN][i] / times[NATIVE][i];
+    }
+    const double before = bench_quantile(times[NATIVE], n, 0.5), after = bench_quantile(times[SEEN], n, 0.5);
+    printf("vectors, %-3d in turns  %-5s     native %9.0f ns  seen %9.0f ns  ratio of pairs %.3f\n", layouts,
+           cold ? "cold" : "warm", before, after, bench_quantile(ratio, n, 0.5));
+    for (int way = 0; way < WAYS; way++)
+        free(times[way]);
+    free(ratio);
+}
+
 int main(int argc, char **argv)
 {
+    static const int turns[] = {1, 10, 90, 300};
     static const int sizes[] = {10, 100, BLOCKS_MOST};
     struct bench_calls native;
     int rank;
@@ -119,9 +174,13 @@ int main(int argc, char **argv)
         bench_die("lifecost: can not run");
     if (rank == 0) {
         printf("#@intercepted=%s\n#@rounds=%d\n", bench_intercepted() ? "yes" : "no", rounds);
-        for (int known = 1; known >= 0; known--)
-            for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-                run(&native, sizes[i], known);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+            run(&native, sizes[i], true);
+        for (int cold = 0; cold < 2; cold++)
+            for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++)
+                run_vectors(&native, turns[i], cold);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) /* last, as types may pass unseen afterwards */
+            run(&native, sizes[i], false);
     }
     MPI_Finalize();
     return 0;

@@ -4,7 +4,7 @@
 # before it; and the loader has some six hundred symbols less to look up.
 pkglib_LTLIBRARIES += libespalier.la
 libespalier_la_SOURCES = %D%/entry.c %D%/entry_slow.c %D%/start.c %D%/next.c %D%/find.c %D%/type_hint.c
-libespalier_la_SOURCES += %D%/stub.h %D%/fastpath.h %D%/on_credit.h %D%/find.h %D%/type_hint.h %D%/constructors.h %D%/words.h %D%/typed_end.h %D%/abi.h %D%/api.def
+libespalier_la_SOURCES += %D%/stub.h %D%/fastpath.h %D%/on_credit.h %D%/kept.h %D%/find.h %D%/type_hint.h %D%/constructors.h %D%/words.h %D%/typed_end.h %D%/abi.h %D%/api.def
 libespalier_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/wrappers
 # Its few loops run once or twice, and what would align them lies in the way of calls that go straight on.
 libespalier_la_CFLAGS = $(AM_CFLAGS) $(subst loops=32,loops=1,$(ESPI_ALIGN_CFLAGS))

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 16
+#define ESPI_ABI_VERSION 17
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -138,6 +138,33 @@ enum {
  * again, the core keeps some, and gives one to the program when it makes an equal one (kept_types.h). That is what
  * the stub asks in constructors while there are any, and before it frees a type.
  */
+enum {
+    ESPI_NO_DATATYPE = 0x0c000000, /* MPICH's MPI_DATATYPE_NULL (kept_types.c compares) */
+    ESPI_KEPT_MOST = 96,     /* at a time */
+    ESPI_KEPT_NUMBER = 127,  /* mask: 1 + the number of a type that is or was kept; 0: it was not, */
+    ESPI_KEPT_NEVER = 127,   /* and is not to be */
+    ESPI_KEPT_GIVEN = 128,   /* the program has it again, and has not committed it yet; MPI takes it for committed */
+    ESPI_KEPT_PLACES = 2048, /* so that few of them share one */
+    ESPI_KEPT_WORDS = 3
+};
+enum espi_kept_state {
+    ESPI_KEPT_GONE, /* there is none of this number */
+    ESPI_KEPT_LIVE, /* the program has it */
+    ESPI_KEPT_FREED /* it has freed it, and may have it again */
+};
+/* By number. Written where calls do not overlap: by the core, and by the stub (kept.h). */
+struct espi_kept_type {
+    _Alignas(64) uint64_t key[ESPI_KEPT_WORDS]; /* of the call that made it last, if that has one */
+    uint64_t hint, used;    /* by kept_uses */
+    uint32_t type, saved_ns; /* a life that MPI need not see to, about */
+    uint16_t fn;            /* that made it last, if that has a key; ESPI_FN_COUNT: none */
+    unsigned char state, misses; /* enum espi_kept_state; types of its hint that were another one, since one was it */
+    bool committed;         /* in an earlier life, so that MPI takes it for that */
+    bool never;             /* LIVE, and not to be kept */
+    unsigned char next;     /* 1 + the next one of the core's bucket */
+};
+_Static_assert(sizeof(struct espi_kept_type) == 64, "a line of the cache");
+
 /* Indirect handles from this number on say that the program has many types (src/mpi/datatype/own_types.h). */
 enum { ESPI_CROWDED = 448 };
 static inline bool espi_is_crowded(uint32_t bits)
@@ -223,7 +250,7 @@ struct espi_handle_facts {
     _Atomic uint32_t more; /* items of uses on credit, beside one for each */
     atomic_uchar credit;   /* see above */
     atomic_uchar own;      /* enum espi_own */
-    unsigned char kept;    /* the core's, where calls do not overlap: src/mpi/typeplan/kept_types.c */
+    unsigned char kept;    /* where calls do not overlap: ESPI_KEPT_NUMBER and flags */
 };
 _Static_assert(sizeof(struct espi_handle_facts) * ESPI_CREDITS_EACH == 4096, "facts fill pages");
 
@@ -244,7 +271,9 @@ struct espi_hot {
     _Atomic uint64_t passed;      /* COUNT with derived types */
     /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
-    atomic_int kept; /* types that are kept */
+    atomic_int kept; /* types that are ESPI_KEPT_FREED */
+    /* Types freed where it is asked whether to keep them; of kept ones those that came again, and what that saved. */
+    _Atomic uint64_t kept_uses, kept_again, kept_saved;
     _Atomic uint64_t direct; /* handles of direct types that are in use, or kept, as far as was seen: bits */
     /* Of a handle with a hint, before MPI_Type_free; may call MPI. Whether all is done, also the program's handle set
        to MPI_DATATYPE_NULL. NULL: no type is to be kept. */
@@ -256,6 +285,8 @@ struct espi_hot {
     void (*_Atomic crowded)(bool inside);
     _Alignas(64) struct espi_known_comm comms[ESPI_COMMS]; /* at espi_comm_at; not where calls overlap */
     _Alignas(64) struct espi_handle_facts types[ESPI_CREDITS]; /* of a program's first types in this page, too */
+    struct espi_kept_type kept_types[ESPI_KEPT_MOST];
+    unsigned char kept_places[ESPI_KEPT_PLACES]; /* 1 + number, at espi_kept_place; 0: none */
     atomic_bool committed_in[ESPI_CREDITS / ESPI_CREDITS_EACH + 1]; /* elsewhere all credit is 0 */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */

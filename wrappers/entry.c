@@ -21,6 +21,7 @@
 
 #include "base/table.h"
 #include "fastpath.h"
+#include "kept.h"
 #include "on_credit.h"
 #include "words.h"
 
@@ -121,6 +122,8 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
     {                                                                                                                \
         struct espi_entry *entry = espi_entry_of(&espi_hot, false, ESPI_FN_##name);                                  \
         espi_next next = atomic_load_explicit(&entry->fast_next, memory_order_acquire), past;                        \
+        if (ESPI_IS_DONE_##way(next != NULL))                                                                        \
+            return 0;                                                                                                \
         if (__builtin_expect(next != NULL, 1) && ESPI_IS_SHORT_##way(name, n, kind)) {                               \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 note_##name(ESPI_ARGS_##n);                                                                          \
@@ -145,6 +148,8 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);                                \
         espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), past;                             \
         bool outermost = (plain & ESPI_FLAGS_##way) && (uintptr_t)&mark >= here->frame;                              \
+        if (ESPI_IS_DONE_##way(next != NULL))                                                                        \
+            return 0;                                                                                                \
         if (__builtin_expect(next != NULL, 1) && outermost && ESPI_IS_SHORT_##way(name, n, kind)) {                  \
             if ((kind) & ESPI_LEAVES)                                                                                \
                 note_##name(ESPI_ARGS_##n);                                                                          \
@@ -167,8 +172,20 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         return ESPI_REST_##way(name, kind, true);                                                                    \
     }
 
+/* Whether the program has a type again that it had freed: also where what is not kept passes unseen. */
+static inline bool makes_by_key(enum espi_fn fn, const espi_word *args, espi_word *made)
+{
+    uint64_t key[ESPI_KEPT_WORDS];
+    if (!espi_kept_key(fn, args, key) || !espi_types_are_kept() || espi_here.frame != 0)
+        return false;
+    const uint32_t type = espi_kept_again(fn, key);
+    if (type != 0)
+        *(uint32_t *)*made = type;
+    return type != 0;
+}
+
 /* A constructor. Of a type that is to pass unseen nothing is noted: what the core did to an earlier type of that
-   handle has ended with its attribute. */
+   handle has ended with its attribute. Its number is looked at only where types are kept, which raise it. */
 #define ESPI_MAKER(exported, name, n, profiling)                                                                     \
     ESPI_EXPORT espi_word exported(ESPI_PARAMS_##n);                                                                 \
     ESPI_EXPORT espi_word exported(ESPI_PARAMS_##n)                                                                  \
@@ -177,10 +194,20 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         espi_next next = atomic_load_explicit(&entry->fast_next, memory_order_acquire);                              \
         if (!(profiling) && next && espi_types_pass_unseen() && !espi_types_are_kept())                              \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
+        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
+        if (!(profiling) && next) {                                                                                  \
+            if (makes_by_key(ESPI_FN_##name, args, &args[(n) - 1]))                                                  \
+                return 0;                                                                                            \
+            if (espi_types_pass_unseen()) {                                                                          \
+                espi_word result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                          \
+                if ((int)result == 0 && espi_is_crowded(*(const uint32_t *)args[(n) - 1]))                           \
+                    espi_tells_crowded(espi_here.frame != 0);                                                        \
+                return result;                                                                                       \
+            }                                                                                                        \
+        }                                                                                                            \
         next = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
         if (next)                                                                                                    \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
-        espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
         next = atomic_load_explicit((profiling) ? &entry->next : &entry->fast_next, memory_order_acquire);           \
         return espi_entry_make(profiling, ESPI_FN_##name, next, args, __builtin_return_address(0));                  \
     }

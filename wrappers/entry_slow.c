@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "fastpath.h"
+#include "kept.h"
 #include "on_credit.h"
 #include "stub.h"
 #include "type_hint.h"
@@ -111,33 +112,42 @@ static void note_made(enum espi_fn fn, const espi_word *args)
         note_handle(*made, hint);
 }
 
-/* Before a constructor: whether the program gets a type that was kept (abi.h). */
-static bool makes_again(enum espi_fn fn, const espi_word *args)
+/* Before a constructor of this hint: whether the program gets a type that was kept (abi.h). */
+static bool makes_again(enum espi_fn fn, const espi_word *args, uint64_t hint, const uint32_t *made)
 {
-    const uint32_t *made;
-    uint64_t hint;
     uint32_t type;
-    if (!espi_types_are_kept())
-        return false;
-    hint = espi_type_hint(fn, args, espi_hot.types, &made);
     if (hint == 0 || !made)
         return false;
     type = atomic_load_explicit(&espi_hot.made_again, memory_order_relaxed)(fn, args, hint);
-    if (type == 0)
-        return false;
-    *(uint32_t *)made = type;
-    note_handle(type, hint);
-    return true;
+    if (type != 0)
+        *(uint32_t *)made = type;
+    return type != 0;
 }
 
-/* After a constructor. A program that has many types must not be brought to higher handles by types that the core
-   holds. */
+uint32_t espi_kept_again(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS])
+{
+    const unsigned number = *espi_kept_place(&espi_hot, fn, key);
+    if (number == 0)
+        return 0;
+    struct espi_kept_type *e = &espi_hot.kept_types[number - 1];
+    if (e->state != ESPI_KEPT_FREED || e->fn != fn || e->key[0] != key[0] || e->key[1] != key[1] ||
+        e->key[2] != key[2])
+        return 0;
+    return espi_kept_give(&espi_hot, e);
+}
+
+void espi_tells_crowded(bool inside)
+{
+    void (*crowded)(bool) = atomic_load_explicit(&espi_hot.crowded, memory_order_relaxed);
+    if (crowded != NULL)
+        crowded(inside);
+}
+
+/* After a constructor. */
 static void see_number(const struct row *row, const espi_word *args, bool inside)
 {
-    void (*crowded)(bool);
-    if (__builtin_expect(espi_is_crowded(*(const uint32_t *)args[row->args - 1]), 0) &&
-        (crowded = atomic_load_explicit(&espi_hot.crowded, memory_order_relaxed)) != NULL)
-        crowded(inside);
+    if (__builtin_expect(espi_is_crowded(*(const uint32_t *)args[row->args - 1]), 0))
+        espi_tells_crowded(inside);
 }
 
 static espi_word call_nested(enum espi_fn fn, espi_word *args, espi_next next)
@@ -244,14 +254,18 @@ espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_
     struct espi_thread *here = &espi_here;
     if (!next || !(plain & ESPI_PLAIN_TYPES) || (uintptr_t)args < here->frame)
         return espi_entry_slow(profiling, fn, args, caller);
-    const bool unseen = espi_types_pass_unseen();
+    const bool unseen = espi_types_pass_unseen(), asks = !unseen && espi_types_are_kept();
+    const uint32_t *made = NULL;
     here->frame = (uintptr_t)args;
     espi_word result = 0;
-    if (unseen || !makes_again(fn, args)) {
+    uint64_t hint = asks ? espi_type_hint(fn, args, espi_hot.types, &made) : 0;
+    if (!asks || !makes_again(fn, args, hint, made)) {
         result = pass_on(next, rows[fn].args, args);
         if (__builtin_expect((int)result == 0, 1)) {
-            if (!unseen)
+            if (!unseen && !asks)
                 note_made(fn, args);
+            else if (made)
+                note_handle(*made, hint);
             see_number(&rows[fn], args, false);
         }
     }

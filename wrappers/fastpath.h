@@ -32,6 +32,7 @@
 #ifndef ESPI_WRAPPERS_FASTPATH_H
 #define ESPI_WRAPPERS_FASTPATH_H
 
+#include "kept.h"
 #include "stub.h"
 #include "words.h"
 
@@ -264,6 +265,21 @@ ESPI_INLINE bool espi_passed(void)
     espi_add_alone(&espi_hot.passed);
     return true;
 }
+
+/* ESPI_IS_DONE_WAY: whether nothing is left to do for the call, which succeeds: of a type that is kept (kept.h). */
+#define ESPI_IS_DONE_SUBSTITUTE(may) false
+#define ESPI_IS_DONE_COUNT(may) false
+#define ESPI_IS_DONE_TREE(may) false
+#define ESPI_IS_DONE_EXCHANGE(may) false
+#define ESPI_IS_DONE_REDUCE(may) false
+#define ESPI_IS_DONE_SYNC(may) false
+#define ESPI_IS_DONE_SYNC_REDUCE(may) false
+#define ESPI_IS_DONE_REQUESTS(may) false
+#define ESPI_IS_DONE_NEVER(may) false
+#define ESPI_IS_DONE_COMMIT(may)                                                                                     \
+    ((may) && a0 != 0 && espi_kept_commit(&espi_hot, *(const uint32_t *)a0) && espi_counted(entry))
+#define ESPI_IS_DONE_FREE(may)                                                                                       \
+    ((may) && a0 != 0 && espi_here.frame == 0 && espi_kept_take(&espi_hot, (uint32_t *)a0) && espi_counted(entry))
 
 /* ESPI_FLAGS_WAY: the flags of enum espi_plain without which no call is short; ESPI_IS_SHORT_WAY: whether one is with
    them. */

@@ -29,6 +29,12 @@ ESPI_HIDDEN espi_word espi_entry_collective(bool profiling, enum espi_fn fn, con
    `next`: where plain calls go on to; NULL: they do not. */
 ESPI_HIDDEN espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_word *args,
                                       const void *caller);
+/* A constructor has returned a high number, perhaps `inside` of another call: a program that has many types must not
+   be brought to higher handles by types that the core holds. */
+ESPI_HIDDEN void espi_tells_crowded(bool inside);
+/* A type that a call with this key (kept.h) made: the program has freed it, and has it again now; 0: there is none.
+   Outside of another call. */
+ESPI_HIDDEN uint32_t espi_kept_again(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS]);
 /* The same for MPI_Type_free of a type that may be kept. */
 ESPI_HIDDEN espi_word espi_entry_free(bool profiling, espi_next next, espi_word *args, const void *caller);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an

@@ -95,6 +95,8 @@ void espi_stub_counts(uint64_t *counter, uint64_t *calls)
 
     counter[ESPI_COUNT_types_registered] += atomic_load_explicit(&espi_hot->commits, memory_order_relaxed);
     counter[ESPI_COUNT_types_ended] += atomic_load_explicit(&espi_hot->frees, memory_order_relaxed);
+    counter[ESPI_COUNT_types_again] += atomic_load_explicit(&espi_hot->kept_again, memory_order_relaxed);
+    counter[ESPI_COUNT_again_saved] += atomic_load_explicit(&espi_hot->kept_saved, memory_order_relaxed);
     counter[ESPI_COUNT_calls_examined] += on_credit + passed;
     counter[espi_settings.datatypes == ESPI_MODE_OFF ? ESPI_COUNT_left_switched_off : ESPI_COUNT_left_not_earned] +=
         on_credit;

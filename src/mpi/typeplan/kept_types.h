@@ -1,12 +1,15 @@
 /*
  * Types that the program has freed, kept for when it makes them again.
  *
- * Many programs make the types of a message when they send it, and free them afterwards, with the same arguments each
- * time (ScaLAPACK, halo exchanges of libraries). Making, committing and freeing a vector takes MPICH 130 to 160 ns, a
- * list some nanoseconds for each of its numbers; finding out that it is the type of before, and tying it to its plan,
- * takes us as long again. So a type that was made like one before it is not given back to MPI when the program frees
- * it. The next constructor call with equal arguments returns it, with its plan, and MPI is asked nothing.
- * doc/kept-types.md says the same to users.
+ * Many programs make the types of a message when they send it, and free them afterwards, with the same arguments
+ * each time (ScaLAPACK, halo exchanges of libraries). Making, committing and freeing a vector takes MPICH some
+ * hundred nanoseconds, a list some more for each of its numbers; finding out that it is the type of before, and
+ * tying it to its plan, takes us as long again. So a type that was made like one before it is not given back to
+ * MPI when the program frees it. The next constructor call with equal arguments returns it, with its plan, and MPI
+ * is asked nothing. doc/kept-types.md says the same to users.
+ *
+ * Here it is decided which types are kept. Lives of those whose constructor has no array are the stub's (kept.h in
+ * wrappers/).
  *
  * This can be, as a datatype never changes: what it is follows from the arguments of its constructor.
  *   - They are compared in full, with those that MPI gives back (MPI_Type_get_contents) when a type is kept first. A
@@ -45,12 +48,15 @@ void espi_kept_stop(void);
 /* The same, for good: also if it was not started yet. */
 void espi_kept_forbid(void);
 
+/* Whether what came again since the last time was worth the looks at all that were freed. */
+bool espi_kept_pay(void);
+
 /* The type is not to be kept in this life. */
 void espi_kept_never(MPI_Datatype type);
 
 /* A type that was given to the program again is committed by it: true once in each of its lives. */
 bool espi_kept_commits(MPI_Datatype type);
-/* Whether that is still to come. */
+/* Whether it has been given again, and that is still to come. */
 bool espi_kept_is_uncommitted(MPI_Datatype type);
 
 /* What MPI is to be given in the place of the type: the type; or, where the program has it again and has not

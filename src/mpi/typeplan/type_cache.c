@@ -264,19 +264,6 @@ static void begin(MPI_Datatype type)
     espi_slot_begin(s, type, (struct espi_slot_start){look, settled, own ? ESPI_PAIRED_SEEN : 0});
 }
 
-/* The program has committed a type that was kept (kept_types.h): for us it never ended. False: nothing is known. */
-static bool resume(MPI_Datatype type)
-{
-    struct espi_type_slot *s = espi_slot_of_any(type);
-
-    if (s == NULL || espi_slot_class(s) == NULL || espi_slot_class(s)->hint != espi_hint_of_type(type))
-        return false;
-    atomic_store_explicit(espi_slot_credit(type), 1, memory_order_relaxed);
-    if (atomic_load_explicit(&s->plan, memory_order_relaxed) == NULL)
-        espi_slot_lend(s, type);
-    return true;
-}
-
 /* A type that is to pass unseen may have the handle of one that the stub has seen freed, and the core not. False: it
    is not to. */
 static bool begin_unseen(MPI_Datatype type)
@@ -317,7 +304,9 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
         give_types_back(false);
     if (espi_hint_of_type(type) == ESPI_HINT_KEPT) /* by the handle of one that it has freed */
         return;
-    if (espi_kept_commits(type) ? !resume(type) : !begin_unseen(type))
+    if (espi_kept_commits(type)) /* counted, and it never ended */
+        return;
+    if (!begin_unseen(type))
         begin(type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
