@@ -142,9 +142,11 @@ enum {
     ESPI_NO_DATATYPE = 0x0c000000, /* MPICH's MPI_DATATYPE_NULL (kept_types.c compares) */
     ESPI_KEPT_MOST = 96,     /* at a time */
     ESPI_KEPT_NUMBER = 127,  /* mask: 1 + the number of a type that is or was kept; 0: it was not, */
-    ESPI_KEPT_NEVER = 127,   /* and is not to be */
+    ESPI_KEPT_NEVER = 127,   /* and is not to be; */
+    ESPI_KEPT_WANTED = 126,  /* it is to be, as often as it was made */
     ESPI_KEPT_GIVEN = 128,   /* the program has it again, and has not committed it yet; MPI takes it for committed */
     ESPI_KEPT_PLACES = 2048, /* so that few of them share one */
+    ESPI_KEPT_COUNTS = 256,
     ESPI_KEPT_WORDS = 3
 };
 enum espi_kept_state {
@@ -271,9 +273,10 @@ struct espi_hot {
     _Atomic uint64_t passed;      /* COUNT with derived types */
     /* After MPI_Type_commit returned without error. */
     void (*_Atomic committed)(struct espi_thread *thread, uint32_t type);
-    atomic_int kept; /* types that are ESPI_KEPT_FREED */
+    atomic_int kept, kept_given; /* types that are ESPI_KEPT_FREED; and ESPI_KEPT_GIVEN */
     /* Types freed where it is asked whether to keep them; of kept ones those that came again, and what that saved. */
     _Atomic uint64_t kept_uses, kept_again, kept_saved;
+    _Atomic uint64_t kept_full; /* no room for one more until there were so many uses */
     _Atomic uint64_t direct; /* handles of direct types that are in use, or kept, as far as was seen: bits */
     /* Of a handle with a hint, before MPI_Type_free; may call MPI. Whether all is done, also the program's handle set
        to MPI_DATATYPE_NULL. NULL: no type is to be kept. */
@@ -287,6 +290,7 @@ struct espi_hot {
     _Alignas(64) struct espi_handle_facts types[ESPI_CREDITS]; /* of a program's first types in this page, too */
     struct espi_kept_type kept_types[ESPI_KEPT_MOST];
     unsigned char kept_places[ESPI_KEPT_PLACES]; /* 1 + number, at espi_kept_place; 0: none */
+    uint64_t kept_counts[ESPI_KEPT_COUNTS];      /* espi_kept_is_often */
     atomic_bool committed_in[ESPI_CREDITS / ESPI_CREDITS_EACH + 1]; /* elsewhere all credit is 0 */
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */

@@ -148,7 +148,7 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);                                \
         espi_next next = atomic_load_explicit(&entry->next, memory_order_acquire), past;                             \
         bool outermost = (plain & ESPI_FLAGS_##way) && (uintptr_t)&mark >= here->frame;                              \
-        if (ESPI_IS_DONE_##way(next != NULL))                                                                        \
+        if (ESPI_IS_DONE_##way(next != NULL && outermost))                                                           \
             return 0;                                                                                                \
         if (__builtin_expect(next != NULL, 1) && outermost && ESPI_IS_SHORT_##way(name, n, kind)) {                  \
             if ((kind) & ESPI_LEAVES)                                                                                \
@@ -172,16 +172,20 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
         return ESPI_REST_##way(name, kind, true);                                                                    \
     }
 
-/* Whether the program has a type again that it had freed: also where what is not kept passes unseen. */
-static inline bool makes_by_key(enum espi_fn fn, const espi_word *args, espi_word *made)
+/* What becomes of a type that a constructor with a key is to make (kept.h). */
+static inline enum espi_kept_made made_by_key(enum espi_fn fn, const espi_word *args, espi_word *made)
 {
     uint64_t key[ESPI_KEPT_WORDS];
-    if (!espi_kept_key(fn, args, key) || !espi_types_are_kept() || espi_here.frame != 0)
-        return false;
-    const uint32_t type = espi_kept_again(fn, key);
-    if (type != 0)
-        *(uint32_t *)*made = type;
-    return type != 0;
+    if (!espi_kept_key(fn, args, key) || *made == 0 || espi_here.frame != 0)
+        return ESPI_KEPT_UNKNOWN;
+    return espi_kept_makes(fn, key, espi_kept_from(fn, args), (uint32_t *)*made);
+}
+
+static inline bool has_key(enum espi_fn fn)
+{
+    const espi_word none[ESPI_MAX_ARGS] = {0};
+    uint64_t key[ESPI_KEPT_WORDS];
+    return espi_kept_key(fn, none, key);
 }
 
 /* A constructor. Of a type that is to pass unseen nothing is noted: what the core did to an earlier type of that
@@ -192,13 +196,16 @@ static inline bool makes_by_key(enum espi_fn fn, const espi_word *args, espi_wor
     {                                                                                                                \
         struct espi_entry *entry = espi_entry_of(&espi_hot, profiling, ESPI_FN_##name);                              \
         espi_next next = atomic_load_explicit(&entry->fast_next, memory_order_acquire);                              \
-        if (!(profiling) && next && espi_types_pass_unseen() && !espi_types_are_kept())                              \
+        enum espi_kept_made how = ESPI_KEPT_UNKNOWN;                                                                 \
+        if (!(profiling) && next && !has_key(ESPI_FN_##name) && espi_types_pass_unseen() &&                          \
+            !espi_types_are_kept())                                                                                  \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
         if (!(profiling) && next) {                                                                                  \
-            if (makes_by_key(ESPI_FN_##name, args, &args[(n) - 1]))                                                  \
+            how = made_by_key(ESPI_FN_##name, args, &args[(n) - 1]);                                                 \
+            if (how == ESPI_KEPT_AGAIN)                                                                              \
                 return 0;                                                                                            \
-            if (espi_types_pass_unseen()) {                                                                          \
+            if (how == ESPI_KEPT_UNKNOWN && espi_types_pass_unseen()) {                                              \
                 espi_word result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                          \
                 if ((int)result == 0 && espi_is_crowded(*(const uint32_t *)args[(n) - 1]))                           \
                     espi_tells_crowded(espi_here.frame != 0);                                                        \
@@ -209,7 +216,8 @@ static inline bool makes_by_key(enum espi_fn fn, const espi_word *args, espi_wor
         if (next)                                                                                                    \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         next = atomic_load_explicit((profiling) ? &entry->next : &entry->fast_next, memory_order_acquire);           \
-        return espi_entry_make(profiling, ESPI_FN_##name, next, args, __builtin_return_address(0));                  \
+        return espi_entry_make(profiling, how == ESPI_KEPT_OFTEN, ESPI_FN_##name, next, args,                        \
+                               __builtin_return_address(0));                                                         \
     }
 
 #define ESPI_EXPORTED_LIFE(name, n, kind) ESPI_EXPORTED_AS(name, n, kind, ESPI_WAY_##name)

@@ -124,16 +124,29 @@ static bool makes_again(enum espi_fn fn, const espi_word *args, uint64_t hint, c
     return type != 0;
 }
 
-uint32_t espi_kept_again(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS])
+/* Calls with a key are counted where types pass unseen; elsewhere the core sees to all. */
+enum espi_kept_made espi_kept_makes(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS], uint32_t from,
+                                    uint32_t *made)
 {
-    const unsigned number = *espi_kept_place(&espi_hot, fn, key);
-    if (number == 0)
-        return 0;
-    struct espi_kept_type *e = &espi_hot.kept_types[number - 1];
-    if (e->state != ESPI_KEPT_FREED || e->fn != fn || e->key[0] != key[0] || e->key[1] != key[1] ||
-        e->key[2] != key[2])
-        return 0;
-    return espi_kept_give(&espi_hot, e);
+    enum { OFTEN = 4 };
+    const uint64_t hash = espi_kept_hash(fn, key);
+    const unsigned number = *espi_kept_place(&espi_hot, hash);
+    if (number != 0) {
+        struct espi_kept_type *e = &espi_hot.kept_types[number - 1];
+        if (e->state == ESPI_KEPT_FREED && e->fn == fn && e->key[0] == key[0] && e->key[1] == key[1] &&
+            e->key[2] == key[2]) {
+            *made = espi_kept_give(&espi_hot, e);
+            return ESPI_KEPT_AGAIN;
+        }
+    }
+    if (!espi_types_pass_unseen() || atomic_load_explicit(&espi_hot.freed, memory_order_relaxed) == NULL ||
+        !espi_kept_is_often(espi_hot.kept_counts, hash, OFTEN) || !espi_kept_may_be_from(&espi_hot, from))
+        return ESPI_KEPT_UNKNOWN;
+    if (espi_kept_is_full(&espi_hot)) {
+        espi_kept_add(&espi_hot.kept_uses, 1); /* time goes on for those that do not come again */
+        return ESPI_KEPT_UNKNOWN;
+    }
+    return ESPI_KEPT_OFTEN;
 }
 
 void espi_tells_crowded(bool inside)
@@ -248,13 +261,14 @@ espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct es
     return result;
 }
 
-espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_word *args, const void *caller)
+espi_word espi_entry_make(bool profiling, bool often, enum espi_fn fn, espi_next next, espi_word *args,
+                          const void *caller)
 {
     unsigned plain = atomic_load_explicit(&espi_hot.plain, memory_order_acquire);
     struct espi_thread *here = &espi_here;
     if (!next || !(plain & ESPI_PLAIN_TYPES) || (uintptr_t)args < here->frame)
         return espi_entry_slow(profiling, fn, args, caller);
-    const bool unseen = espi_types_pass_unseen(), asks = !unseen && espi_types_are_kept();
+    const bool unseen = !often && espi_types_pass_unseen(), asks = !unseen && espi_types_are_kept();
     const uint32_t *made = NULL;
     here->frame = (uintptr_t)args;
     espi_word result = 0;
@@ -266,6 +280,8 @@ espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_
                 note_made(fn, args);
             else if (made)
                 note_handle(*made, hint);
+            if (often)
+                espi_kept_want(&espi_hot, *(const uint32_t *)args[rows[fn].args - 1]);
             see_number(&rows[fn], args, false);
         }
     }

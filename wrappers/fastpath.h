@@ -57,9 +57,11 @@ ESPI_INLINE unsigned char *espi_credit_alone(uint32_t at)
     return (unsigned char *)&espi_hot.types[at].credit;
 }
 
+/* Not while the program has a type to commit that MPI takes for committed, as the core has MPI refuse that one. */
 ESPI_INLINE bool espi_types_are_plain(void)
 {
-    return atomic_load_explicit(&espi_hot.plain, memory_order_relaxed) & ESPI_PLAIN_TYPES;
+    return (atomic_load_explicit(&espi_hot.plain, memory_order_relaxed) & ESPI_PLAIN_TYPES) &&
+           atomic_load_explicit(&espi_hot.kept_given, memory_order_relaxed) == 0;
 }
 
 /* For a call with so many sides, as one type may describe all of them. */

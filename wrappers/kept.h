@@ -39,16 +39,46 @@ static inline __attribute__((always_inline)) bool espi_kept_key(enum espi_fn fn,
     }
 }
 
-/* Where the number of the type stands that such a call made. */
-static inline unsigned char *espi_kept_place(struct espi_hot *hot, enum espi_fn fn,
-                                             const uint64_t key[ESPI_KEPT_WORDS])
+/* The type that such a constructor makes the new one from. */
+static inline uint32_t espi_kept_from(enum espi_fn fn, const espi_word *args)
+{
+    return (uint32_t)args[fn == ESPI_FN_Type_create_resized ? 0 : fn == ESPI_FN_Type_contiguous ? 1 : 3];
+}
+
+static inline uint64_t espi_kept_hash(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS])
 {
     static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t h = (key[0] + fn) * ODD;
 
     h = (h ^ h >> 32 ^ key[1]) * ODD;
-    h = (h ^ h >> 32 ^ key[2]) * ODD;
-    return &hot->kept_places[h >> 32 & (ESPI_KEPT_PLACES - 1)];
+    return (h ^ h >> 32 ^ key[2]) * ODD;
+}
+
+/* Where the number of the type stands that a call of this hash has made. */
+static inline unsigned char *espi_kept_place(struct espi_hot *hot, uint64_t hash)
+{
+    return &hot->kept_places[hash >> 32 & (ESPI_KEPT_PLACES - 1)];
+}
+
+/* Counts one more time of this hash; whether there were `times` (at most 4). Of four hashes at a place 14 bits and a
+   count are known, of the last one lowest, so that few displace each other. */
+static inline bool espi_kept_is_often(uint64_t counts[ESPI_KEPT_COUNTS], uint64_t hash, unsigned times)
+{
+    enum { BITS = 16, COUNT = 3 };
+    uint64_t *const at = &counts[hash >> 16 & (ESPI_KEPT_COUNTS - 1)];
+    const uint16_t tag = (uint16_t)(hash >> 48) & (uint16_t)~COUNT;
+
+    for (unsigned shift = 0; shift < 64 && *at >> shift != 0; shift += BITS) {
+        const uint16_t known = (uint16_t)(*at >> shift);
+        if ((known & ~COUNT) != tag)
+            continue;
+        if ((known & COUNT) + 1u >= times)
+            return true;
+        *at += UINT64_C(1) << shift;
+        return false;
+    }
+    *at = *at << BITS | tag | 1;
+    return false;
 }
 
 /* The kept type of a handle with credit of its own, whose program has it or not; NULL: it is none. */
@@ -56,13 +86,44 @@ static inline struct espi_kept_type *espi_kept_at(struct espi_hot *hot, uint32_t
 {
     const unsigned number = hot->types[at].kept & ESPI_KEPT_NUMBER;
 
-    return number != 0 && number != ESPI_KEPT_NEVER ? &hot->kept_types[number - 1] : NULL;
+    return number - 1 < ESPI_KEPT_MOST ? &hot->kept_types[number - 1] : NULL;
 }
 
-static inline void espi_kept_count(struct espi_hot *hot, int n)
+/* All numbers are taken by types that come again. */
+static inline bool espi_kept_is_full(const struct espi_hot *hot)
 {
-    atomic_store_explicit(&hot->kept, atomic_load_explicit(&hot->kept, memory_order_relaxed) + n,
-                          memory_order_relaxed);
+    return atomic_load_explicit(&hot->kept_uses, memory_order_relaxed) <
+           atomic_load_explicit(&hot->kept_full, memory_order_relaxed);
+}
+
+/* Whether types that are made from this one can be kept: it is MPI's own, or one that is kept itself. */
+static inline bool espi_kept_may_be_from(struct espi_hot *hot, uint32_t type)
+{
+    const uint32_t at = espi_credit_at(type);
+
+    return espi_is_predefined(type) || (at < ESPI_CREDITS && espi_kept_at(hot, at) != NULL);
+}
+
+/* A type is to be kept when the program frees it. */
+static inline void espi_kept_want(struct espi_hot *hot, uint32_t type)
+{
+    const uint32_t at = espi_credit_at(type);
+
+    if (at < ESPI_CREDITS && hot->types[at].kept == 0)
+        hot->types[at].kept = ESPI_KEPT_WANTED;
+}
+
+static inline void espi_kept_count(atomic_int *types, int n)
+{
+    atomic_store_explicit(types, atomic_load_explicit(types, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* It is not, or no longer, a type that the program has yet to commit. */
+static inline void espi_kept_is_not_given(struct espi_hot *hot, struct espi_handle_facts *facts)
+{
+    if ((facts->kept & ESPI_KEPT_GIVEN) != 0)
+        espi_kept_count(&hot->kept_given, -1);
+    facts->kept &= ESPI_KEPT_NUMBER;
 }
 
 static inline void espi_kept_add(_Atomic uint64_t *value, uint64_t n)
@@ -79,8 +140,11 @@ static inline uint32_t espi_kept_give(struct espi_hot *hot, struct espi_kept_typ
     e->misses = 0;
     e->used = atomic_load_explicit(&hot->kept_uses, memory_order_relaxed);
     atomic_store_explicit(&facts->hint, e->hint, memory_order_relaxed);
-    facts->kept = (unsigned char)((facts->kept & ESPI_KEPT_NUMBER) | (e->committed ? ESPI_KEPT_GIVEN : 0));
-    espi_kept_count(hot, -1);
+    if (e->committed) {
+        facts->kept |= ESPI_KEPT_GIVEN;
+        espi_kept_count(&hot->kept_given, 1);
+    }
+    espi_kept_count(&hot->kept, -1);
     espi_kept_add(&hot->kept_again, 1);
     espi_kept_add(&hot->kept_saved, e->saved_ns);
     return e->type;
@@ -93,7 +157,7 @@ static inline bool espi_kept_commit(struct espi_hot *hot, uint32_t type)
     if (at == ESPI_CREDITS || (hot->types[at].kept & ESPI_KEPT_GIVEN) == 0)
         return false;
     struct espi_handle_facts *facts = &hot->types[at];
-    facts->kept &= ESPI_KEPT_NUMBER;
+    espi_kept_is_not_given(hot, facts);
     atomic_store_explicit(&facts->credit,
                           atomic_load_explicit(&facts->credit, memory_order_relaxed) & ESPI_CREDIT_LEFT,
                           memory_order_relaxed);
@@ -119,10 +183,10 @@ static inline bool espi_kept_take(struct espi_hot *hot, uint32_t *type)
     }
     espi_kept_add(&hot->kept_uses, 1);
     atomic_store_explicit(&facts->hint, ESPI_HINT_KEPT, memory_order_relaxed);
-    facts->kept &= ESPI_KEPT_NUMBER;
+    espi_kept_is_not_given(hot, facts);
     e->state = ESPI_KEPT_FREED;
     e->used = atomic_load_explicit(&hot->kept_uses, memory_order_relaxed);
-    espi_kept_count(hot, 1);
+    espi_kept_count(&hot->kept, 1);
     *type = ESPI_NO_DATATYPE;
     return true;
 }

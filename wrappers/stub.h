@@ -26,15 +26,17 @@ struct espi_credit_row;
 ESPI_HIDDEN espi_word espi_entry_collective(bool profiling, enum espi_fn fn, const struct espi_credit_row *row,
                                             espi_word *args, const void *caller);
 /* The same for a constructor (MAKE), of which mostly no more is to be done than to note how the type was made.
-   `next`: where plain calls go on to; NULL: they do not. */
-ESPI_HIDDEN espi_word espi_entry_make(bool profiling, enum espi_fn fn, espi_next next, espi_word *args,
+   `often`: of a type that is to be kept. `next`: where plain calls go on to; NULL: they do not. */
+ESPI_HIDDEN espi_word espi_entry_make(bool profiling, bool often, enum espi_fn fn, espi_next next, espi_word *args,
                                       const void *caller);
 /* A constructor has returned a high number, perhaps `inside` of another call: a program that has many types must not
    be brought to higher handles by types that the core holds. */
 ESPI_HIDDEN void espi_tells_crowded(bool inside);
-/* A type that a call with this key (kept.h) made: the program has freed it, and has it again now; 0: there is none.
-   Outside of another call. */
-ESPI_HIDDEN uint32_t espi_kept_again(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS]);
+/* Before a call with this key (kept.h), of a type `from`, outside of another call. ESPI_KEPT_AGAIN: `*made` is the
+   type that such a call made, and that the program had freed. ESPI_KEPT_OFTEN: what it makes is to be kept. */
+enum espi_kept_made { ESPI_KEPT_UNKNOWN, ESPI_KEPT_OFTEN, ESPI_KEPT_AGAIN };
+ESPI_HIDDEN enum espi_kept_made espi_kept_makes(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS], uint32_t from,
+                                                uint32_t *made);
 /* The same for MPI_Type_free of a type that may be kept. */
 ESPI_HIDDEN espi_word espi_entry_free(bool profiling, espi_next next, espi_word *args, const void *caller);
 /* Finds and remembers the next definition of a function; never NULL: where there is none, a function that returns an

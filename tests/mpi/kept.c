@@ -385,6 +385,10 @@ static void uncommitted(void)
             if (kind == 2) /* of some others MPICH dies */
                 CK(MPI_Pack_external_size("external32", 3, type, &size));
             digest(&size, sizeof size);
+            int room = 0;
+            error = MPI_Pack_size(1, type, MPI_COMM_SELF, &room);
+            CK(MPI_Error_class(error, &class));
+            digest(&class, sizeof class);
             error = MPI_Recv(data, 1, type, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
             CK(MPI_Error_class(error, &class));
             digest(&class, sizeof class);
@@ -407,7 +411,9 @@ int main(int argc, char **argv)
     } parts[] = {{"constructors", constructors}, {"lists", lists},   {"under_way", under_way},
                  {"names", names},               {"nested", nested}, {"contents", contents},
                  {"equals", equals},             {"uncommitted", uncommitted}, {"many", many},
-                 {"in_turns", in_turns},         {"constructors", constructors},
+                 {"in_turns", in_turns},         {"second_reference", second_reference},
+                 {"nowhere", nowhere},           {"asleep", asleep},
+                 {"constructors", constructors},
                  {"high", high},                 {"high_dup", high_dup}, {"high_inside", high_inside},
                  {"marks", marks},               {"constructors", constructors}};
 

@@ -19,6 +19,9 @@ void use(MPI_Datatype type, int how);
 
 void many(void);
 void in_turns(void);
+void asleep(void);
+void second_reference(void);
+void nowhere(void);
 void high(void);
 void high_dup(void);
 void high_inside(void);

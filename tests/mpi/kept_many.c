@@ -39,6 +39,90 @@ void in_turns(void)
     }
 }
 
+/* Types without end that do not come again, so that types pass unseen; and then one that does. */
+void asleep(void)
+{
+    enum { ONCE = 3000, AGAIN = 600, SHOWN = 97 };
+
+    for (int life = 0; life < ONCE + AGAIN; life++) {
+        MPI_Datatype type;
+        int at = 0;
+        memset(packed, 0, 64);
+        CK(MPI_Type_vector(2, 1, life < ONCE ? 2 + life % (ROOM / 4) : 3, life < ONCE / 2 ? MPI_CHAR : MPI_SHORT,
+                           &type));
+        CK(MPI_Type_commit(&type));
+        CK(MPI_Pack(data, 1, type, packed, sizeof packed, &at, MPI_COMM_SELF));
+        if (life % SHOWN == 0)
+            digest(packed, 64);
+        CK(MPI_Type_free(&type));
+    }
+}
+
+/* A type that the program has a second reference to, by MPI_Type_get_contents, while so many others come and go that
+   what is known of it makes room. It is freed, and an equal one made but not committed: the first one stays good. */
+void second_reference(void)
+{
+    enum { LAYOUTS = 150, ROUNDS = 14 };
+    MPI_Datatype first, whole, part, equal;
+    int at = 0, three;
+    MPI_Aint none;
+
+    for (int life = 0; life < ROUNDS; life++) {
+        CK(MPI_Type_vector(2, 1, 7, MPI_FLOAT, &first));
+        CK(MPI_Type_commit(&first));
+        if (life < ROUNDS - 1)
+            CK(MPI_Type_free(&first));
+    }
+    CK(MPI_Type_contiguous(3, first, &whole));
+    CK(MPI_Type_get_contents(whole, 1, 0, 1, &three, &none, &part));
+    for (int i = 0; i < LAYOUTS * ROUNDS; i++) {
+        MPI_Datatype other;
+        CK(MPI_Type_vector(2, 1, 2 + i % LAYOUTS, MPI_DOUBLE, &other));
+        CK(MPI_Type_commit(&other));
+        CK(MPI_Type_free(&other));
+    }
+    for (int i = 0; i < LAYOUTS * ROUNDS; i++) { /* and what came instead is old, too */
+        MPI_Datatype other;
+        CK(MPI_Type_vector(2, 1, 2 + i % 3, MPI_INT, &other));
+        CK(MPI_Type_commit(&other));
+        CK(MPI_Type_free(&other));
+    }
+    CK(MPI_Type_free(&first));
+    CK(MPI_Type_vector(2, 1, 7, MPI_FLOAT, &equal));
+    memset(packed, 0, sizeof packed);
+    CK(MPI_Pack(data, 1, part, packed, sizeof packed, &at, MPI_COMM_SELF));
+    digest(packed, 64);
+    CK(MPI_Type_free(&equal));
+    CK(MPI_Type_free(&part));
+    CK(MPI_Type_free(&whole));
+}
+
+/* Nowhere to put what is to be made, in the life after one that was kept: an error, and nothing is lost. */
+void nowhere(void)
+{
+    enum { KINDS = 4, LIVES = 12 };
+
+    CK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    for (int life = 0; life < KINDS * LIVES; life++) {
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        const int kind = life % KINDS;
+        for (MPI_Datatype *to = life / KINDS % 3 == 2 ? NULL : &type; type == MPI_DATATYPE_NULL; to = &type) {
+            int class, error = kind == 0   ? MPI_Type_contiguous(3, MPI_INT, to)
+                               : kind == 1 ? MPI_Type_vector(3, 1, 2, MPI_INT, to)
+                               : kind == 2 ? MPI_Type_create_hvector(3, 1, 12, MPI_INT, to)
+                                           : MPI_Type_create_resized(MPI_INT, 0, 16, to);
+            CK(MPI_Error_class(error, &class));
+            digest(&class, sizeof class);
+        }
+        CK(MPI_Type_commit(&type));
+        use(type, life);
+        CK(MPI_Type_free(&type));
+    }
+    CK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    CK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 /* A program with many types keeps the handles that it would have: MPICH 4.0.2 packs dense types of high ones short.
    It makes them with types that are kept; by constructors, by duplicates, and in an error handler. */
 enum { CROWD = 440 };

@@ -33,7 +33,7 @@ static bool is_same(const struct made_by *one, const espi_word *a, const struct 
     ck_assert(espi_kept_key(other->fn, b, key[1]));
     const bool same = one->fn == other->fn && memcmp(key[0], key[1], sizeof key[0]) == 0;
     if (same)
-        ck_assert_ptr_eq(espi_kept_place(&hot, one->fn, key[0]), espi_kept_place(&hot, other->fn, key[1]));
+        ck_assert_uint_eq(espi_kept_hash(one->fn, key[0]), espi_kept_hash(other->fn, key[1]));
     return same;
 }
 
@@ -90,12 +90,40 @@ START_TEST(places)
                 const espi_word args[ARGS] = {count, length, 100 << stride, MPI_DOUBLE};
                 uint64_t key[ESPI_KEPT_WORDS];
                 ck_assert(espi_kept_key(ESPI_FN_Type_vector, args, key));
-                seen[n] = espi_kept_place(&hot, ESPI_FN_Type_vector, key);
+                seen[n] = espi_kept_place(&hot, espi_kept_hash(ESPI_FN_Type_vector, key));
                 ck_assert(seen[n] >= hot.kept_places && seen[n] < hot.kept_places + ESPI_KEPT_PLACES);
                 for (int i = 0; i < n; i++)
                     alike += seen[i] == seen[n];
             }
     ck_assert_int_lt(alike, n / 8); /* of 96 in 2,048 places, two pairs are to be expected */
+}
+END_TEST
+
+static uint64_t tagged(uint64_t place, uint64_t tag)
+{
+    return place << 16 | tag << 50;
+}
+
+/* The fourth time of a hash is often, whatever came in between at other places, or thrice at this one; not after four
+   others have come there. */
+START_TEST(often)
+{
+    static uint64_t counts[ESPI_KEPT_COUNTS];
+
+    for (unsigned times = 2; times <= 4; times++)
+        for (uint64_t tag = 0; tag < 4; tag++)
+            for (unsigned time = 1; time <= 6; time++) {
+                const uint64_t hash = tagged(5, times * 100 + tag);
+                ck_assert_int_eq(espi_kept_is_often(counts, hash, times), time >= times);
+                espi_kept_is_often(counts, tagged(9, (uint64_t)random()), 4);
+                for (uint64_t before = 0; time >= times && before < tag; before++)
+                    ck_assert(espi_kept_is_often(counts, tagged(5, times * 100 + before), times));
+            }
+    for (uint64_t tag = 0; tag < 4; tag++)
+        ck_assert(!espi_kept_is_often(counts, tagged(5, 900 + tag), 2));
+    ck_assert(!espi_kept_is_often(counts, tagged(5, 400), 2));
+    ck_assert(espi_kept_is_often(counts, tagged(5, 903), 2));
+    ck_assert(!espi_kept_is_often(counts, tagged(5, 900), 2)); /* that 400 has displaced */
 }
 END_TEST
 
@@ -136,12 +164,14 @@ START_TEST(lives)
         ck_assert_int_eq(hot.types[at].credit, ESPI_CREDIT_ENDED + 1 + 3);
         ck_assert_int_eq(hot.types[at].hint, e->hint);
         ck_assert_int_eq(hot.kept, 0);
+        ck_assert_int_eq(hot.kept_given, 1);
         ck_assert_int_eq(hot.kept_again, life);
         ck_assert_int_eq(hot.kept_saved, 150 * life);
 
         ck_assert(espi_kept_commit(&hot, handle));
         ck_assert(!espi_kept_commit(&hot, handle)); /* again: MPI says what it thinks of that */
         ck_assert_int_eq(hot.types[at].credit, 1 + 3);
+        ck_assert_int_eq(hot.kept_given, 0);
         ck_assert_int_eq(hot.commits, life);
     }
 }
@@ -163,6 +193,7 @@ START_TEST(uncommitted)
     espi_kept_give(&hot, e);
     ck_assert(espi_kept_take(&hot, &(uint32_t){(uint32_t)HANDLE}));
     ck_assert_int_eq(hot.frees, 1);
+    ck_assert_int_eq(hot.kept_given, 0);
     espi_kept_give(&hot, e);
     ck_assert(espi_kept_commit(&hot, (uint32_t)HANDLE));
 }
@@ -188,12 +219,21 @@ START_TEST(not_taken)
     ck_assert(!espi_kept_take(&hot, &far));
     ck_assert(!espi_kept_commit(&hot, far));
     ck_assert_int_eq(handle, HANDLE);
+    espi_kept_want(&hot, handle);
+    ck_assert_int_eq(hot.types[at].kept, ESPI_KEPT_WANTED);
+    ck_assert(!espi_kept_take(&hot, &handle)); /* the core is to see it */
+    ck_assert(!espi_kept_may_be_from(&hot, handle));
     hot.types[at].kept = NUMBER;
+    espi_kept_want(&hot, handle);
+    ck_assert_int_eq(hot.types[at].kept, NUMBER);
+    ck_assert(espi_kept_may_be_from(&hot, handle));
+    ck_assert(espi_kept_may_be_from(&hot, (uint32_t)MPI_INT));
+    ck_assert(!espi_kept_may_be_from(&hot, far));
     ck_assert(espi_kept_take(&hot, &handle));
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "kept_lives", keys, no_keys, places, lives, uncommitted, not_taken);
+    return TYPES_RUN(argc, argv, "kept_lives", keys, no_keys, places, often, lives, uncommitted, not_taken);
 }

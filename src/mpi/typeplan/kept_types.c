@@ -12,14 +12,13 @@
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/unseen.h"
 #include "stats/stats.h"
+#include "type_hint.h"
 
 _Static_assert((uint32_t)MPI_DATATYPE_NULL == ESPI_NO_DATATYPE, "as the stub has it");
 
 /* Bytes of the arguments of one and of all; and the handles that may be kept. */
 enum { ONE_MOST = 4 << 20, BYTES_MOST = 16 << 20, LOW_HANDLES = 256 };
 enum { BUCKETS = 128 };
-/* Of the hints of types that were freed four are known at a place, so that few displace each other. */
-enum { FREED = 1 << 8, TAG_BITS = 16 };
 /* MPICH has three types at hand for a program. When they are not enough it makes room for 1,024, which takes some
    200 us. So as long as the program gets along with three, no more are kept than leave it those that it needs, unless
    so many that were made again could have been kept that they would have saved as much. */
@@ -40,13 +39,15 @@ static struct details {
 static int end; /* no number was used from here on */
 
 static unsigned char buckets[BUCKETS]; /* 1 + number */
-static _Alignas(2048) uint64_t freed_before[FREED] ESPI_TABLE; /* tags, the last one lowest */
+static _Alignas(2048) uint64_t freed_before[ESPI_KEPT_COUNTS] ESPI_TABLE; /* espi_kept_is_often, by hints */
 static bool any_freed; /* there are some */
 static size_t bytes_in_all;
 static bool wide;                 /* MPICH has made room for more types than it has at hand */
 static int few = AT_HAND, in_use; /* entries that there may be if not; and that there are */
 static int lacking;               /* types that were not kept for that */
 static int key = MPI_KEYVAL_INVALID;
+/* Since espi_kept_pay: types freed, and what those made again saved, but for what the stub has done alone. */
+static uint64_t freed_here, saved_here;
 
 static uint64_t uses(void)
 {
@@ -106,6 +107,12 @@ static void take_out_of_bucket(struct espi_kept_type *e)
     *at = e->next;
 }
 
+/* There is no room until there were so many uses. */
+static void wait_until(uint64_t when)
+{
+    atomic_store_explicit(&espi_hot->kept_full, when, memory_order_relaxed);
+}
+
 /* Nothing is known of it any more; the type is as it was. */
 static void forget(struct espi_kept_type *e)
 {
@@ -113,15 +120,17 @@ static void forget(struct espi_kept_type *e)
 
     take_out_of_bucket(e);
     if (e->state == ESPI_KEPT_FREED) {
-        espi_kept_count(espi_hot, -1);
+        espi_kept_count(&espi_hot->kept, -1);
         atomic_store_explicit(&espi_hot->types[espi_credit_at(e->type)].hint, 0, memory_order_relaxed);
     }
+    espi_kept_is_not_given(espi_hot, &espi_hot->types[espi_credit_at(e->type)]);
     *kept_at(espi_credit_at(e->type)) = 0;
     bytes_in_all -= d->size;
     free(d->made.bytes);
     *d = (struct details){.serial = d->serial + 1};
     *e = (struct espi_kept_type){.state = ESPI_KEPT_GONE};
     in_use--;
+    wait_until(0);
 }
 
 static void give_to_mpi(struct espi_kept_type *e)
@@ -164,18 +173,21 @@ static bool tie(const struct espi_kept_type *e)
 
 /* ---- keeping ---- */
 
-/* Types of this hint were freed before. */
-static bool is_freed_again(uint64_t hint)
+/* Times that a type is freed before it is kept. To keep one takes as long as four lives of a vector: its contents are
+   asked for, an attribute is set, and MPI makes the next one in other memory. Of a list a life takes longer. */
+static unsigned times_for(uint64_t hint)
 {
-    uint64_t *const at = &freed_before[(hint >> 8) % FREED];
-    const uint16_t tag = (uint16_t)(hint >> 32) | 1;
+    enum { LIST = 32, LONG_LIST = 128 };
+    const uint64_t numbers = espi_hint_numbers(hint);
 
-    for (uint64_t known = *at; known != 0; known >>= TAG_BITS)
-        if ((uint16_t)known == tag)
-            return true;
-    *at = *at << TAG_BITS | tag;
+    return numbers < LIST ? 4 : numbers < LONG_LIST ? 3 : 2;
+}
+
+/* A type of this hint is freed for so many times at least. */
+static bool is_freed_often(uint64_t hint)
+{
     any_freed = true;
-    return false;
+    return espi_kept_is_often(freed_before, hint, times_for(hint));
 }
 
 /* One that is kept, while types of its hint are others now: made from another type, or different in what the hint
@@ -193,15 +205,14 @@ static struct espi_kept_type *missed(uint64_t hint)
 /* An entry that is free, perhaps instead of one that has not come again for long; NULL: there is none. */
 static struct espi_kept_type *room(void)
 {
-    static uint64_t none_before; /* no entry is stale until then */
     struct espi_kept_type *oldest = NULL, *free = NULL, *const all = espi_hot->kept_types;
 
-    if (in_use == ESPI_KEPT_MOST && uses() < none_before)
+    if (espi_kept_is_full(espi_hot))
         return NULL;
     for (struct espi_kept_type *e = all; e < all + end; e++)
         if (e->state == ESPI_KEPT_GONE)
             free = e;
-        else if ((oldest == NULL || e->used < oldest->used) && !is_given(e))
+        else if ((oldest == NULL || e->used < oldest->used) && !e->never && !is_given(e)) /* that must not be lost */
             oldest = e;
     if (in_use < (wide ? ESPI_KEPT_MOST : few))
         return free != NULL ? free : &all[end++];
@@ -212,12 +223,13 @@ static struct espi_kept_type *room(void)
             forget(oldest);
         return oldest;
     }
-    if (oldest != NULL) /* and perhaps later; the look costs as much as some types */
-        none_before = oldest->used + STALE < uses() + AGAIN ? uses() + AGAIN : oldest->used + STALE;
     if (!wide) { /* each counts, and must be seen for it */
         espi_types_pay();
         wide = ++lacking == WORTH;
+        return NULL;
     }
+    const uint64_t stale = oldest != NULL ? oldest->used + STALE : 0;
+    wait_until(stale < uses() + AGAIN ? uses() + AGAIN : stale); /* the look costs as much as some types */
     return NULL;
 }
 
@@ -271,7 +283,7 @@ static uint32_t saved_ns(const struct espi_contents *c)
 }
 
 /* One that is kept already is freed where the program has a second reference to it. */
-static bool is_kept_first(uint32_t *type)
+static bool is_kept_first(uint32_t *type, bool is_wanted)
 {
     const MPI_Datatype handle = (MPI_Datatype)*type;
     const uint32_t at = espi_credit_at(*type);
@@ -287,7 +299,8 @@ static bool is_kept_first(uint32_t *type)
         *kept_at(at) = 0;
     else if (e != NULL && e->never)
         forget(e);
-    if (is_never || hint % 2 == 0 || !is_freed_again(hint) || espi_handle_number(handle) >= LOW_HANDLES)
+    if (is_never || hint % 2 == 0 || espi_handle_number(handle) >= LOW_HANDLES ||
+        !(is_wanted || is_freed_often(hint)))
         return false;
     if ((other = missed(hint)) != NULL) {
         const bool stale = uses() - other->used >= STALE;
@@ -320,8 +333,16 @@ static bool is_kept_first(uint32_t *type)
 
 static bool freed(uint32_t *type)
 {
-    if (espi_kept_take(espi_hot, type) || is_kept_first(type))
+    const uint32_t at = espi_credit_at(*type);
+    const bool is_wanted = *kept_at(at) == ESPI_KEPT_WANTED;
+
+    freed_here++;
+    if (is_wanted)
+        *kept_at(at) = 0;
+    if (espi_kept_take(espi_hot, type) || is_kept_first(type, is_wanted))
         return true;
+    if (is_wanted && wide && !espi_kept_is_full(espi_hot))
+        wait_until(uses() + AGAIN); /* as the next one may be refused, too */
     espi_kept_add(&espi_hot->kept_uses, 1);
     return false;
 }
@@ -346,8 +367,9 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
         }
         if (may_be_known && espi_kept_key(fn, args, e->key)) { /* from now on by the stub, too */
             e->fn = (uint16_t)fn;
-            *espi_kept_place(espi_hot, fn, e->key) = number_of(e);
+            *espi_kept_place(espi_hot, espi_kept_hash(fn, e->key)) = number_of(e);
         }
+        saved_here += e->saved_ns;
         return espi_kept_give(espi_hot, e);
     }
     leave_room();
@@ -359,12 +381,9 @@ enum { LOOK_NS = 50 };
 
 bool espi_kept_pay(void)
 {
-    static uint64_t uses_before, saved_before;
-    const uint64_t now = uses(), saved = atomic_load_explicit(&espi_hot->kept_saved, memory_order_relaxed);
-    const bool pay = saved > saved_before && saved - saved_before >= LOOK_NS * (now - uses_before);
+    const bool pay = saved_here > 0 && saved_here >= LOOK_NS * freed_here;
 
-    uses_before = now;
-    saved_before = saved;
+    freed_here = saved_here = 0;
     return pay;
 }
 

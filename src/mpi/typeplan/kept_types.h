@@ -4,7 +4,7 @@
  * Many programs make the types of a message when they send it, and free them afterwards, with the same arguments
  * each time (ScaLAPACK, halo exchanges of libraries). Making, committing and freeing a vector takes MPICH some
  * hundred nanoseconds, a list some more for each of its numbers; finding out that it is the type of before, and
- * tying it to its plan, takes us as long again. So a type that was made like one before it is not given back to
+ * tying it to its plan, takes us as long again. So a type that was often made the same way is not given back to
  * MPI when the program frees it. The next constructor call with equal arguments returns it, with its plan, and MPI
  * is asked nothing. doc/kept-types.md says the same to users.
  *
@@ -24,7 +24,8 @@
  *     sets them where we do not see it.
  *   - A type may not be used before it is committed, also where it was committed in an earlier life. Calls that look
  *     at their types have MPI refuse them (espi_kept_refused). Those with an array of types, MPI_Accumulate and its
- *     kin, and files do not: a program that errs there is not told. (Uses of a type that was freed are not refused
+ *     kin, files, reductions by the program's own operations, and calls of no elements do not: a program that errs
+ *     there is not told. (Uses of a type that was freed are not refused
  *     by MPICH, either.)
  *   - A type in use by a request or a window is freed and made again as MPI would have it: these have references.
  *
@@ -48,7 +49,7 @@ void espi_kept_stop(void);
 /* The same, for good: also if it was not started yet. */
 void espi_kept_forbid(void);
 
-/* Whether what came again since the last time was worth the looks at all that were freed. */
+/* Whether what came again here since the last time was worth the looks at all that were freed here. */
 bool espi_kept_pay(void);
 
 /* The type is not to be kept in this life. */

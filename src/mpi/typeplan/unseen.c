@@ -19,7 +19,7 @@ void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool 
     atomic_store_explicit(&watched, so_far < WATCHED ? so_far : 0, memory_order_relaxed);
     if (so_far < WATCHED)
         return;
-    if (espi_kept_pay())
+    if (allowed && espi_kept_pay())
         espi_types_pay();
     unsigned pass = 2 * atomic_load_explicit(&passed, memory_order_relaxed);
     pass = !allowed || atomic_load_explicit(&espi_types_worth, memory_order_relaxed) ? 0
