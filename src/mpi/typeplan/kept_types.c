@@ -175,12 +175,13 @@ static bool tie(const struct espi_kept_type *e)
 
 /* Times that a type is freed before it is kept. To keep one takes as long as four lives of a vector: its contents are
    asked for, an attribute is set, and MPI makes the next one in other memory. Of a list a life takes longer. */
+enum { VECTOR = 4 };
 static unsigned times_for(uint64_t hint)
 {
     enum { LIST = 32, LONG_LIST = 128 };
     const uint64_t numbers = espi_hint_numbers(hint);
 
-    return numbers < LIST ? 4 : numbers < LONG_LIST ? 3 : 2;
+    return numbers < LIST ? VECTOR : numbers < LONG_LIST ? 3 : 2;
 }
 
 /* A type of this hint is freed for so many times at least. */
@@ -203,7 +204,7 @@ static struct espi_kept_type *missed(uint64_t hint)
 }
 
 /* An entry that is free, perhaps instead of one that has not come again for long; NULL: there is none. */
-static struct espi_kept_type *room(void)
+static struct espi_kept_type *room(uint64_t hint)
 {
     struct espi_kept_type *oldest = NULL, *free = NULL, *const all = espi_hot->kept_types;
 
@@ -223,8 +224,9 @@ static struct espi_kept_type *room(void)
             forget(oldest);
         return oldest;
     }
-    if (!wide) { /* each counts, and must be seen for it */
-        espi_types_pay();
+    if (!wide) { /* each counts, and must be seen for it, as vectors are that pass unseen */
+        if (times_for(hint) < VECTOR)
+            espi_types_pay();
         wide = ++lacking == WORTH;
         return NULL;
     }
@@ -311,7 +313,7 @@ static bool is_kept_first(uint32_t *type, bool is_wanted)
     }
     if (e != NULL)
         forget(e); /* it is not what it was */
-    if ((e = room()) == NULL || !espi_contents_ask(handle, most_bytes(), &made))
+    if ((e = room(hint)) == NULL || !espi_contents_ask(handle, most_bytes(), &made))
         return false;
     if (!may_come_again(&made)) {
         free(made.bytes);
