@@ -252,7 +252,7 @@ static void print_changes(const json_t *root, int64_t top)
     size_t n = json_array_size(types);
 
     printf("\nWhat was changed (counts are sums over the ranks)\n");
-    printf("  types: %" PRId64 " seen, %" PRId64 " layouts planned, %" PRId64 " improved\n",
+    printf("  types: %" PRId64 " seen, %" PRId64 " layouts planned, a better form for %" PRId64 "\n",
            stat_number(root, "counters", "types_registered", "sum"),
            stat_number(root, "counters", "types_planned", "sum"),
            stat_number(root, "counters", "types_improved", "sum"));

@@ -78,8 +78,9 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     time_text(text, sizeof text, report->elapsed_ns);
     espi_buffer_format(out, "espalier: summary of %s (%" PRIu64 " of %" PRIu64 " ranks), %s\n", report->scope,
                        report->reporting, report->ranks, text);
-    espi_buffer_format(out, "espalier:   types: %" PRIu64 " seen, %" PRIu64 " layouts planned, %" PRIu64
-                       " improved\n", c[ESPI_COUNT_types_registered].sum, c[ESPI_COUNT_types_planned].sum,
+    espi_buffer_format(out, "espalier:   types: %" PRIu64 " seen, %" PRIu64
+                       " layouts planned, a better form for %" PRIu64 "\n",
+                       c[ESPI_COUNT_types_registered].sum, c[ESPI_COUNT_types_planned].sum,
                        c[ESPI_COUNT_types_improved].sum);
     espi_buffer_format(out, "espalier:   calls: %" PRIu64 " uses of derived types, %" PRIu64 " with a better type (%"
                        PRIu64 " bytes)\n", c[ESPI_COUNT_calls_examined].sum, c[ESPI_COUNT_calls_substituted].sum,
