@@ -201,16 +201,15 @@ static inline bool has_key(enum espi_fn fn)
             !espi_types_are_kept())                                                                                  \
             return ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                                          \
         espi_word args[n] = {ESPI_ARGS_##n};                                                                         \
-        if (!(profiling) && next) {                                                                                  \
+        if ((profiling) ? atomic_load_explicit(&entry->next, memory_order_acquire) != NULL : next != NULL)           \
             how = made_by_key(ESPI_FN_##name, args, &args[(n) - 1]);                                                 \
-            if (how == ESPI_KEPT_AGAIN)                                                                              \
-                return 0;                                                                                            \
-            if (how == ESPI_KEPT_UNKNOWN && espi_types_pass_unseen()) {                                              \
-                espi_word result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                          \
-                if ((int)result == 0 && espi_is_crowded(*(const uint32_t *)args[(n) - 1]))                           \
-                    espi_tells_crowded(espi_here.frame != 0);                                                        \
-                return result;                                                                                       \
-            }                                                                                                        \
+        if (how == ESPI_KEPT_AGAIN)                                                                                  \
+            return 0;                                                                                                \
+        if (!(profiling) && next && how == ESPI_KEPT_UNKNOWN && espi_types_pass_unseen()) {                          \
+            espi_word result = ((ESPI_FUNCTION(n))next)(ESPI_ARGS_##n);                                              \
+            if ((int)result == 0 && espi_is_crowded(*(const uint32_t *)args[(n) - 1]))                               \
+                espi_tells_crowded(espi_here.frame != 0);                                                            \
+            return result;                                                                                           \
         }                                                                                                            \
         next = atomic_load_explicit(&entry->passthrough, memory_order_acquire);                                      \
         if (next)                                                                                                    \

@@ -109,7 +109,7 @@ static inline void espi_kept_want(struct espi_hot *hot, uint32_t type)
 {
     const uint32_t at = espi_credit_at(type);
 
-    if (at < ESPI_CREDITS && hot->types[at].kept == 0)
+    if (at < ESPI_CREDITS && espi_kept_at(hot, at) == NULL) /* another mark is of an earlier type */
         hot->types[at].kept = ESPI_KEPT_WANTED;
 }
 

@@ -159,7 +159,8 @@ bool espi_contents_are_of(const struct espi_contents *c, enum espi_fn fn, const 
     return same;
 }
 
-MPI_Datatype espi_make_least(int combiner)
+/* The least type that the constructor makes. */
+static MPI_Datatype make_least(int combiner)
 {
     const int one = 1, zero = 0, block = MPI_DISTRIBUTE_BLOCK, usual = MPI_DISTRIBUTE_DFLT_DARG;
     const MPI_Aint nowhere = 0;
@@ -201,4 +202,29 @@ MPI_Datatype espi_make_least(int combiner)
         espi_pmpi.Type_create_resized(byte, 0, 1, &type);
     }
     return type;
+}
+
+/* By their combiners; MPI_DATATYPE_NULL where none was needed. */
+enum { COMBINERS = 32 };
+static MPI_Datatype uncommitted[COMBINERS];
+static bool any_uncommitted;
+
+MPI_Datatype espi_uncommitted(int combiner)
+{
+    if (combiner >= COMBINERS)
+        return MPI_DATATYPE_NULL;
+    for (int i = 0; i < COMBINERS && !any_uncommitted; i++)
+        uncommitted[i] = MPI_DATATYPE_NULL;
+    any_uncommitted = true;
+    if (uncommitted[combiner] == MPI_DATATYPE_NULL)
+        uncommitted[combiner] = make_least(combiner);
+    return uncommitted[combiner];
+}
+
+void espi_uncommitted_end(void)
+{
+    for (int i = 0; i < COMBINERS && any_uncommitted; i++)
+        if (uncommitted[i] != MPI_DATATYPE_NULL)
+            espi_pmpi.Type_free(&uncommitted[i]);
+    any_uncommitted = false;
 }

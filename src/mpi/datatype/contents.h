@@ -32,7 +32,9 @@ const MPI_Datatype *espi_contents_types(const struct espi_contents *contents);
 /* Whether a call of the constructor `fn` with these arguments makes such a type. */
 bool espi_contents_are_of(const struct espi_contents *contents, enum espi_fn fn, const espi_word *args);
 
-/* The least type that the constructor makes, not committed; MPI_DATATYPE_NULL: MPI makes none. */
-MPI_Datatype espi_make_least(int combiner);
+/* A type of the constructor that is not committed, ours until espi_uncommitted_end; MPI_DATATYPE_NULL: MPI makes
+   none. Where calls do not overlap. */
+MPI_Datatype espi_uncommitted(int combiner);
+void espi_uncommitted_end(void);
 
 #endif

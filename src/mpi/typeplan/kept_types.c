@@ -107,7 +107,9 @@ static void take_out_of_bucket(struct espi_kept_type *e)
     *at = e->next;
 }
 
-/* There is no room until there were so many uses. */
+static uint64_t no_room_before; /* so many uses */
+
+/* No type that the stub has counted comes to the core until there were so many uses. */
 static void wait_until(uint64_t when)
 {
     atomic_store_explicit(&espi_hot->kept_full, when, memory_order_relaxed);
@@ -130,6 +132,7 @@ static void forget(struct espi_kept_type *e)
     *d = (struct details){.serial = d->serial + 1};
     *e = (struct espi_kept_type){.state = ESPI_KEPT_GONE};
     in_use--;
+    no_room_before = 0;
     wait_until(0);
 }
 
@@ -175,13 +178,12 @@ static bool tie(const struct espi_kept_type *e)
 
 /* Times that a type is freed before it is kept. To keep one takes as long as four lives of a vector: its contents are
    asked for, an attribute is set, and MPI makes the next one in other memory. Of a list a life takes longer. */
-enum { VECTOR = 4 };
 static unsigned times_for(uint64_t hint)
 {
     enum { LIST = 32, LONG_LIST = 128 };
     const uint64_t numbers = espi_hint_numbers(hint);
 
-    return numbers < LIST ? VECTOR : numbers < LONG_LIST ? 3 : 2;
+    return numbers < LIST ? 4 : numbers < LONG_LIST ? 3 : 2;
 }
 
 /* A type of this hint is freed for so many times at least. */
@@ -203,12 +205,24 @@ static struct espi_kept_type *missed(uint64_t hint)
     return NULL;
 }
 
+/* The stub counts the calls of its constructor (kept.h). */
+static bool is_counted_unseen(MPI_Datatype type)
+{
+    MPI_Count ints, addrs, counts, types;
+    int combiner;
+
+    return espi_pmpi.Type_get_envelope_c(type, &ints, &addrs, &counts, &types, &combiner) == MPI_SUCCESS &&
+           (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_VECTOR ||
+            combiner == MPI_COMBINER_HVECTOR || combiner == MPI_COMBINER_RESIZED) &&
+           counts == 0;
+}
+
 /* An entry that is free, perhaps instead of one that has not come again for long; NULL: there is none. */
-static struct espi_kept_type *room(uint64_t hint)
+static struct espi_kept_type *room(MPI_Datatype type)
 {
     struct espi_kept_type *oldest = NULL, *free = NULL, *const all = espi_hot->kept_types;
 
-    if (espi_kept_is_full(espi_hot))
+    if (uses() < no_room_before)
         return NULL;
     for (struct espi_kept_type *e = all; e < all + end; e++)
         if (e->state == ESPI_KEPT_GONE)
@@ -224,14 +238,15 @@ static struct espi_kept_type *room(uint64_t hint)
             forget(oldest);
         return oldest;
     }
-    if (!wide) { /* each counts, and must be seen for it, as vectors are that pass unseen */
-        if (times_for(hint) < VECTOR)
+    if (!wide) { /* each counts, and must be seen for it */
+        if (!is_counted_unseen(type))
             espi_types_pay();
         wide = ++lacking == WORTH;
         return NULL;
     }
     const uint64_t stale = oldest != NULL ? oldest->used + STALE : 0;
-    wait_until(stale < uses() + AGAIN ? uses() + AGAIN : stale); /* the look costs as much as some types */
+    no_room_before = stale < uses() + AGAIN ? uses() + AGAIN : stale; /* the look costs as much as some types */
+    wait_until(no_room_before);
     return NULL;
 }
 
@@ -295,8 +310,7 @@ static bool is_kept_first(uint32_t *type, bool is_wanted)
     unsigned char misses = 0;
 
     wide = wide || espi_handle_number(handle) >= 0;
-    const bool is_never = *kept_at(at) == ESPI_KEPT_NEVER ||
-                          (e != NULL && (e->state == ESPI_KEPT_FREED || e->never));
+    const bool is_never = *kept_at(at) == ESPI_KEPT_NEVER || (e != NULL && (e->state == ESPI_KEPT_FREED || e->never));
     if (*kept_at(at) == ESPI_KEPT_NEVER)
         *kept_at(at) = 0;
     else if (e != NULL && e->never)
@@ -313,7 +327,7 @@ static bool is_kept_first(uint32_t *type, bool is_wanted)
     }
     if (e != NULL)
         forget(e); /* it is not what it was */
-    if ((e = room(hint)) == NULL || !espi_contents_ask(handle, most_bytes(), &made))
+    if ((e = room(handle)) == NULL || !espi_contents_ask(handle, most_bytes(), &made))
         return false;
     if (!may_come_again(&made)) {
         free(made.bytes);
@@ -336,14 +350,14 @@ static bool is_kept_first(uint32_t *type, bool is_wanted)
 static bool freed(uint32_t *type)
 {
     const uint32_t at = espi_credit_at(*type);
-    const bool is_wanted = *kept_at(at) == ESPI_KEPT_WANTED;
+    const bool is_wanted = *kept_at(at) == ESPI_KEPT_WANTED, is_refused = *kept_at(at) == ESPI_KEPT_NEVER;
 
     freed_here++;
     if (is_wanted)
         *kept_at(at) = 0;
     if (espi_kept_take(espi_hot, type) || is_kept_first(type, is_wanted))
         return true;
-    if (is_wanted && wide && !espi_kept_is_full(espi_hot))
+    if (((is_wanted && wide) || is_refused) && !espi_kept_is_full(espi_hot))
         wait_until(uses() + AGAIN); /* as the next one may be refused, too */
     espi_kept_add(&espi_hot->kept_uses, 1);
     return false;
@@ -353,6 +367,7 @@ static bool freed(uint32_t *type)
 
 static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint)
 {
+    uint64_t key_now[ESPI_KEPT_WORDS];
     bool is_first = true; /* of its hint */
 
     for (unsigned char i = *bucket_of(hint); i != 0; i = espi_hot->kept_types[i - 1].next) {
@@ -367,11 +382,13 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
             e->misses = (unsigned char)(e->misses + (e->misses <= MISSES_MOST));
             continue;
         }
-        if (may_be_known && espi_kept_key(fn, args, e->key)) { /* from now on by the stub, too */
+        if (!espi_kept_key(fn, args, key_now)) {
+            saved_here += e->saved_ns;
+        } else if (may_be_known) { /* from now on by the stub, too */
+            memcpy(e->key, key_now, sizeof e->key);
             e->fn = (uint16_t)fn;
             *espi_kept_place(espi_hot, espi_kept_hash(fn, e->key)) = number_of(e);
         }
-        saved_here += e->saved_ns;
         return espi_kept_give(espi_hot, e);
     }
     leave_room();
@@ -401,35 +418,14 @@ bool espi_kept_is_uncommitted(MPI_Datatype type)
     return e != NULL && is_given(e);
 }
 
-/* ---- types that are not committed ---- */
-
-/* By their combiners; MPI_DATATYPE_NULL where none was needed. */
-enum { COMBINERS = 32 };
-static MPI_Datatype uncommitted[COMBINERS];
-static bool any_uncommitted;
-
 MPI_Datatype espi_kept_refused(MPI_Datatype type)
 {
     const struct espi_kept_type *e = entry_of(type);
 
-    if (__builtin_expect(e == NULL || !is_given(e) || details_of(e)->made.combiner >= COMBINERS, 1))
+    if (__builtin_expect(e == NULL || !is_given(e), 1))
         return type;
-    const int combiner = details_of(e)->made.combiner;
-    for (int i = 0; i < COMBINERS && !any_uncommitted; i++)
-        uncommitted[i] = MPI_DATATYPE_NULL;
-    any_uncommitted = true;
-    MPI_Datatype *least = &uncommitted[combiner];
-    if (*least == MPI_DATATYPE_NULL)
-        *least = espi_make_least(combiner);
-    return *least != MPI_DATATYPE_NULL ? *least : type;
-}
-
-static void free_uncommitted(void)
-{
-    for (int i = 0; i < COMBINERS && any_uncommitted; i++)
-        if (uncommitted[i] != MPI_DATATYPE_NULL)
-            espi_pmpi.Type_free(&uncommitted[i]);
-    any_uncommitted = false;
+    const MPI_Datatype other = espi_uncommitted(details_of(e)->made.combiner);
+    return other != MPI_DATATYPE_NULL ? other : type;
 }
 
 /* ---- */
@@ -480,7 +476,7 @@ void espi_kept_stop(void)
 {
     if (espi_hot == NULL || atomic_exchange(&espi_hot->freed, NULL) == NULL)
         return;
-    free_uncommitted();
+    espi_uncommitted_end();
     for (struct espi_kept_type *e = espi_hot->kept_types; e < espi_hot->kept_types + end && in_use > 0; e++)
         if (e->state == ESPI_KEPT_FREED)
             give_to_mpi(e);

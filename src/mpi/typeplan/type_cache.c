@@ -27,6 +27,7 @@
 #include <stdlib.h>
 
 #include "job/nodes.h"
+#include "kept.h"
 #include "mpi/comm/self_comm.h"
 #include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
@@ -334,8 +335,10 @@ void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type
         if (thread_state != NULL)
             espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
     }
-    if (at < ESPI_CREDITS)
+    if (at < ESPI_CREDITS) {
+        espi_kept_is_not_given(espi_hot, &espi_hot->types[at]);
         atomic_store_explicit(&espi_hot->types[at].hint, 0, memory_order_relaxed);
+    }
     if (s == NULL)
         return;
     counted = atomic_load_explicit(espi_slot_credit(type), memory_order_relaxed) >= ESPI_CREDIT_ENDED;

@@ -26,8 +26,11 @@ void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool 
            : pass < PASSED                                              ? PASSED
            : pass < PASSED_MOST                                         ? pass
                                                                         : PASSED_MOST;
-    atomic_store_explicit(&espi_hot->unseen, pass, memory_order_relaxed);
-    atomic_store_explicit(&passed, pass, memory_order_relaxed);
+    /* Some are looked at while others pass (kept.h): that does not go on for longer then. */
+    if (pass == 0 || atomic_load_explicit(&espi_hot->unseen, memory_order_relaxed) <= 0) {
+        atomic_store_explicit(&espi_hot->unseen, pass, memory_order_relaxed);
+        atomic_store_explicit(&passed, pass, memory_order_relaxed);
+    }
     atomic_store_explicit(&espi_types_worth, false, memory_order_relaxed);
 }
 
