@@ -296,6 +296,12 @@ struct espi_hot {
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
 };
 
+/* Without a locked instruction: one writer at a time. */
+static inline void espi_hot_add(_Atomic uint64_t *value, uint64_t n)
+{
+    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
 /* `fn` is mostly a constant, and so is the place then. */
 static inline struct espi_entry *espi_entry_of(struct espi_hot *hot, bool profiling, enum espi_fn fn)
 {

@@ -176,7 +176,8 @@ const unsigned short espi_short_flags[ESPI_FN_COUNT] = {
 static inline enum espi_kept_made made_by_key(enum espi_fn fn, const espi_word *args, espi_word *made)
 {
     uint64_t key[ESPI_KEPT_WORDS];
-    if (!espi_kept_key(fn, args, key) || *made == 0 || espi_here.frame != 0)
+    if (!espi_kept_key(fn, args, key) || *made == 0 || espi_here.frame != 0 ||
+        atomic_load_explicit(&espi_hot.freed, memory_order_relaxed) == NULL)
         return ESPI_KEPT_UNKNOWN;
     return espi_kept_makes(fn, key, espi_kept_from(fn, args), (uint32_t *)*made);
 }

@@ -139,11 +139,11 @@ enum espi_kept_made espi_kept_makes(enum espi_fn fn, const uint64_t key[ESPI_KEP
             return ESPI_KEPT_AGAIN;
         }
     }
-    if (!espi_types_pass_unseen() || atomic_load_explicit(&espi_hot.freed, memory_order_relaxed) == NULL ||
+    if (!espi_types_pass_unseen() ||
         !espi_kept_is_often(espi_hot.kept_counts, hash, OFTEN) || !espi_kept_may_be_from(&espi_hot, from))
         return ESPI_KEPT_UNKNOWN;
     if (espi_kept_is_full(&espi_hot)) {
-        espi_kept_add(&espi_hot.kept_uses, 1); /* time goes on for those that do not come again */
+        espi_hot_add(&espi_hot.kept_uses, 1); /* time goes on for those that do not come again */
         return ESPI_KEPT_UNKNOWN;
     }
     return ESPI_KEPT_OFTEN;
@@ -187,7 +187,7 @@ static espi_word call_outermost(enum espi_fn fn, espi_word *args, espi_next next
     if (row->threads && !(row->kind & ESPI_LEAVES) &&
         (atomic_load_explicit(&espi_hot.plain, memory_order_acquire) & row->threads) && here->calls &&
         !has_derived(row, args)) {
-        espi_add(&here->calls[fn], 1);
+        espi_hot_add(&here->calls[fn], 1);
         handler = NULL;
     }
     espi_word result = handler ? handler(here, fn, args, next) : pass_on(next, row->args, args);

@@ -16,6 +16,7 @@
  *     SYNC, REQUESTS        always
  *     COMMIT                always; the core is told (ESPI_END_COMMIT)
  *     FREE                  of a handle that has credit of its own, and of a type that is not to be kept
+ *                           (of types that are kept both are done without MPI: ESPI_IS_DONE_WAY, kept.h)
  *     NEVER                 never
  * A further condition on arguments goes into ESPI_IS_SHORT_WAY, one on the state into enum espi_plain (abi.h) and
  * lifecycle.c.
@@ -39,14 +40,8 @@
 #define ESPI_INLINE static inline __attribute__((always_inline, unused))
 enum { ESPI_MANY = 1000, ESPI_ANY_TAG = -1 };
 
-/* Without a locked instruction: one writer at a time. */
-ESPI_INLINE void espi_add(_Atomic uint64_t *value, uint64_t n)
-{
-    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n, memory_order_relaxed);
-}
-
-/* The same where MPI calls do not overlap (enum espi_plain), for what only calls touch: compilers then need not load
-   twice what they have, and count in one instruction. */
+/* As espi_hot_add, where MPI calls do not overlap (enum espi_plain), for what only calls touch: compilers then need
+   not load twice what they have, and count in one instruction. */
 ESPI_INLINE void espi_add_alone(_Atomic uint64_t *value)
 {
     ++*(uint64_t *)value;

@@ -1,10 +1,11 @@
 /*
  * Types that the program has freed, and that are kept for it (src/mpi/typeplan/kept_types.h): what becomes of those
- * that the core has chosen. A life of one takes some ten lines of the cache here; in the core it takes as many as the
- * library needs to make a type, which is what most of the time goes by in programs that do other things in between.
+ * that the core has chosen. In programs that do other things in between the time of a type's life goes by how many
+ * lines of the cache it touches: few here, many in the core.
  *
- * The core looks at all constructors, by their hints and their arguments in full. The stub knows again those without
- * arrays, by the call that made the type last.
+ * The core looks at all constructors, by their hints and their arguments in full. The stub knows again those
+ * without arrays, by the call that made the type last; and it counts such calls where types pass unseen, so that
+ * the core sees those that come often (espi_kept_is_often, ESPI_KEPT_WANTED).
  */
 #ifndef ESPI_WRAPPERS_KEPT_H
 #define ESPI_WRAPPERS_KEPT_H
@@ -126,11 +127,6 @@ static inline void espi_kept_is_not_given(struct espi_hot *hot, struct espi_hand
     facts->kept &= ESPI_KEPT_NUMBER;
 }
 
-static inline void espi_kept_add(_Atomic uint64_t *value, uint64_t n)
-{
-    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n, memory_order_relaxed);
-}
-
 /* Gives it to the program, which has made an equal one, and has not committed it. */
 static inline uint32_t espi_kept_give(struct espi_hot *hot, struct espi_kept_type *e)
 {
@@ -145,8 +141,8 @@ static inline uint32_t espi_kept_give(struct espi_hot *hot, struct espi_kept_typ
         espi_kept_count(&hot->kept_given, 1);
     }
     espi_kept_count(&hot->kept, -1);
-    espi_kept_add(&hot->kept_again, 1);
-    espi_kept_add(&hot->kept_saved, e->saved_ns);
+    espi_hot_add(&hot->kept_again, 1);
+    espi_hot_add(&hot->kept_saved, e->saved_ns);
     return e->type;
 }
 
@@ -161,7 +157,7 @@ static inline bool espi_kept_commit(struct espi_hot *hot, uint32_t type)
     atomic_store_explicit(&facts->credit,
                           atomic_load_explicit(&facts->credit, memory_order_relaxed) & ESPI_CREDIT_LEFT,
                           memory_order_relaxed);
-    espi_kept_add(&hot->commits, 1);
+    espi_hot_add(&hot->commits, 1);
     return true;
 }
 
@@ -179,9 +175,9 @@ static inline bool espi_kept_take(struct espi_hot *hot, uint32_t *type)
     if (credit > 0 && credit < ESPI_CREDIT_ENDED) {
         e->committed = true;
         atomic_store_explicit(&facts->credit, (unsigned char)(credit + ESPI_CREDIT_ENDED), memory_order_relaxed);
-        espi_kept_add(&hot->frees, 1);
+        espi_hot_add(&hot->frees, 1);
     }
-    espi_kept_add(&hot->kept_uses, 1);
+    espi_hot_add(&hot->kept_uses, 1);
     atomic_store_explicit(&facts->hint, ESPI_HINT_KEPT, memory_order_relaxed);
     espi_kept_is_not_given(hot, facts);
     e->state = ESPI_KEPT_FREED;

@@ -32,8 +32,9 @@ ESPI_HIDDEN espi_word espi_entry_make(bool profiling, bool often, enum espi_fn f
 /* A constructor has returned a high number, perhaps `inside` of another call: a program that has many types must not
    be brought to higher handles by types that the core holds. */
 ESPI_HIDDEN void espi_tells_crowded(bool inside);
-/* Before a call with this key (kept.h), of a type `from`, outside of another call. ESPI_KEPT_AGAIN: `*made` is the
-   type that such a call made, and that the program had freed. ESPI_KEPT_OFTEN: what it makes is to be kept. */
+/* Where types are kept, outside of another call, before one with this key (kept.h), of a type `from`.
+   ESPI_KEPT_AGAIN: `*made` is the type that such a call made, and that the program had freed. ESPI_KEPT_OFTEN: what
+   it makes is to be kept. */
 enum espi_kept_made { ESPI_KEPT_UNKNOWN, ESPI_KEPT_OFTEN, ESPI_KEPT_AGAIN };
 ESPI_HIDDEN enum espi_kept_made espi_kept_makes(enum espi_fn fn, const uint64_t key[ESPI_KEPT_WORDS], uint32_t from,
                                                 uint32_t *made);

@@ -24,7 +24,8 @@ enum { BUCKETS = 128 };
    so many that were made again could have been kept that they would have saved as much. */
 enum { AT_HAND = 3, WORTH = 400 };
 static const uint64_t direct_types = ((1 << AT_HAND) - 1) << ESPI_PAIR_TYPES;
-/* Times that types were freed: whose last one is longer ago makes room for another. */
+/* Times that types were freed: whose last one is longer ago makes room for another. What was found to have none, or
+   was refused, does not ask for it again until so many times later. */
 enum { STALE = 1024, AGAIN = 32 };
 /* So many times in a row one is kept in the place of another one of its hint, which is not made any more. After that
    none takes its place until it has not come for STALE times. */
@@ -359,7 +360,7 @@ static bool freed(uint32_t *type)
         return true;
     if (((is_wanted && wide) || is_refused) && !espi_kept_is_full(espi_hot))
         wait_until(uses() + AGAIN); /* as the next one may be refused, too */
-    espi_kept_add(&espi_hot->kept_uses, 1);
+    espi_hot_add(&espi_hot->kept_uses, 1);
     return false;
 }
 
@@ -374,7 +375,7 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
         struct espi_kept_type *e = &espi_hot->kept_types[i - 1];
         if (e->hint != hint)
             continue;
-        const bool may_be_known = is_first;
+        const bool may_be_known = is_first; /* else the stub would give equal ones in another order */
         is_first = false;
         if (e->state != ESPI_KEPT_FREED)
             continue;
