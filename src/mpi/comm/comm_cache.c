@@ -103,6 +103,23 @@ static int comm_ends(MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
+/* Of a Cartesian communicator. */
+static bool ask_ends(struct espi_comm_facts *facts, int dims)
+{
+    enum { MOST = 32 };
+    int rank[2];
+
+    if (dims > MOST)
+        facts->nobody = UINT64_MAX;
+    for (int d = 0; d < dims && dims <= MOST; d++) {
+        if (espi_pmpi.Cart_shift(facts->comm, d, 1, &rank[0], &rank[1]) != MPI_SUCCESS)
+            return false;
+        for (int i = 0; i < 2; i++)
+            facts->nobody |= (uint64_t)(rank[i] == MPI_PROC_NULL) << (2 * d + i);
+    }
+    return true;
+}
+
 static bool ask_topology(struct espi_comm_facts *facts)
 {
     int kind, dims = 0, weighted;
@@ -115,7 +132,7 @@ static bool ask_topology(struct espi_comm_facts *facts)
         if (espi_pmpi.Cartdim_get(facts->comm, &dims) != MPI_SUCCESS)
             return false;
         facts->in = facts->out = 2 * dims;
-        return true;
+        return ask_ends(facts, dims);
     case MPI_GRAPH:
         if (espi_pmpi.Graph_neighbors_count(facts->comm, facts->rank, &facts->in) != MPI_SUCCESS)
             return false;

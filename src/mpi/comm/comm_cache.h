@@ -17,6 +17,7 @@ struct espi_comm_facts {
     int rank;
     int peers;   /* ranks that a rank argument may name: of the remote group of an intercommunicator */
     int in, out; /* neighbours of the topology; 0 without one */
+    uint64_t nobody; /* a bit for each of the first 64 that is not there, where a grid ends; all: not known */
     int tag_ub;  /* the largest tag */
     enum espi_comm_near near;  /* see espi_comm_is_near */
     const uint64_t *near_bits; /* SOME: a bit for each rank; of the cache */

@@ -150,6 +150,7 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
     out->blocks = each ? peers : 1;
     out->own = -1;
     out->sent = out->received = out->own_sent = out->messages = false;
+    out->nobody = each && row->kind & ESPI_NEIGHBOUR ? facts->nobody : 0;
     out->whole = family == ALLGATHERV && !facts->inter && goes_through_buffer(row, args, peers);
     if (family == OTHER || row->kind & ESPI_PERSISTENT || peers <= 0 || (!facts->inter && facts->peers <= 1) ||
         (facts->inter && typed->shape != ESPI_SHAPE_W) || (family == ALLGATHERV && side == 1))
@@ -161,6 +162,8 @@ void espi_collective_side(struct espi_collective_side *out, const struct espi_ap
         !in_place(out, family, side, root, facts->rank))
         return;
     if (out->received && espi_packed_blocks_short_seen())
+        return;
+    if (out->blocks > 64 && out->nobody != 0)
         return;
     if (typed->shape != ESPI_SHAPE_ONE && (args[typed->count] == 0 || args[typed->count + 1] == 0))
         return;
@@ -242,8 +245,9 @@ static bool read_blocks(const struct espi_api_row *row, const struct espi_buffer
             (typed->shape != ESPI_SHAPE_W && __builtin_mul_overflow(place, b->extent, &place)))
             return false;
         b->data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)place);
-        b->sent = i == side->own ? side->own_sent : side->sent;
-        b->received = i != side->own && side->received;
+        const bool nobody = i < 64 && (side->nobody >> i & 1) != 0; /* then nothing may be written */
+        b->sent = !nobody && (i == side->own ? side->own_sent : side->sent);
+        b->received = !nobody && i != side->own && side->received;
     }
     return true;
 }

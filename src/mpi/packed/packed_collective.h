@@ -19,6 +19,7 @@ struct espi_collective_side {
     enum espi_packable use; /* ESPI_PACK_NOT: this side is the library's */
     int blocks;             /* one for each peer, or one */
     int own;                /* the one that a rank has for itself where it is treated in another way; else -1 */
+    uint64_t nobody;        /* a bit for each block of a neighbour that is not there (comm_cache.h) */
     bool sent, received, own_sent;
     bool messages; /* each block is one of its own, of which MPI may see a type of its own */
     bool whole; /* the library goes through the type in one go */
