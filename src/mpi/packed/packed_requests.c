@@ -230,7 +230,7 @@ static espi_word complete_part(const struct way_on *w, int first, int n, int tol
 {
     espi_word args[5], result = MPI_SUCCESS;
 
-    memcpy(args, w->args, sizeof args);
+    memcpy(args, w->args, (size_t)espi_api_rows[w->fn].args * sizeof args[0]);
     args[0] = (espi_word)n;
     args[1] = (espi_word)((MPI_Request *)w->args[1] + first);
     args[read_call(w->fn, w->args).status_at] = (espi_word)status;
@@ -355,6 +355,7 @@ static espi_word free_request(struct espi_thread *thread, espi_word *args, espi_
         (!record->persistent || espi_packed_record_is_active(record))) {
         espi_packed_record_keep(record);
         *request = MPI_REQUEST_NULL;
+        espi_packed_record_sweep(); /* if its message is there: natively nothing is written any more from here on */
         return MPI_SUCCESS;
     }
     espi_word result = go_on(thread, ESPI_FN_Request_free, args, next);
