@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,14 @@ static bool map(struct espi_segment *segment, int processes, int file)
     return true;
 }
 
+/* Whether the process may have a file of that size: the signal for one that is longer would end it. */
+static bool is_allowed(size_t size)
+{
+    struct rlimit most;
+
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && (most.rlim_cur == RLIM_INFINITY || size <= most.rlim_cur);
+}
+
 bool espi_segment_make(struct espi_segment *segment, int processes, struct espi_segment_key *key)
 {
     const int file = memfd_create(NAME, MFD_CLOEXEC);
@@ -59,7 +68,7 @@ bool espi_segment_make(struct espi_segment *segment, int processes, struct espi_
     *key = (struct espi_segment_key){0, getpid(), file};
     if (file < 0)
         return false;
-    if (ftruncate(file, (off_t)segment_size(processes)) != 0 ||
+    if (!is_allowed(segment_size(processes)) || ftruncate(file, (off_t)segment_size(processes)) != 0 ||
         getrandom(&key->word, sizeof key->word, GRND_NONBLOCK) != sizeof key->word || key->word == 0 ||
         !map(segment, processes, file)) {
         key->word = 0;

@@ -5,6 +5,8 @@
  */
 #include "bytes.h"
 
+#include <stdlib.h>
+
 enum { RANKS_MOST = 16 };
 
 /* Some calls of one kind. */
@@ -59,6 +61,41 @@ static void ends(MPI_Comm comm)
     CK(MPI_Comm_free_keyval(&key));
 }
 
+/* Neighbours of which one sends and the other receives: of what is not there MPI looks at nothing. */
+static void one_way(MPI_Comm comm)
+{
+    const int ends = 0, gives = prog.me % 2 == 0;
+    MPI_Comm row;
+
+    CK(MPI_Cart_create(comm, 1, &prog.ranks, &ends, 0, &row));
+    for (int time = 0; time < 40; time++) {
+        int to[2] = {100 * prog.me + time, 100 * prog.me + time}, from[2] = {-1, -1};
+        CK(MPI_Neighbor_alltoall(gives ? to : NULL, gives, gives ? MPI_INT : MPI_DATATYPE_NULL, gives ? NULL : from,
+                                 !gives, MPI_INT, row));
+        for (int i = 0; i < 2 && !gives; i++) {
+            const int other = prog.me + (i == 0 ? -1 : 1);
+            check_equal(NULL, "one way", "received", from[i], other < prog.ranks ? 100 * other + time : -1);
+        }
+    }
+    CK(MPI_Comm_free(&row));
+}
+
+/* With eight ranks and more MPI sends short blocks together: sides that differ on one rank. */
+static void unequal(MPI_Comm comm)
+{
+    enum { SHORT = 50, LONG = 100 };
+    int *data = calloc(2 * LONG * RANKS_MOST, sizeof *data), class;
+
+    for (int sent = 0; sent < 2 && prog.ranks >= 8; sent++) {
+        const int n = prog.me == 0 ? LONG : SHORT, other = prog.me == 0 ? SHORT : LONG;
+        MPI_Error_class(MPI_Alltoall(data, sent ? other : SHORT, MPI_INT, data + LONG * RANKS_MOST, sent ? SHORT : n,
+                                     MPI_INT, comm), &class);
+        check_value(NULL, "unequal", sent ? "sent" : "received", class);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
@@ -66,8 +103,10 @@ int main(int argc, char **argv)
     prog_start(&argc, &argv, 0);
     MPI_Comm_dup(prog.comm, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    one_way(comm);
     refused_alone(comm);
     ends(comm);
+    unequal(comm);
     MPI_Comm_free(&comm);
     return prog_end("exchange_odd");
 }

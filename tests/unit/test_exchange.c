@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +88,20 @@ START_TEST(bytes_arrive)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     espi_segment_close(&segment);
+}
+END_TEST
+
+/* Files may have so many bytes alone: no signal for a longer one. */
+START_TEST(files_are_limited)
+{
+    const struct rlimit none = {4096, RLIM_INFINITY};
+    struct espi_segment segment;
+    struct espi_segment_key key;
+
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    ck_assert(!espi_segment_make(&segment, 3, &key));
+    ck_assert_int_eq((int)(key.word != 0), 0);
+    ck_assert_ptr_null(segment.memory);
 }
 END_TEST
 
@@ -302,6 +317,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, marks_are_seen, slots_fill_up, channels_are_apart,
-                     others_are_not_opened, memory_is_read_where_it_lies);
+    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, marks_are_seen, slots_fill_up,
+                     channels_are_apart, others_are_not_opened, memory_is_read_where_it_lies);
 }

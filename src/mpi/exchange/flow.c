@@ -39,6 +39,14 @@ bool espi_exchange_in_rows(const struct espi_exchange_block *b, int64_t least, s
     return (b->pack != NULL || b->dense) && rows->row >= least;
 }
 
+/* For MPI_Pack, which sends nothing. There may be no room for a communicator of our own. */
+static MPI_Comm comm_to_pack(void)
+{
+    const MPI_Comm own = espi_self_comm();
+
+    return own != MPI_COMM_NULL ? own : MPI_COMM_SELF;
+}
+
 /* MPI_Pack does not know MPI_BOTTOM (MPICH 4.0.2). */
 int espi_exchange_pack(const struct espi_exchange_block *b, char *stream)
 {
@@ -48,8 +56,8 @@ int espi_exchange_pack(const struct espi_exchange_block *b, char *stream)
         espi_pack_run(b->pack, b->data, b->count, stream);
     else if (b->dense)
         memcpy(stream, b->data, (size_t)b->bytes);
-    else if (b->data != NULL && espi_self_comm() != MPI_COMM_NULL)
-        return espi_pmpi.Pack_c(b->data, b->count, b->type, stream, b->bytes, &position, espi_self_comm());
+    else if (b->data != NULL)
+        return espi_pmpi.Pack_c(b->data, b->count, b->type, stream, b->bytes, &position, comm_to_pack());
     else
         return espi_self_copy(b->data, b->count, b->type, stream, b->bytes, MPI_PACKED);
     return MPI_SUCCESS;
@@ -66,8 +74,8 @@ int espi_exchange_unpack(const struct espi_exchange_block *b, const char *stream
         espi_unpack_range(b->pack, stream, b->data, b->count, 0, bytes);
     else if (b->dense)
         memcpy(b->data, stream, (size_t)bytes);
-    else if (b->data != NULL && bytes == b->bytes && espi_self_comm() != MPI_COMM_NULL)
-        return espi_pmpi.Unpack_c(stream, bytes, &position, b->data, b->count, b->type, espi_self_comm());
+    else if (b->data != NULL && bytes == b->bytes)
+        return espi_pmpi.Unpack_c(stream, bytes, &position, b->data, b->count, b->type, comm_to_pack());
     else
         return espi_self_copy(stream, bytes, MPI_PACKED, b->data, b->count, b->type);
     return MPI_SUCCESS;

@@ -96,7 +96,7 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     *block = (struct espi_exchange_block){.count = count, .dense = true, .type = MPI_BYTE};
     if (count < 0 || (count > 0 && args[typed->type] == 0))
         return false;
-    if (count == 0 && each) /* MPI does not look at the type */
+    if (count == 0 && (each || (one && row->kind & ESPI_NEIGHBOUR))) /* MPI does not look at the type */
         return true;
     type = each ? ((const MPI_Datatype *)args[typed->type])[i] : (MPI_Datatype)args[typed->type];
     if (!look_at(facts, type, !each))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer_pool.h"
+#include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/status_bytes.h"
 #include "mpi/core/runtime.h"
@@ -202,6 +203,8 @@ int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *
             espi_packed_check(false, (void *)buf, count, type->handle, to, bytes);
         return MPI_SUCCESS;
     }
+    if (buf == NULL) /* MPI_Pack does not know MPI_BOTTOM (MPICH 4.0.2) */
+        return espi_self_copy(buf, count, type->handle, to, bytes, MPI_PACKED);
     if (count <= INT_MAX && bytes <= INT_MAX) {
         int at = 0;
         return espi_pmpi.Pack(buf, (int)count, type->handle, to, (int)bytes, &at, comm);
@@ -212,6 +215,8 @@ int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *
 
 static int unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, MPI_Comm comm)
 {
+    if (buf == NULL) /* as in espi_tree_pack */
+        return espi_self_copy(from, bytes, MPI_PACKED, buf, count, type);
     if (count <= INT_MAX && bytes <= INT_MAX) {
         int at = 0;
         return espi_pmpi.Unpack(from, (int)bytes, &at, buf, (int)count, type, comm);
