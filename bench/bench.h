@@ -14,7 +14,7 @@
 #define BENCH_CALLS(X)                                                                                               \
     X(send, Send) X(recv, Recv) X(isend, Isend) X(irecv, Irecv) X(wait, Wait) X(waitall, Waitall)                    \
     X(sendrecv, Sendrecv) X(send_init, Send_init) X(recv_init, Recv_init) X(startall, Startall)                      \
-    X(pack, Pack) X(unpack, Unpack) X(pack_size, Pack_size)                                                          \
+    X(request_free, Request_free) X(pack, Pack) X(unpack, Unpack) X(pack_size, Pack_size)                            \
     X(type_size, Type_size) X(vector, Type_vector) X(indexed, Type_indexed)                                          \
     X(indexed_block, Type_create_indexed_block)                                                                      \
     X(commit, Type_commit) X(type_free, Type_free)                                                                   \

@@ -1,12 +1,13 @@
 /*
  * The same data by kinds of calls: blocking messages there and back, MPI_Sendrecv, MPI_Isend and MPI_Irecv,
- * persistent requests that are made before any other use of their type, MPI_Pack and MPI_Unpack; natively and as a
+ * persistent requests that are made before any other use of their type, others that are made, started once or four
+ * times, and freed, MPI_Pack and MPI_Unpack; natively and as a
  * preload library sees it, in turns of some calls each. Two ranks, both with the type.
  *
  *   kinds [--millis MS] [--kinds KIND,...] [--row NAME] [--threads multiple]
  *
  * --millis: for each line (100). --kinds: which of them, in this order, so that it can be seen what one leaves to the
- * next, which has types made alike: pingpong, sendrecv, isend, started, pack, unpack; all of them unless told.
+ * next, which has types made alike: pingpong, sendrecv, isend, started, once, few, pack, unpack; all unless told.
  * --threads multiple: MPI is started for threads that may call it at the same time, though one alone does. Prints
  * medians of the slower rank's time for a call (there and back: for both ways) in the last two thirds of the turns,
  * microseconds, and the median of the ratios of what is seen to native, turn by turn.
@@ -19,8 +20,9 @@
 #include <string.h>
 
 enum { NATIVE, SEEN, WAYS, TURNS = 60, CALLS_MOST = 100, DOUBLES = 25000, STRIDE = 65 };
-enum kind { PINGPONG, SENDRECV, ISEND, STARTED, PACK, UNPACK, KINDS };
-static const char *const kind_name[KINDS] = { "pingpong", "sendrecv", "isend", "started", "pack", "unpack" };
+enum kind { PINGPONG, SENDRECV, ISEND, STARTED, ONCE, FEW, PACK, UNPACK, KINDS };
+static const char *const kind_name[KINDS] = { "pingpong", "sendrecv", "isend", "started",
+                                                "once",     "few",      "pack",  "unpack" };
 
 static double *from, *to;
 static char *packed;
@@ -109,6 +111,21 @@ static void there_and_back(const struct bench_calls *mpi, MPI_Datatype type)
         mpi->send(from, 1, type, peer, 0, MPI_COMM_WORLD);
 }
 
+static void made_and_started(const struct bench_calls *mpi, MPI_Datatype type, int starts)
+{
+    MPI_Request request[2];
+    MPI_Status status[2];
+
+    mpi->recv_init(to, 1, type, 1 - rank, 0, MPI_COMM_WORLD, &request[0]);
+    mpi->send_init(from, 1, type, 1 - rank, 0, MPI_COMM_WORLD, &request[1]);
+    for (int i = 0; i < starts; i++) {
+        mpi->startall(2, request);
+        mpi->waitall(2, request, status);
+    }
+    mpi->request_free(&request[0]);
+    mpi->request_free(&request[1]);
+}
+
 static void call_once(const struct bench_calls *mpi, enum kind kind, MPI_Datatype type, MPI_Request *started)
 {
     const int peer = 1 - rank;
@@ -131,6 +148,12 @@ static void call_once(const struct bench_calls *mpi, enum kind kind, MPI_Datatyp
     case STARTED:
         mpi->startall(2, started);
         mpi->waitall(2, started, status);
+        break;
+    case ONCE:
+        made_and_started(mpi, type, 1);
+        break;
+    case FEW:
+        made_and_started(mpi, type, 4);
         break;
     case PACK:
         mpi->pack(from, 1, type, packed, room, &at, MPI_COMM_WORLD);
@@ -207,7 +230,7 @@ static enum kind kind_of(const char *name, size_t length)
 
 int main(int argc, char **argv)
 {
-    const char *kinds = "pingpong,sendrecv,isend,started,pack,unpack", *only = "";
+    const char *kinds = "pingpong,sendrecv,isend,started,once,few,pack,unpack", *only = "";
     struct bench_calls calls[WAYS];
     double millis = 100;
     int level = MPI_THREAD_SINGLE, given, ranks, i, row;

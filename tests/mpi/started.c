@@ -1,9 +1,10 @@
 /*
  * Persistent messages whose requests are made before any other use of their types, as programs make them before their
  * time steps, and of types that are freed at once: lists of 400 bytes to 160 kB. They are started again and again,
- * with other data each time.
+ * with other data each time. With the argument `soon`: requests that are started once each, and freed.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "bytes.h"
 
@@ -56,11 +57,40 @@ static void started(int n)
         CK(MPI_Request_free(&r[i]));
 }
 
+static void freed_soon(int lives)
+{
+    enum { SHORT = 500 };
+    const int next = (prog.me + 1) % prog.ranks, last = (prog.me + prog.ranks - 1) % prog.ranks;
+    MPI_Datatype type = list(SHORT);
+    MPI_Request r[2];
+    MPI_Status status[2];
+
+    for (int life = 0; life < lives; life++) {
+        for (int i = 0; i < SHORT * STRIDE; i++) {
+            from[i] = i + 1e6 * prog.me + 1e-3 * life;
+            to[i] = -1 - life;
+        }
+        CK(MPI_Recv_init(to, 1, type, last, 3, prog.comm, &r[0]));
+        CK(MPI_Send_init(from, 1, type, next, 3, prog.comm, &r[1]));
+        CK(MPI_Startall(2, r));
+        CK(MPI_Waitall(2, r, status));
+        for (int i = 0; i < 2; i++)
+            CK(MPI_Request_free(&r[i]));
+        check_bytes(NULL, "freed soon", "received", to, (size_t)SHORT * STRIDE * sizeof *to);
+    }
+    CK(MPI_Type_free(&type));
+}
+
 int main(int argc, char **argv)
 {
     static const int lengths[] = {50, 500, 1000, 3750, LONGEST};
 
     prog_start(&argc, &argv, 0);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "soon") == 0) {
+            freed_soon(100);
+            return prog_end("started");
+        }
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         started(lengths[i]);
     return prog_end("started");

@@ -12,6 +12,7 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/packed_persistent.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_cache.h"
@@ -22,6 +23,7 @@ struct use {
     int64_t count;
     struct espi_type_slot *slot; /* what is known of the type */
     bool off;                    /* or nothing, as types are left alone */
+    bool started_few;            /* a request that will be, most likely */
 };
 
 /* What is asked of a function, from its row in api.def. */
@@ -94,9 +96,12 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
         return use->off = true;
     use->slot = espi_types_quiet(type);
     if ((asked->kind & (ESPI_P2P | ESPI_PERSISTENT | ESPI_PARTITIONED | ESPI_BUFFERED)) ==
-            (ESPI_P2P | ESPI_PERSISTENT) &&
-        use->slot != NULL && espi_types_waits(use->slot))
-        return false; /* the first use of many, perhaps */
+        (ESPI_P2P | ESPI_PERSISTENT)) {
+        if (use->slot != NULL && espi_types_waits(use->slot) && !espi_packed_starts_are_few())
+            return false; /* the first use of many, perhaps */
+        if (use->slot == NULL)
+            use->started_few = (use->slot = espi_message_plan_starts_too_few(type, use->count)) != NULL;
+    }
     if (asked->kind & ESPI_LOCAL && use->slot != NULL && espi_types_would_pack(use->slot))
         return false;
     if (use->slot == NULL && asked->kind & (ESPI_COLLECTIVE | ESPI_NEIGHBOUR) && !(asked->kind & ESPI_PERSISTENT))
@@ -115,8 +120,12 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
 
 static inline __attribute__((always_inline)) void count_use(struct espi_stats_thread *stats, const struct use *use)
 {
-    if (use->slot != NULL)
+    if (use->started_few) {
+        espi_plan_count_use(stats, use->slot, use->count);
+        espi_count(stats, ESPI_COUNT_left_started_few, 1);
+    } else if (use->slot != NULL) {
         espi_types_used(stats, use->type, use->slot, use->count);
+    }
     if (use->off) {
         espi_count(stats, ESPI_COUNT_calls_examined, 1);
         espi_count(stats, ESPI_COUNT_left_switched_off, 1);

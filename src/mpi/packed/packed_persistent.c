@@ -13,6 +13,58 @@ void espi_packed_persistent_enter(struct espi_packed_request *r, MPI_Request han
     espi_packed_record_enter(r);
 }
 
+/* ---- how often they are started ---- */
+
+/* Of those that the program has freed lately: how many, and how often they were started. */
+static atomic_uint lives, starts;
+/* After so many starts one lasts: others that are made by now may, too. */
+enum { LASTS = 16 };
+
+static void forget_lives(void)
+{
+    atomic_store_explicit(&lives, 0, memory_order_relaxed);
+    atomic_store_explicit(&starts, 0, memory_order_relaxed);
+}
+
+void espi_packed_persistent_freed(const struct espi_packed_request *r)
+{
+    enum { LIVES_MOST = 256 };
+    const unsigned cycle = atomic_load_explicit(&r->cycle, memory_order_relaxed);
+    unsigned n = 1 + atomic_load_explicit(&lives, memory_order_relaxed),
+             sum = (cycle < LASTS ? cycle : LASTS) + atomic_load_explicit(&starts, memory_order_relaxed);
+
+    if (n == LIVES_MOST) {
+        n /= 2;
+        sum /= 2;
+    }
+    atomic_store_explicit(&lives, n, memory_order_relaxed);
+    atomic_store_explicit(&starts, sum, memory_order_relaxed);
+}
+
+bool espi_packed_starts_are_few(void)
+{
+    enum { LIVES_LEAST = 8, STARTS_LEAST = 4 };
+    const unsigned n = atomic_load_explicit(&lives, memory_order_relaxed);
+
+    return n >= LIVES_LEAST && atomic_load_explicit(&starts, memory_order_relaxed) < STARTS_LEAST * n;
+}
+
+static atomic_uint decided;
+
+bool espi_packed_starts_too_few(void)
+{
+    enum { TRIED_EACH = 32 };
+
+    return espi_packed_starts_are_few() && atomic_load_explicit(&decided, memory_order_relaxed) % TRIED_EACH != 0;
+}
+
+void espi_packed_starts_decided(void)
+{
+    atomic_store_explicit(&decided, atomic_load_explicit(&decided, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* ---- */
+
 /* Also where MPI will refuse: a request that is active already sends what the program has now, which it may not have
    changed. */
 static void start(struct espi_packed_request *r)
@@ -20,7 +72,8 @@ static void start(struct espi_packed_request *r)
     const struct espi_packed_message *m = &r->message;
 
     pthread_mutex_lock(&r->lock);
-    r->cycle++;
+    if (++r->cycle == LASTS)
+        forget_lives();
     r->active = true;
     r->unpacked = false;
     if (!r->ended && !espi_packed_receives(&m->side))

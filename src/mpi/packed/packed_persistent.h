@@ -7,6 +7,7 @@
 #define ESPI_MPI_PACKED_PACKED_PERSISTENT_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "abi.h"
 #include "mpi/packed/packed_record.h"
@@ -15,6 +16,17 @@
    the request is freed and inactive. */
 void espi_packed_persistent_enter(struct espi_packed_request *request, MPI_Request handle,
                                   const struct espi_packed_message *message, void (*release)(void *owner));
+
+/* The program frees the request of this record. */
+void espi_packed_persistent_freed(const struct espi_packed_request *request);
+
+/* Whether this program frees such requests when they were started a few times: a record of one then costs more than
+   packing a short message saves (bench/kinds, once and few). */
+bool espi_packed_starts_are_few(void);
+/* The same of the next one that is made: one of some is packed all the same, to see if it is still so. The second one
+   counts it. */
+bool espi_packed_starts_too_few(void);
+void espi_packed_starts_decided(void);
 
 /* Before MPI_Start or MPI_Startall is carried out with these arguments. */
 void espi_packed_start(enum espi_fn fn, const espi_word *args);

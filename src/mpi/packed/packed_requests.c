@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "mpi/core/pmpi.h"
+#include "mpi/packed/packed_persistent.h"
 
 void espi_packed_request_enter(struct espi_packed_request *r, MPI_Request handle,
                                const struct espi_packed_message *message, void (*release)(void *owner))
@@ -351,6 +352,8 @@ static espi_word free_request(struct espi_thread *thread, espi_word *args, espi_
 
     if (request != NULL)
         record = espi_packed_record_claim(*request, true, &cycle);
+    if (record != NULL && record->persistent)
+        espi_packed_persistent_freed(record);
     if (record != NULL && !espi_packed_record_is_collective(record) &&
         (!record->persistent || espi_packed_record_is_active(record))) {
         espi_packed_record_keep(record);

@@ -1,5 +1,6 @@
 #include "mpi/typeplan/message_plan.h"
 
+#include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/plan_credit.h"
@@ -73,6 +74,27 @@ struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count
         !(espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count)));
     espi_plan_give_back(plan);
     return leaves ? slot : NULL;
+}
+
+struct espi_type_slot *espi_message_plan_starts_too_few(MPI_Datatype type, int64_t count)
+{
+    struct espi_type_slot *slot;
+    struct espi_plan *plan;
+
+    if (!espi_packed_starts_too_few() || espi_type_service.packing == ESPI_MODE_ALWAYS ||
+        (slot = espi_slot_of(type)) == NULL ||
+        atomic_load_explicit(&slot->uses, memory_order_relaxed) + 1 >=
+            atomic_load_explicit(&slot->look, memory_order_relaxed) ||
+        (plan = espi_plan_borrow(slot)) == NULL)
+        return NULL;
+    const bool leaves =
+        plan->size <= ESPI_ENGINE_PART / count &&
+        atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL;
+    espi_plan_give_back(plan);
+    if (!leaves)
+        return NULL;
+    espi_packed_starts_decided();
+    return slot;
 }
 
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count)

@@ -32,6 +32,10 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
    other uses. */
 struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls);
 
+/* The same of a persistent message that a plan would pack, if requests of this program are started too few times for
+   that (packed_persistent.h); NULL: no such one. */
+struct espi_type_slot *espi_message_plan_starts_too_few(MPI_Datatype type, int64_t count);
+
 /* Whether `count` items (> 0), a message, are packed by a plan, if they are short, or may be. */
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count);
 

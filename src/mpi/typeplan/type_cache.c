@@ -35,6 +35,7 @@
 #include "mpi/datatype/element_view.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/core_distance.h"
+#include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -406,8 +407,9 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
     atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
     espi_bump(&s->items, (uint64_t)count);
+    const bool lasts = espi_packs_started(exactly) && !espi_packed_starts_are_few();
     if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed) ||
-                             (espi_packs_started(exactly) && espi_types_waits(s)), 0))
+                             (lasts && espi_types_waits(s)), 0))
         espi_type_look(s, type, count, espi_packs_started(exactly) ? exactly : use);
     plan = espi_plan_borrow(s);
     if (plan == NULL) {
@@ -426,7 +428,8 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
                                                 espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
-        espi_count(stats, ESPI_COUNT_left_not_better, 1);
+        const bool few = espi_packs_started(exactly) && plan->pack != NULL && espi_packed_starts_are_few();
+        espi_count(stats, few ? ESPI_COUNT_left_started_few : ESPI_COUNT_left_not_better, 1);
         espi_plan_give_back(plan);
         return own;
     }

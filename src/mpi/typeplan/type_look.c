@@ -6,6 +6,7 @@
 
 #include "base/overlap.h"
 #include "mpi/packed/message_ways.h"
+#include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/self_test.h"
 #include "mpi/datatype/decode.h"
 #include "mpi/typeplan/admission.h"
@@ -108,6 +109,11 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
     }
     if (espi_packs_started(exactly) && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
         return false; /* that is not found out by it */
+    if (espi_packs_started(exactly) && packs && !always) {
+        const bool too_few = espi_packed_starts_too_few();
+        espi_packed_starts_decided();
+        return !too_few;
+    }
     return packs && (!espi_packs_kept(exactly) || espi_plan_packs_kept(plan, count));
 }
 
@@ -381,7 +387,8 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
     const bool due = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1 >=
                      atomic_load_explicit(&s->look, memory_order_relaxed);
     const struct espi_untold fresh = espi_types_tell(s);
-    if (espi_packs_started(use) && plan == NULL && class->ended == 0) { /* else it is known what becomes of them */
+    /* else it is known what becomes of them */
+    if (espi_packs_started(use) && plan == NULL && class->ended == 0 && !espi_packed_starts_are_few()) {
         class->uses += STARTS;
         class->items += STARTS * (uint64_t)count;
     }
