@@ -271,6 +271,29 @@ START_TEST(made_anew)
 }
 END_TEST
 
+/* Plans of long types that are no more go when they take much memory, before there are too many of them. */
+START_TEST(bytes_are_limited)
+{
+    enum { N = 20000, TYPES = 100 };
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    struct espi_decoded first = {0}, last;
+
+    start(ESPI_MODE_ALWAYS);
+    for (int i = 0; i < TYPES; i++) {
+        MPI_Datatype type = irregular(N, 5000 + i);
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        espi_types_better(&own_thread, type, 1, false);
+        ck_assert_int_eq(espi_decode(&arena, type, 0, i == 0 ? &first : &last), ESPI_OK);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+    }
+    ck_assert_ptr_null(espi_plan_find(&first));
+    ck_assert_ptr_nonnull(espi_plan_find(&last));
+    espi_arena_release(&arena);
+    espi_types_stop();
+}
+END_TEST
+
 /* What is remembered of how types were made goes with the plan: the least recently found ones, and all at the end. */
 START_TEST(remembered)
 {
@@ -469,5 +492,6 @@ int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "types_plan", variants, always, recycled, left_alone,
-                     pending, automatic, made_anew, remembered, not_tied, dropped_elsewhere, off, alike);
+                     pending, automatic, made_anew, bytes_are_limited, remembered, not_tied, dropped_elsewhere,
+                     off, alike);
 }

@@ -172,6 +172,31 @@ START_TEST(lists_that_differ)
 }
 END_TEST
 
+/* Plans of long lists are few, as they stay: the memory of all is limited. */
+START_TEST(bytes_are_limited)
+{
+    enum { LENGTH = 100000, TIMES = 100, MOST = 64 << 20, EACH_LEAST = 8 * LENGTH };
+    const uint64_t planned = counted(ESPI_COUNT_pairs_planned), denied = counted(ESPI_COUNT_plan_budget);
+
+    espi_settings_defaults(&espi_settings);
+    espi_settings.datatypes = ESPI_MODE_ALWAYS;
+    start(ESPI_MODE_ALWAYS);
+    for (int time = 0; time < TIMES; time++) {
+        MPI_Datatype type = irregular(LENGTH, 7000 + time);
+        espi_types_committed(espi_thread_state(&own_thread), type);
+        const struct espi_selfcopy_side from = {type, 1}, onto = {MPI_DOUBLE, 3 * LENGTH};
+        espi_selfcopy_plan(&own_thread, &from, &onto);
+        espi_types_ending(espi_thread_state(&own_thread), type);
+        MPI_Type_free(&type);
+    }
+    ck_assert_uint_gt(counted(ESPI_COUNT_pairs_planned) - planned, 1);
+    ck_assert_uint_lt(counted(ESPI_COUNT_pairs_planned) - planned, MOST / EACH_LEAST);
+    ck_assert_uint_gt(counted(ESPI_COUNT_plan_budget), denied);
+    espi_selfcopy_stop();
+    espi_types_stop();
+}
+END_TEST
+
 /* ---- uses ---- */
 
 static char *from_memory, *onto_memory;
@@ -405,5 +430,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "self_copy", in_turns, made_anew, used_once, soon, what_is_spent,
-                     no_budget, lists_that_differ, reading_back_pays, kinds_of_one_layout);
+                     no_budget, lists_that_differ, bytes_are_limited, reading_back_pays,
+                     kinds_of_one_layout);
 }

@@ -134,6 +134,11 @@ struct espi_construction *espi_construction_of(MPI_Datatype type)
     return c;
 }
 
+size_t espi_construction_bytes(const struct espi_construction *c)
+{
+    return offsetof(struct espi_construction, part) + (size_t)c->parts * sizeof c->part[0] + c->bytes;
+}
+
 void espi_construction_free(struct espi_construction *c)
 {
     if (c != NULL)

@@ -11,6 +11,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct espi_construction;
 
@@ -21,6 +22,9 @@ struct espi_construction *espi_construction_of(MPI_Datatype type);
 /* Whether the type was made in just that way. May say no where memory is short, or where parts that were one type
    then are several of the same construction now. */
 bool espi_construction_is(const struct espi_construction *construction, MPI_Datatype type);
+
+/* Bytes that it takes. */
+size_t espi_construction_bytes(const struct espi_construction *construction);
 
 void espi_construction_free(struct espi_construction *construction);
 

@@ -231,3 +231,8 @@ void espi_selfcopy_plan_free(struct espi_selfcopy_plan *open)
         espi_arena_release(&plan->arena);
     free(plan);
 }
+
+size_t espi_selfcopy_plan_bytes(const struct espi_selfcopy_plan *open)
+{
+    return ((const struct plan *)open)->arena.bytes;
+}

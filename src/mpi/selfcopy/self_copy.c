@@ -26,7 +26,8 @@
 #include "stats/stats.h"
 #include "type_hint.h"
 
-enum { SLOTS = 1024, PLANS_MOST = 1024, NUMBERS_MOST = 1 << 20 };
+/* Plans stay for the life of the process: no more are made than so many, or when these take so many bytes. */
+enum { SLOTS = 1024, PLANS_MOST = 1024, BYTES_MOST = 64 << 20, NUMBERS_MOST = 1 << 20 };
 /* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, or
    the uses of its kind have earned it together. Hints of lists that are LISTED long do not see all of them, so that
    lists which differ are of one kind if MPI says the same of them. */
@@ -54,6 +55,7 @@ static struct slot slots[SLOTS] ESPI_TABLE;
 static bool slots_used;
 static struct layouts *plans;
 static unsigned plans_made;
+static size_t plans_bytes;
 static atomic_uint generation; /* raised when all plans go: what threads remember is then stale */
 
 /* What a pair is like, as far as is known without reading its types back. */
@@ -139,6 +141,7 @@ static struct espi_selfcopy_plan *keep_plan(uint64_t key, uint64_t kind, struct 
         return NULL;
     }
     plans_made++;
+    plans_bytes += arena->bytes + espi_selfcopy_plan_bytes(plan);
     l->arena = *arena;
     *arena = ESPI_ARENA_INIT;
     return plan;
@@ -183,7 +186,7 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
     }
     if (known != NULL) {
         plan = known->plan;
-    } else if (plans_made == PLANS_MOST) {
+    } else if (plans_made == PLANS_MOST || plans_bytes >= BYTES_MOST) {
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
     } else {
         struct espi_selfcopy_plan *made = espi_selfcopy_plan_make(&r);
@@ -476,6 +479,7 @@ void espi_selfcopy_stop(void)
         free(l);
     }
     plans_made = 0;
+    plans_bytes = 0;
     atomic_fetch_add(&generation, 1);
     pthread_mutex_unlock(&lock);
     pthread_mutex_unlock(&planning);

@@ -97,6 +97,8 @@ struct espi_selfcopy_request {
 };
 struct espi_selfcopy_plan *espi_selfcopy_plan_make(const struct espi_selfcopy_request *request);
 void espi_selfcopy_plan_free(struct espi_selfcopy_plan *plan);
+/* Bytes of its programs. */
+size_t espi_selfcopy_plan_bytes(const struct espi_selfcopy_plan *plan);
 
 /* Frees all plans, and forgets kinds of pairs. */
 void espi_selfcopy_stop(void);

@@ -24,8 +24,10 @@
 #include "mpi/typeplan/type_look.h"
 #include "mpi/core/pmpi.h"
 
-/* Plans without a user that stay; with half of the types that Espalier may hold, fewer stay. */
-enum { UNUSED_MOST = 128, TYPES_MOST = ESPI_OWN_TYPES_MOST / 2, LONG_TYPES_MOST = ESPI_OWN_LONG_TYPES_MOST / 2 };
+/* Plans without a user that stay, and their bytes: MPI gives the memory of a type back when it is freed. With half of
+   the types that Espalier may hold, fewer stay. */
+enum { UNUSED_MOST = 128, UNUSED_BYTES_MOST = 32 << 20 };
+enum { TYPES_MOST = ESPI_OWN_TYPES_MOST / 2, LONG_TYPES_MOST = ESPI_OWN_LONG_TYPES_MOST / 2 };
 
 /* How the last type of a class was made. */
 struct made {
@@ -231,11 +233,20 @@ static void leave_cache(struct espi_plan_entry *e)
     HASH_DELETE(hh, plans, e);
 }
 
+static size_t bytes_of(const struct espi_plan_entry *e)
+{
+    size_t sum = e->arena.bytes;
+
+    for (const struct made *made = e->made; made != NULL; made = made->next)
+        sum += espi_construction_bytes(made->construction);
+    return sum;
+}
+
 /* Takes the least recently found plan without users out of the cache, if the cache is too large. */
 static struct espi_plan_entry *evict(void)
 {
     struct espi_plan_entry *e, *next, *oldest = NULL;
-    size_t unused = 0, types = 0, long_types = 0;
+    size_t unused = 0, bytes = 0, types = 0, long_types = 0;
 
     HASH_ITER(hh, plans, e, next) {
         types += e->made_of.types;
@@ -243,10 +254,12 @@ static struct espi_plan_entry *evict(void)
         if (atomic_load(&e->plan.users) > 0)
             continue;
         unused++;
+        bytes += bytes_of(e);
         if (oldest == NULL || e->found < oldest->found)
             oldest = e;
     }
-    if (oldest == NULL || (unused <= UNUSED_MOST && types <= TYPES_MOST && long_types <= LONG_TYPES_MOST))
+    if (oldest == NULL || (unused <= UNUSED_MOST && bytes <= UNUSED_BYTES_MOST && types <= TYPES_MOST &&
+                           long_types <= LONG_TYPES_MOST))
         return NULL;
     leave_cache(oldest);
     return oldest;
@@ -401,12 +414,18 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     espi_lock(&lock);
     e->found = ++finds;
     HASH_ADD(hh, plans, key, sizeof e->key, e);
-    old = e->hh.tbl == NULL ? e : evict();
+    const bool added = e->hh.tbl != NULL;
+    old = added ? evict() : e;
     espi_unlock(&lock);
-    if (old == NULL)
-        return &e->plan;
-    free_entry(old);
-    return old == e ? NULL : &e->plan;
+    while (old != NULL) {
+        free_entry(old);
+        if (!added)
+            return NULL;
+        espi_lock(&lock);
+        old = evict();
+        espi_unlock(&lock);
+    }
+    return &e->plan;
 }
 
 void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request)
