@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "base/overlap.h"
 #include "base/table.h"
 
 _Atomic(struct espi_type_chunk *) espi_type_chunks[ESPI_SLOTS_CHUNKS] ESPI_TABLE;
@@ -79,8 +80,9 @@ void espi_slot_begin(struct espi_type_slot *slot, MPI_Datatype type, struct espi
 
 bool espi_slot_end(struct espi_type_slot *slot, MPI_Datatype type)
 {
-    /* No locked exchange: a type is freed once, and not while another thread uses it. */
-    bool known = atomic_load_explicit(&slot->known, memory_order_acquire);
+    /* A type is freed once, and not while another thread uses it: but two threads may commit it once more. */
+    const bool known = espi_calls_overlap ? atomic_exchange(&slot->known, false)
+                                          : atomic_load_explicit(&slot->known, memory_order_acquire);
 
     if (known) {
         espi_slot_settle_up(slot, type);

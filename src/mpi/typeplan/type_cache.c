@@ -294,13 +294,24 @@ struct espi_type_slot *espi_types_awake(MPI_Datatype type)
     return espi_slot_of(type);
 }
 
-void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
+/* Whether the type was committed before, which is no news: another thread may use it meanwhile. Where the end of a
+   type may pass unheard the handle may stand for another one by now. Then nothing is known that does harm, as long as
+   nothing hangs on it by an attribute: of a class there are types that differ, anyway. */
+static bool is_committed_again(MPI_Datatype type)
 {
     const atomic_uchar *credit = espi_slot_credit(type);
-    unsigned char byte = credit != NULL ? atomic_load_explicit(credit, memory_order_relaxed) : 0;
+    const unsigned char byte = credit != NULL ? atomic_load_explicit(credit, memory_order_relaxed) : 0;
+    const struct espi_type_slot *s;
 
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) ||
-        (byte > 0 && byte < ESPI_CREDIT_ENDED && espi_type_service.attributes)) /* committed again */
+    if (byte == 0 || byte >= ESPI_CREDIT_ENDED)
+        return false;
+    return espi_type_service.attributes ||
+           ((s = espi_slot_of(type)) != NULL && (!s->tied || espi_types_slot_is_tied(s, type)));
+}
+
+void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
+{
+    if (!atomic_load_explicit(&registering, memory_order_relaxed) || is_committed_again(type))
         return;
     if (espi_own_types_is_high(type))
         give_types_back(false);

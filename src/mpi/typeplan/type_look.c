@@ -121,6 +121,8 @@ void espi_class_note_new(struct espi_type_slot *s, enum espi_packable use, bool 
 {
     struct espi_type_class *class = espi_slot_class(s);
 
+    if (class == NULL)
+        return;
     espi_types_lock_classes();
     class->packs = class->packs || (packs && use != ESPI_PACK_STAGED);
     class->packs_others = class->packs_others || (packs && use != ESPI_PACK_STAGED && use != ESPI_PACK_MESSAGE);
@@ -154,9 +156,9 @@ static bool is_of_no_use(const struct espi_type_class *class, const struct espi_
 
 /* Remembers what was found for a type of the class; with something better the plan is tied to the handle. Takes the
    plan over. False: it could not be tied, and will not be at another use. */
-static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan *plan)
+static bool settle(struct espi_type_slot *s, struct espi_type_class *class, MPI_Datatype type,
+                   struct espi_plan *plan)
 {
-    struct espi_type_class *class = espi_slot_class(s);
     const bool open = plan->open[true] != ESPI_WAYS_NONE ||
                       (plan->open[false] != ESPI_WAYS_NONE && !espi_type_service.one_node),
                message = espi_plan_packs(plan, ESPI_PACK_MESSAGE, 0),
@@ -188,9 +190,9 @@ static bool settle(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan
 }
 
 /* The uses of its types are still counted. */
-static void refuse(struct espi_type_slot *s, MPI_Datatype type, enum espi_counter why)
+static void refuse(struct espi_type_slot *s, struct espi_type_class *class, MPI_Datatype type,
+                   enum espi_counter why)
 {
-    struct espi_type_class *class = espi_slot_class(s);
     struct espi_stats_type *record = espi_undecoded_record(class, type, why);
 
     espi_count_anywhere(why, 1);
@@ -210,8 +212,8 @@ bool espi_plan_is_outgrown(const struct espi_plan *plan, int64_t count)
 /* Reads a type back, and finds the plan of its layout, or makes one. NULL: there is none, and the class is refused.
    `remembering`: what it took to remember how the type was made, about as long as recognizing the next one will; 0:
    that can not be. */
-static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, struct espi_plan_request *request,
-                                   uint64_t *remembering)
+static struct espi_plan *read_back(struct espi_type_slot *s, struct espi_type_class *class, MPI_Datatype type,
+                                   struct espi_plan_request *request, uint64_t *remembering)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_decoded layout;
@@ -223,7 +225,7 @@ static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, 
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
     espi_admission_book(took);
     if (status != ESPI_OK) {
-        refuse(s, type,
+        refuse(s, class, type,
                status == ESPI_ERR_LIMIT    ? ESPI_COUNT_plan_too_large
                : status == ESPI_ERR_MEMORY ? ESPI_COUNT_plan_no_memory
                : status == ESPI_ERR_MPI    ? ESPI_COUNT_plan_mpi_error
@@ -241,11 +243,11 @@ static struct espi_plan *read_back(struct espi_type_slot *s, MPI_Datatype type, 
     }
     espi_arena_release(&arena);
     if (plan == NULL) {
-        refuse(s, type, ESPI_COUNT_plan_no_memory);
+        refuse(s, class, type, ESPI_COUNT_plan_no_memory);
         return NULL;
     }
     begun = espi_stats_now();
-    const bool remembered = espi_plan_remember(plan, espi_slot_class(s)->hint, type);
+    const bool remembered = espi_plan_remember(plan, class->hint, type);
     took = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, took);
     espi_admission_book(took);
@@ -259,11 +261,12 @@ static bool is_to_be_timed(struct espi_type_class *class)
     return class->recognized < ESPI_TIERS_PROVED || class->untimed++ % TIMED_EACH == 0;
 }
 
-/* Finds the plan of a type, of this tier at least, and with better types if `forms`. False: there is one, and it
-   could not be tied to the type. */
-static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int tier, int64_t count, bool forms)
+/* Finds the plan of a type of the class, of this tier at least, and with better types if `forms`. False: there is
+   one, and it could not be tied to the type. The slot is not asked for its class again: where calls overlap, another
+   thread may commit the type once more meanwhile. */
+static bool consider(struct espi_type_slot *s, struct espi_type_class *class, MPI_Datatype type, int how, int tier,
+                     int64_t count, bool forms)
 {
-    struct espi_type_class *class = espi_slot_class(s);
     struct espi_plan_request request = {.type = type,
                                         .mode = (enum espi_mode)atomic_load(&espi_type_service.mode),
                                         .packing = espi_type_service.packing,
@@ -287,7 +290,7 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
     const bool recognized = plan != NULL;
     if (!recognized) {
         begun = timed ? begun : espi_stats_now();
-        if ((plan = read_back(s, type, &request, &remembering)) == NULL)
+        if ((plan = read_back(s, class, type, &request, &remembering)) == NULL)
             return true;
     }
     if (how == ESPI_MODE_AUTO && (plan->tier < tier || espi_plan_is_outgrown(plan, count) ||
@@ -295,7 +298,7 @@ static bool consider(struct espi_type_slot *s, MPI_Datatype type, int how, int t
         request.layout = espi_plan_layout(plan);
         espi_plan_improve(plan, &request);
     }
-    const bool tied = settle(s, type, plan);
+    const bool tied = settle(s, class, type, plan);
     took = begun > 0 ? espi_stats_now() - begun : class->look_ns > TYING_NS ? class->look_ns - TYING_NS : 0;
     if (recognized) {
         espi_count_anywhere(ESPI_COUNT_types_recognized, 1);
@@ -438,7 +441,7 @@ void espi_type_look(struct espi_type_slot *s, MPI_Datatype type, int64_t count, 
             atomic_store(&s->plan, NULL);
             espi_plan_release(plan);
         }
-        tied = consider(s, type, how, tier, usual, forms);
+        tied = consider(s, class, type, how, tier, usual, forms);
     }
     espi_types_lock_classes();
     espi_types_record(s, fresh); /* with the use that is made now, for which the plan was found */
