@@ -35,7 +35,7 @@ ESPI_PRELOAD_MODULE = -module -avoid-version -shared -rpath /nowhere
 %C%_tool_one_la_CPPFLAGS = $(AM_CPPFLAGS) -DTOOL='"one"'
 %C%_tool_one_la_LDFLAGS = $(ESPI_PRELOAD_MODULE)
 %C%_tool_two_la_SOURCES = %D%/tool.c
-%C%_tool_two_la_CPPFLAGS = $(AM_CPPFLAGS) -DTOOL='"two"'
+%C%_tool_two_la_CPPFLAGS = $(AM_CPPFLAGS) -DTOOL='"two"' -DTYPE_IN_INIT
 %C%_tool_two_la_LDFLAGS = $(ESPI_PRELOAD_MODULE)
 %C%_tool_next_la_SOURCES = %D%/tool.c
 %C%_tool_next_la_CPPFLAGS = $(AM_CPPFLAGS) -DTOOL='"next"' -DPASS_TO_NEXT

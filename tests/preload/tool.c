@@ -1,5 +1,5 @@
 /* An ordinary tool: counts some calls, passes them on to PMPI_X, or with PASS_TO_NEXT to the next MPI_X, and reports
-   when MPI ends. TOOL is its name. */
+   when MPI ends. TOOL is its name. With TYPE_IN_INIT it makes a type before its MPI_Init ends. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -18,7 +18,17 @@ static int sends, commits, inits;
 SEEN int MPI_Init(int *argc, char ***argv)
 {
     inits++;
+#ifdef TYPE_IN_INIT
+    MPI_Datatype type;
+    int result = PASS_ON(Init)(argc, argv);
+    if (result == MPI_SUCCESS && PMPI_Type_contiguous(4, MPI_INT, &type) == MPI_SUCCESS) {
+        PMPI_Type_commit(&type);
+        PMPI_Type_free(&type);
+    }
+    return result;
+#else
     return PASS_ON(Init)(argc, argv);
+#endif
 }
 
 SEEN int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,

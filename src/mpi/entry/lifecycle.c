@@ -209,9 +209,13 @@ static bool mpi_is_usable(void)
            !ended;
 }
 
+/* A tool that stands behind us may call MPI in its MPI_Init, when MPI says that it has begun; and another thread. All
+   ranks begin after theirs, and ask each other then. */
+static atomic_bool in_init;
+
 static bool start_late(void)
 {
-    if (!mpi_is_usable())
+    if (atomic_load(&in_init) || !mpi_is_usable())
         return false;
     begin_world();
     return atomic_load_explicit(&espi_running, memory_order_acquire);
@@ -231,10 +235,12 @@ espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_wor
     /* After a session MPI has nothing left to wait for in MPI_Init, so that others could look before. */
     if (!atomic_load(&had_session) && espi_pmpi.Initialized(&begun) == MPI_SUCCESS && !begun)
         espi_world_announce();
+    atomic_store(&in_init, true);
     espi_word result = fn == ESPI_FN_Init ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 4, args);
     espi_world_announced();
     if ((int)result == MPI_SUCCESS)
         begin_world();
+    atomic_store(&in_init, false);
     return result;
 }
 
