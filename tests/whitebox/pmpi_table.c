@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
+#include "mpi/core/device_memory.h"
 #include "mpi/core/pmpi.h"
 #include "suite.h"
 
@@ -48,6 +49,36 @@ START_TEST(lacking)
 }
 END_TEST
 
+static int device_kind; /* what the library supports, or -1 */
+
+static int query_support(int kind, int *supported)
+{
+    *supported = kind == device_kind;
+    return MPI_SUCCESS;
+}
+
+/* Where the library takes data in the memory of GPUs nothing touches them. */
+START_TEST(devices)
+{
+    struct espi_settings as_set, settings;
+
+    espi_pmpi = untouched;
+    ck_assert_ptr_null(espi_pmpi_open(RTLD_DEFAULT));
+    espi_settings_defaults(&as_set);
+    as_set.tree = 2;
+    settings = as_set;
+    espi_device_memory_look(&settings, false); /* of the library of this test, which has none */
+    ck_assert_mem_eq(&settings, &as_set, sizeof settings);
+    espi_pmpi.x_GPU_query_support = query_support;
+    for (device_kind = 0; device_kind < 3; device_kind++) {
+        settings = as_set;
+        espi_device_memory_look(&settings, false);
+        ck_assert(settings.datatypes == ESPI_MODE_OFF && settings.pack == ESPI_MODE_OFF && settings.exchange == 0 &&
+                  settings.collectives == ESPI_MODE_OFF && settings.tree == 0 && settings.reduce == ESPI_MODE_OFF);
+    }
+}
+END_TEST
+
 START_TEST(all_at_once)
 {
     int rank = -1;
@@ -67,5 +98,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     untouched = espi_pmpi;
-    return TYPES_RUN(argc, argv, "real_table", at_first_use, lacking, all_at_once);
+    return TYPES_RUN(argc, argv, "real_table", at_first_use, lacking, devices, all_at_once);
 }

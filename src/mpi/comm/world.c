@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/table.h"
+#include "mpi/core/device_memory.h"
 #include "mpi/core/pmpi.h"
 #include "job/all_present.h"
 #include "job/nodes.h"
@@ -213,6 +214,7 @@ void espi_world_open(struct espi_settings *settings)
     world_settings = settings;
     espi_world.node = espi_world.rank;
     take_settings(settings);
+    espi_device_memory_look(settings, espi_world.rank == 0);
     begin_all_present(settings);
     begin_together(settings);
     espi_log(ESPI_LOG_DEBUG, "rank %d starts with%s, on node %d of the launcher's", espi_world.rank,

@@ -12,6 +12,7 @@
 #include "base/overlap.h"
 #include "base/own_heap.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/device_memory.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/exchange/exchange.h"
@@ -265,6 +266,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
     sessions++;
     if (!atomic_load_explicit(&espi_running, memory_order_relaxed)) {
         espi_settings_load_process(&espi_settings, false);
+        espi_device_memory_look(&espi_settings, false);
         start_services();
     }
     pthread_mutex_unlock(&lock);
