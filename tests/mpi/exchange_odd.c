@@ -80,18 +80,16 @@ static void one_way(MPI_Comm comm)
     CK(MPI_Comm_free(&row));
 }
 
-/* With eight ranks and more MPI sends short blocks together: sides that differ on one rank. */
+/* With nine ranks and more MPI sends short blocks together: one rank receives less than it says. */
 static void unequal(MPI_Comm comm)
 {
     enum { SHORT = 50, LONG = 100 };
     int *data = calloc(2 * LONG * RANKS_MOST, sizeof *data), class;
 
-    for (int sent = 0; sent < 2 && prog.ranks >= 8; sent++) {
-        const int n = prog.me == 0 ? LONG : SHORT, other = prog.me == 0 ? SHORT : LONG;
-        MPI_Error_class(MPI_Alltoall(data, sent ? other : SHORT, MPI_INT, data + LONG * RANKS_MOST, sent ? SHORT : n,
+    if (prog.ranks >= 9) {
+        MPI_Error_class(MPI_Alltoall(data, SHORT, MPI_INT, data + LONG * RANKS_MOST, prog.me == 0 ? LONG : SHORT,
                                      MPI_INT, comm), &class);
-        check_value(NULL, "unequal", sent ? "sent" : "received", class);
-        MPI_Barrier(MPI_COMM_WORLD);
+        check_value(NULL, "unequal", "class", class);
     }
     free(data);
 }

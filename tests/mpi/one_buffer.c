@@ -52,10 +52,11 @@ static void free_types(void)
     }
 }
 
-/* What a program does at the ends of its domain while others' lines are on their way; corners are not touched. */
+/* What a program does at the ends of its domain while others' lines are on their way; not to corners, which come with
+   them, nor to what is sent. */
 static void set_ends(void)
 {
-    for (int i = 1; i < n - 1; i++) {
+    for (int i = 2; i < n - 2; i++) {
         if (rank == 0)
             array[i] = -1;
         if (rank == ranks - 1)

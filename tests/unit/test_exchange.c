@@ -94,12 +94,16 @@ END_TEST
 /* Files may have so many bytes alone: no signal for a longer one. */
 START_TEST(files_are_limited)
 {
-    const struct rlimit none = {4096, RLIM_INFINITY};
+    struct rlimit before, few;
     struct espi_segment segment;
     struct espi_segment_key key;
 
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    few = before;
+    few.rlim_cur = 4096;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &few), 0);
     ck_assert(!espi_segment_make(&segment, 3, &key));
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
     ck_assert_int_eq((int)(key.word != 0), 0);
     ck_assert_ptr_null(segment.memory);
 }

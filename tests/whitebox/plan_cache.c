@@ -287,8 +287,7 @@ START_TEST(bytes_are_limited)
         espi_types_ending(espi_thread_state(&own_thread), type);
         MPI_Type_free(&type);
     }
-    ck_assert_ptr_null(espi_plan_find(&first));
-    ck_assert_ptr_nonnull(espi_plan_find(&last));
+    ck_assert(espi_plan_find(&first) == NULL && espi_plan_find(&last) != NULL);
     espi_arena_release(&arena);
     espi_types_stop();
 }
@@ -332,8 +331,12 @@ START_TEST(remembered)
     ck_assert(espi_plan_find(&layout) == NULL && espi_plan_recognize(1001, type) == NULL);
     ck_assert(espi_plan_recognize(1003, kept) == plan);
     espi_plan_release(plan);
+    for (int i = 0; i < 50; i++) /* of one layout the latest ones alone */
+        ck_assert(espi_plan_remember(plan, 2001 + 2 * (uint64_t)i, kept));
+    ck_assert(espi_plan_recognize(2001, kept) == NULL && espi_plan_recognize(2099, kept) == plan);
+    espi_plan_release(plan);
     espi_types_stop(); /* with a reference that is left */
-    ck_assert(espi_plan_recognize(1003, kept) == NULL);
+    ck_assert(espi_plan_recognize(2099, kept) == NULL);
     espi_plan_release(plan);
     espi_arena_release(&arena);
     MPI_Type_free(&type);

@@ -8,7 +8,7 @@
  * All ranks must do alike, as a rank that called the library would wait for the others there. So nothing is chosen:
  * at the start all ranks of MPI_COMM_WORLD agree whether they share memory (start.c), and from then on every such
  * call goes this way whose communicator has at least two ranks, all of MPI_COMM_WORLD; neighbourhood forms on
- * Cartesian ones. Exceptions follow from what is the same on all ranks: short blocks of MPI_Alltoall on eight ranks
+ * Cartesian ones. Exceptions follow from what is the same on all ranks: short blocks of MPI_Alltoall on nine ranks
  * or more, where the library has an algorithm whose number of messages grows with the logarithm of that of ranks; and
  * turns in which the library is timed, on which the ranks agree in the call (turns.h).
  *

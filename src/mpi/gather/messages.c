@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buffer_pool.h"
-#include "mpi/comm/self_comm.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/status_bytes.h"
 #include "mpi/core/runtime.h"
@@ -188,6 +187,16 @@ int64_t espi_tree_received(const MPI_Status *status)
     return espi_status_bytes(status);
 }
 
+static int send_to_oneself(const void *from, int64_t from_count, MPI_Datatype from_type, void *to, int64_t to_count,
+                           MPI_Datatype to_type, MPI_Comm comm)
+{
+    int rank, code = espi_pmpi.Comm_rank(comm, &rank);
+
+    return code != MPI_SUCCESS
+               ? code
+               : espi_tree_copy(from, from_count, from_type, to, to_count, to_type, false, 0, rank, comm);
+}
+
 int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *type, void *to, int64_t bytes,
                    MPI_Comm comm)
 {
@@ -204,7 +213,7 @@ int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *
         return MPI_SUCCESS;
     }
     if (buf == NULL) /* MPI_Pack does not know MPI_BOTTOM (MPICH 4.0.2) */
-        return espi_self_copy(buf, count, type->handle, to, bytes, MPI_PACKED);
+        return send_to_oneself(buf, count, type->handle, to, bytes, MPI_PACKED, comm);
     if (count <= INT_MAX && bytes <= INT_MAX) {
         int at = 0;
         return espi_pmpi.Pack(buf, (int)count, type->handle, to, (int)bytes, &at, comm);
@@ -216,7 +225,7 @@ int espi_tree_pack(const void *buf, int64_t count, const struct espi_tree_type *
 static int unpack(const void *from, int64_t bytes, void *buf, int64_t count, MPI_Datatype type, MPI_Comm comm)
 {
     if (buf == NULL) /* as in espi_tree_pack */
-        return espi_self_copy(from, bytes, MPI_PACKED, buf, count, type);
+        return send_to_oneself(from, bytes, MPI_PACKED, buf, count, type, comm);
     if (count <= INT_MAX && bytes <= INT_MAX) {
         int at = 0;
         return espi_pmpi.Unpack(from, (int)bytes, &at, buf, (int)count, type, comm);

@@ -43,7 +43,8 @@ void espi_packed_persistent_freed(const struct espi_packed_request *r)
 
 bool espi_packed_starts_are_few(void)
 {
-    enum { LIVES_LEAST = 8, STARTS_LEAST = 4 };
+    /* A program may make all its requests once to warm up, and then others that last: these stay as was decided. */
+    enum { LIVES_LEAST = 64, STARTS_LEAST = 4 };
     const unsigned n = atomic_load_explicit(&lives, memory_order_relaxed);
 
     return n >= LIVES_LEAST && atomic_load_explicit(&starts, memory_order_relaxed) < STARTS_LEAST * n;

@@ -317,7 +317,8 @@ static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, 
         s->plan = NULL;
 }
 
-/* No other type of this process ever had this number, or gets it. 0: a type that is not known. */
+/* No other type of this process ever had this number, or gets it, once something is tied to this one. 0: a type that
+   is not known. */
 static uint64_t identity_of(MPI_Datatype type)
 {
     struct espi_type_slot *slot;

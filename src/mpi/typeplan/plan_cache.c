@@ -6,22 +6,18 @@
 #include "mpi/typeplan/plan_cache.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/overlap.h"
 #include "base/own_heap.h"
 
 #include "mpi/datatype/construction.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
-#include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/pack_gain.h"
+#include "mpi/typeplan/plan_figures.h"
 #include "mpi/typeplan/select.h"
-#include "mpi/typeplan/type_look.h"
 #include "mpi/core/pmpi.h"
 
 /* Plans without a user that stay, and their bytes: MPI gives the memory of a type back when it is freed. With half of
@@ -29,7 +25,9 @@
 enum { UNUSED_MOST = 128, UNUSED_BYTES_MOST = 32 << 20 };
 enum { TYPES_MOST = ESPI_OWN_TYPES_MOST / 2, LONG_TYPES_MOST = ESPI_OWN_LONG_TYPES_MOST / 2 };
 
-/* How the last type of a class was made. */
+/* How the last type of a class was made. Of one layout so many ways are remembered, the latest ones: an argument that
+   has no effect (the place of an empty block) makes another class each time. */
+enum { MADE_MOST = 16 };
 struct made {
     uint64_t hint;
     struct espi_construction *construction;
@@ -132,9 +130,19 @@ struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type)
     return NULL;
 }
 
+/* The one beyond MADE_MOST; NULL: there is none. */
+static struct made *one_too_many(const struct espi_plan_entry *e)
+{
+    struct made *made = e->made;
+
+    for (int i = 0; i < MADE_MOST && made != NULL; i++)
+        made = made->next;
+    return made;
+}
+
 bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type)
 {
-    struct made *made = espi_own_get(sizeof *made), *old;
+    struct made *made = espi_own_get(sizeof *made), *old, *more = NULL;
 
     if (made == NULL)
         return false;
@@ -149,10 +157,14 @@ bool espi_plan_remember(struct espi_plan *plan, uint64_t hint, MPI_Datatype type
         made->next = made->entry->made;
         made->entry->made = made;
         made = NULL;
+        if ((more = one_too_many(plan->entry)) != NULL)
+            take_out(more);
     }
     espi_unlock(&lock);
     if (old != NULL)
         free_made(old);
+    if (more != NULL)
+        free_made(more);
     if (made != NULL)
         free_made(made);
     return made == NULL;
@@ -242,10 +254,11 @@ static size_t bytes_of(const struct espi_plan_entry *e)
     return sum;
 }
 
-/* Takes the least recently found plan without users out of the cache, if the cache is too large. */
+/* Takes a plan without users out of the cache, if the cache is too large: the least recently found one; the one that
+   takes most, if it is for their bytes. */
 static struct espi_plan_entry *evict(void)
 {
-    struct espi_plan_entry *e, *next, *oldest = NULL;
+    struct espi_plan_entry *e, *next, *oldest = NULL, *largest = NULL;
     size_t unused = 0, bytes = 0, types = 0, long_types = 0;
 
     HASH_ITER(hh, plans, e, next) {
@@ -253,111 +266,20 @@ static struct espi_plan_entry *evict(void)
         long_types += e->made_of.long_types;
         if (atomic_load(&e->plan.users) > 0)
             continue;
+        const size_t own = bytes_of(e);
         unused++;
-        bytes += bytes_of(e);
+        bytes += own;
         if (oldest == NULL || e->found < oldest->found)
             oldest = e;
+        if (largest == NULL || own > bytes_of(largest))
+            largest = e;
     }
     if (oldest == NULL || (unused <= UNUSED_MOST && bytes <= UNUSED_BYTES_MOST && types <= TYPES_MOST &&
                            long_types <= LONG_TYPES_MOST))
         return NULL;
-    leave_cache(oldest);
-    return oldest;
-}
-
-
-/* Up to which measured times the plan packs, and whether local calls are tried both ways: not where the program is
-   four times as fast by the models. */
-static void set_limits(struct espi_plan *plan, const struct espi_plan_request *request)
-{
-    struct espi_packed_times *times = &plan->times;
-    const bool in_parts = plan->size > ESPI_ENGINE_PART / plan->count;
-
-    times->record = plan->record;
-    times->count = plan->count;
-    times->gain_ns = plan->packed_ns;
-    for (int use = 0; use < ESPI_PACKED_USES; use++) {
-        const double engine = plan->engine_ns[use == ESPI_PACK_LOCAL ? ESPI_WHOLE : ESPI_PARTS];
-        times->limit_ns[use] =
-            plan->packed_ns[use] == 0 || request->packing == ESPI_MODE_ALWAYS ||
-                    !espi_engine_for(request->layout->tree, request->layout->extent).measured ||
-                    (use == ESPI_PACK_MESSAGE && in_parts) /* their ways are tried: packed/message_ways.h */
-                ? 0
-                : espi_pack_limit(plan->pack, plan->count, (double)plan->packed_ns[use], engine);
-    }
-    const bool near = times->limit_ns[ESPI_PACK_LOCAL] > 0 &&
-                      4 * (double)plan->packed_ns[ESPI_PACK_LOCAL] <
-                          3 * (plan->engine_ns[ESPI_WHOLE] + ESPI_PACK_PASSED_NS);
-    for (int unpacks = 0; unpacks < 2; unpacks++) {
-        if (plan->local[unpacks].state == ESPI_LOCAL_LEFT)
-            continue;
-        plan->local[unpacks].anew = true;
-        plan->local[unpacks].state = near ? ESPI_LOCAL_TRIED : ESPI_LOCAL_PACKS;
-    }
-}
-
-/* With ESPALIER_PACK=always whatever there is a program for is packed. */
-static void set_open(struct espi_plan *plan, const struct espi_plan_request *request)
-{
-    for (int near = 0; near < 2; near++)
-        plan->open[near] =
-            plan->pack == NULL                     ? ESPI_WAYS_NONE
-            : request->packing == ESPI_MODE_ALWAYS ? ESPI_WAYS_SURE
-            : plan->size <= ESPI_ENGINE_PART / plan->count
-                ? ESPI_WAYS_NONE
-                : espi_pack_open(plan->pack, plan->count, near, plan->extent == plan->size,
-                                 plan->engine_ns[ESPI_PARTS]);
-}
-
-/* By what they take: of what is sent and what is received in its place it is the same, wherever they lie. */
-static uint32_t alike(const struct espi_pack *pack)
-{
-    if (pack == NULL)
-        return 0;
-    const struct espi_pack_cost cost = espi_pack_cost(pack, 1);
-    return (uint32_t)espi_mix(espi_mix(cost.lists > 0, (uint64_t)cost.blocks), (uint64_t)cost.calls);
-}
-
-/* What stands loses nothing as bytes. Those of which a record is kept are tried in any case: on near cores the whole
-   call may take less than what the models are wrong by. (What was found of some counts stays, also for a better
-   program.) */
-static bool may_lose(const struct espi_plan *plan, const struct espi_plan_request *request,
-                     enum espi_message_calls calls)
-{
-    const double gain = (double)plan->packed_ns[ESPI_PACK_MESSAGE],
-                 most = (calls == ESPI_PAIRED ? ESPI_PACK_DOUBT_PAIRED_NS : ESPI_PACK_DOUBT_NS) +
-                        plan->engine_ns[ESPI_PARTS] / ESPI_PACK_DOUBT_PART;
-
-    return request->one_node && request->packing == ESPI_MODE_AUTO && !plan->stands &&
-           plan->size <= ESPI_ENGINE_PART / plan->count && gain > 0 && (calls == ESPI_KEPT || gain < most);
-}
-
-static void take_figures(struct espi_plan *plan, const struct espi_plan_request *request,
-                         const struct espi_selection *s)
-{
-    plan->tier = request->tier;
-    plan->count = request->count;
-    plan->exact = request->exact;
-    plan->tried = plan->tried || request->tier == 2;
-    plan->improved = plan->improved || s->improved;
-    plan->forms_pending = s->forms_pending;
-    for (int p = 0; p < ESPI_PURPOSES; p++) {
-        plan->gain_ns[p] = s->gain_ns[p];
-        plan->excess_ns[p] = s->excess_ns[p];
-        plan->engine_ns[p] = s->engine_ns[p];
-    }
-    for (int use = 0; use < ESPI_PACKABLES; use++)
-        atomic_store_explicit(&plan->packed_ns[use], s->packed_ns[use], memory_order_relaxed);
-    plan->alike = alike(plan->pack);
-    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
-        plan->doubtful[calls] = may_lose(plan, request, (enum espi_message_calls)calls);
-    set_open(plan, request);
-    set_limits(plan, request);
-    atomic_store_explicit(&plan->judged, 0, memory_order_relaxed);
-    atomic_store_explicit(&plan->left, 0, memory_order_relaxed);
-    plan->last_short.count = 0;
-    plan->short_told = 0;
-    plan->left_items = 0;
+    e = bytes > UNUSED_BYTES_MOST ? largest : oldest;
+    leave_cache(e);
+    return e;
 }
 
 /* Straight from the program's own tree. Without memory for it, or nested too deeply: none. */
@@ -408,7 +330,7 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     atomic_init(&e->plan.pack, request->pack);
     for (int p = 0; p < ESPI_PURPOSES; p++)
         atomic_init(&e->plan.better[p], s.better[p]);
-    take_figures(&e->plan, request, &s);
+    espi_plan_take_figures(&e->plan, request, &s);
     count_types(e, &s);
     atomic_init(&e->plan.users, 1);
     espi_lock(&lock);
@@ -458,7 +380,7 @@ void espi_plan_improve(struct espi_plan *plan, struct espi_plan_request *request
             e->replaced[e->n_replaced++] = now;
         atomic_store_explicit(&plan->better[p], s.better[p], memory_order_release);
     }
-    take_figures(plan, request, &s);
+    espi_plan_take_figures(plan, request, &s);
     count_types(e, &s);
     atomic_fetch_add_explicit(&espi_plans_epoch, 1, memory_order_release);
 }

@@ -14,9 +14,9 @@
  * an attribute, whose delete callback ends the generation of the slot if nothing did before. Not so under
  * MPI_THREAD_MULTIPLE: MPICH 4.0.2 gives up its lock around such a callback, and when a type that was freed with a
  * request pending ends inside the progress engine, another thread then enters UCX a second time and the process
- * dies. There generations end before MPI_Type_free alone, and a commit always begins a new one; the attribute has no
- * callback, and each use of what is tied asks whether it is still there (the program may free and commit types in a
- * library that calls MPI past the preload).
+ * dies. There generations end before MPI_Type_free alone, and a commit begins a new one unless it may be of the same
+ * type once more; the attribute has no callback, and each use of what is tied asks whether it is still there (the
+ * program may free and commit types in a library that calls MPI past the preload).
  *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback. `telling` guards the classes where
  * calls may overlap, and is never held over one. */
@@ -435,11 +435,12 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
-    if (packs || (better == MPI_DATATYPE_NULL && !espi_plan_is_untried(plan, count, purpose, exactly)))
+    const bool few = !packs && !lasts && espi_packs_started(exactly) && purpose == ESPI_WHOLE &&
+                     espi_plan_packs_message(plan, count, ESPI_ALONE);
+    if (packs || (better == MPI_DATATYPE_NULL && !few && !espi_plan_is_untried(plan, count, purpose, exactly)))
         espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
                                                 espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
-        const bool few = espi_packs_started(exactly) && plan->pack != NULL && espi_packed_starts_are_few();
         espi_count(stats, few ? ESPI_COUNT_left_started_few : ESPI_COUNT_left_not_better, 1);
         espi_plan_give_back(plan);
         return own;

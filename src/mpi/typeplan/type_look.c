@@ -263,7 +263,7 @@ static bool is_to_be_timed(struct espi_type_class *class)
 
 /* Finds the plan of a type of the class, of this tier at least, and with better types if `forms`. False: there is
    one, and it could not be tied to the type. The slot is not asked for its class again: where calls overlap, another
-   thread may commit the type once more meanwhile. */
+   thread may just have begun with the type. */
 static bool consider(struct espi_type_slot *s, struct espi_type_class *class, MPI_Datatype type, int how, int tier,
                      int64_t count, bool forms)
 {
