@@ -36,6 +36,8 @@ struct call {
     struct espi_plan *plans[2]; /* of the two types, where a pack program is used */
 };
 
+/* `dense`: whether its elements lie one behind the other, where that is asked (not NULL), as a type is read back for
+   it. */
 static bool look_at_type(MPI_Datatype type, int64_t *size, int64_t *extent, bool *dense)
 {
     MPI_Count bytes, lb, span;
@@ -45,6 +47,8 @@ static bool look_at_type(MPI_Datatype type, int64_t *size, int64_t *extent, bool
         return false;
     *size = bytes;
     *extent = span;
+    if (dense == NULL)
+        return true;
     if (espi_type_is_predefined(type)) {
         *dense = bytes == span;
     } else {
@@ -54,12 +58,18 @@ static bool look_at_type(MPI_Datatype type, int64_t *size, int64_t *extent, bool
     return true;
 }
 
+/* The library has carried the call out, and nothing but sizes is asked. */
+static bool is_done(const struct call *c)
+{
+    return c->own_comm == MPI_COMM_NULL;
+}
+
 /* Asks MPI itself whether it would refuse this: to be sent to nobody, so that nothing happens. Where there is nothing
    to be sent MPI does not look at the type, but in a collective call it does. */
 static bool is_refused(const struct call *c, const void *buf, int64_t count, MPI_Datatype type)
 {
-    if (c->own_comm == MPI_COMM_NULL)
-        return false; /* it has been carried out */
+    if (is_done(c))
+        return false;
     if (espi_pmpi.Send(c, 1, type, MPI_PROC_NULL, 0, c->own_comm) != MPI_SUCCESS)
         return true;
     if (count <= INT_MAX)
@@ -71,7 +81,8 @@ static bool read_block(struct call *c, void *buf, int64_t count, MPI_Datatype ty
 {
     struct espi_block *block = &c->own;
     int64_t size, extent;
-    if (is_refused(c, buf, count, type) || !look_at_type(type, &size, &extent, &block->type.dense) ||
+    bool *dense = is_done(c) ? NULL : &block->type.dense;
+    if (is_refused(c, buf, count, type) || !look_at_type(type, &size, &extent, dense) ||
         __builtin_mul_overflow(count, size, &block->bytes))
         return false;
     block->buf = buf;
@@ -103,7 +114,8 @@ static bool read_blocks(struct call *c, int buf, int count, int displs, int type
     struct espi_blocks *b = &c->blocks;
     MPI_Datatype given = (MPI_Datatype)c->args[type];
     *b = (struct espi_blocks){.buf = (char *)c->args[buf], .type = {.handle = given}, .large = c->row->large};
-    if (is_refused(c, NULL, 0, given) || !look_at_type(given, &b->size, &b->extent, &b->type.dense))
+    bool *dense = is_done(c) ? NULL : &b->type.dense;
+    if (is_refused(c, NULL, 0, given) || !look_at_type(given, &b->size, &b->extent, dense))
         return false;
     if (displs >= 0) {
         b->counts = (const void *)c->args[count];
