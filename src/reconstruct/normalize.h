@@ -11,6 +11,7 @@ struct espi_normalizer {
     uint64_t end; /* no exact solving after this time */
     struct espi_memo memo; /* normal forms */
     int64_t dissolved;     /* parts of structs in structs so far */
+    size_t most;           /* bytes of the arena beyond which it is given up */
 };
 
 /* Sums of displacements may wrap on the way to a result that does not; constructors check the result. */

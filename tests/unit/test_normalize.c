@@ -296,9 +296,37 @@ START_TEST(bounds_of_distances)
 }
 END_TEST
 
+/* A long struct within many lists of one, each of which copies what is below: given up, and the input stays. */
+START_TEST(memory_is_limited)
+{
+    enum { PARTS = 50000, LEVELS = 200, MOST = 16 << 20 };
+    static int64_t disp[PARTS];
+    static const struct espi_node *part[PARTS];
+    const struct espi_node *kinds[2], *tree;
+    const int64_t one = 8;
+    struct espi_reconstruction result;
+    ck_assert_int_eq(espi_node_leaf(&arena, espi_base_find("MPI_INT", 7), &kinds[0]), ESPI_OK);
+    ck_assert_int_eq(espi_node_leaf(&arena, espi_base_find("MPI_DOUBLE", 10), &kinds[1]), ESPI_OK);
+    for (int i = 0; i < PARTS; i++) {
+        disp[i] = 1024 * (int64_t)i;
+        part[i] = kinds[i % 7 % 2];
+    }
+    ck_assert_int_eq(espi_node_struc(&arena, PARTS, disp, part, &tree), ESPI_OK);
+    for (int i = 0; i < LEVELS; i++)
+        ck_assert_int_eq(espi_node_idx(&arena, 1, &one, tree, &tree), ESPI_OK);
+    const int64_t cost = espi_cost(tree, &options.costs);
+    const size_t before = arena.bytes;
+    ck_assert_int_eq(espi_normalize(&arena, tree, &options, &result), ESPI_OK);
+    ck_assert_int_le(result.cost, cost);
+    ck_assert_uint_lt(arena.bytes - before, MOST + 200 * (size_t)cost);
+    same_map(result.tree, tree);
+}
+END_TEST
+
 int main(void)
 {
     return RUN_SUITE("test-normalize", 300, setup, teardown, huge_trees_are_never_flattened,
                      shared_subtrees_are_done_once, shared_in_turns, random_trees_in_place, structs_of_alike_parts,
-                     random_structs_of_runs, bounded_method_keeps_its_promises, bounds_of_distances);
+                     random_structs_of_runs, bounded_method_keeps_its_promises, bounds_of_distances,
+                     memory_is_limited);
 }

@@ -12,6 +12,7 @@
 #include "engine_sim.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/tree_size.h"
 #include "mpi/typeplan/variants.h"
 #include "random_types.h"
 #include "suite.h"
@@ -372,8 +373,30 @@ START_TEST(far_apart)
 }
 END_TEST
 
+/* A struct of some thousand parts under some levels may be walked for its cost, but not under some hundred, each of
+   which asks for all of it. */
+START_TEST(deep_and_wide)
+{
+    enum { PARTS = 5000, LEVELS = 200, MOST = 131072 };
+    static const struct espi_node *part[PARTS];
+    const struct espi_node *tree, *kinds[2];
+    const int64_t one = 8;
+    ck_assert_int_eq(espi_node_vec(&arena, 2, 16, leaf(), &kinds[0]), ESPI_OK);
+    ck_assert_int_eq(espi_node_vec(&arena, 3, 16, leaf(), &kinds[1]), ESPI_OK);
+    for (int i = 0; i < PARTS; i++)
+        part[i] = kinds[i % 2];
+    ck_assert_int_eq(espi_node_struc(&arena, PARTS, rising(PARTS, 4096), part, &tree), ESPI_OK);
+    for (int i = 0; i < LEVELS; i++) {
+        ck_assert(i >= 4 || espi_tree_may_be_walked(tree, MOST));
+        ck_assert_int_eq(espi_node_idx(&arena, 1, &one, tree, &tree), ESPI_OK);
+    }
+    ck_assert(!espi_tree_may_be_walked(tree, MOST));
+    espi_arena_release(&arena);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "engine_cost", as_a_whole, in_parts_on_average, long_list, dense_runs, nesting,
-                     shared, ordered, deep, empty, far_apart);
+                     shared, ordered, deep, empty, far_apart, deep_and_wide);
 }
