@@ -18,7 +18,7 @@ enum { FEW = 256 };
 /* Parts that structs in structs may dissolve into in all: where parts are shared that is not bounded by the tree. */
 enum { DISSOLVED_MOST = 1 << 21 };
 
-/* Bytes that normal forms may take, and for each word of the input's cost: each level of lists copies that below. */
+/* Bytes that normal forms may take, and for each word of the input: each level of lists copies that below. */
 enum { BYTES_LEAST = 16 << 20, BYTES_A_WORD = 128 };
 
 /* The displacements of the direct copies of the child of a repetition node, in order; at most `limit`. */
@@ -239,10 +239,10 @@ static espi_status normal_form(struct espi_normalizer *z, const struct espi_node
     return status == ESPI_OK && z->arena->bytes > z->most ? ESPI_ERR_LIMIT : status;
 }
 
-static size_t most_bytes(const struct espi_arena *arena, const struct espi_node *input,
-                         const struct espi_reconstruct_options *options)
+/* Shared parts count wherever they occur: of very many words there is no bound. */
+static size_t most_bytes(const struct espi_arena *arena, const struct espi_node *input)
 {
-    const int64_t words = espi_cost(input, &options->costs);
+    const int64_t words = espi_cost(input, &espi_costs_default);
 
     return words > INT32_MAX ? SIZE_MAX : arena->bytes + BYTES_LEAST + (size_t)words * BYTES_A_WORD;
 }
@@ -269,7 +269,7 @@ espi_status espi_normalize(struct espi_arena *arena, const struct espi_node *inp
     }
     bool small = (uint64_t)input->entries <= options->exact_limit;
     if (!small) {
-        z.most = most_bytes(arena, input, options);
+        z.most = most_bytes(arena, input);
         status = normal_form(&z, input, &tree);
         espi_memo_release(&z.memo);
         if (status == ESPI_ERR_OVERFLOW || status == ESPI_ERR_LIMIT || status == ESPI_ERR_UNSUPPORTED) {

@@ -29,8 +29,8 @@ enum { KNOWS_ORDER = false };
 #endif
 
 /* MPICH's MPI_Alltoall sends the blocks of several ranks together where there are so many, of so few bytes ("fewer
-   than eight", which do not, are eight in its selection: csel.c, 4.0 to 4.2). */
-enum { TOGETHER_RANKS = 9, TOGETHER_BYTES = 256 };
+   than eight", which do not, are eight in the selection of 4.0 to 4.2: csel.c). */
+enum { TOGETHER_RANKS = MPICH_NUMVERSION < 40300000 ? 9 : 8, TOGETHER_BYTES = 256 };
 
 struct call {
     struct espi_thread *thread;

@@ -89,6 +89,7 @@ struct espi_type_slot *espi_message_plan_starts_too_few(MPI_Datatype type, int64
         return NULL;
     const bool leaves =
         plan->size <= ESPI_ENGINE_PART / count && espi_plan_packs_message(plan, count, ESPI_ALONE) &&
+        !espi_plan_is_doubtful(plan, count, ESPI_ALONE) &&
         atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL;
     espi_plan_give_back(plan);
     if (!leaves)

@@ -1,7 +1,7 @@
 /*
  * Plans and their cache. Plans without a user stay for the next datatype of the same layout; the least recently
- * found of them goes when there are too many or they hold too many MPI types. The lock is never held over an MPI
- * call, because MPI calls back into this library with its own lock held.
+ * found of them goes when there are too many or they hold too many MPI types, the largest when they take too many
+ * bytes. The lock is never held over an MPI call, because MPI calls back into this library with its own lock held.
  */
 #include "mpi/typeplan/plan_cache.h"
 

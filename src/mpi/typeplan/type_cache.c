@@ -39,6 +39,7 @@
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/engine_cost.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/plan_cache.h"
 #include "mpi/typeplan/plan_credit.h"
@@ -436,7 +437,8 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
     const bool few = !packs && !lasts && espi_packs_started(exactly) && purpose == ESPI_WHOLE &&
-                     espi_plan_packs_message(plan, count, ESPI_ALONE);
+                     espi_plan_packs_message(plan, count, ESPI_ALONE) &&
+                     !espi_plan_is_doubtful(plan, count, ESPI_ALONE);
     if (packs || (better == MPI_DATATYPE_NULL && !few && !espi_plan_is_untried(plan, count, purpose, exactly)))
         espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
                                                 espi_plan_may_pack_far(plan, use, each)));
