@@ -2,8 +2,8 @@
 # takes the place of that part. A program without a list of sources is made of the file of its name.
 ESPI_CPPFLAGS_%C% = $(MPI_CPPFLAGS) $(CHECK_CFLAGS) -I$(srcdir)/wrappers
 if HAVE_CHECK
-ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/admission %D%/substitute %D%/credit \
-	%D%/tiers %D%/tiers_played %D%/lists_anew %D%/type_hint %D%/kept_lives %D%/class_table %D%/engine_cost \
+ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/unused_plans %D%/admission %D%/substitute \
+	%D%/credit %D%/tiers %D%/tiers_played %D%/lists_anew %D%/type_hint %D%/kept_lives %D%/class_table %D%/engine_cost \
 	%D%/engine_calibrate %D%/verify %D%/select %D%/plan_improve %D%/lease_sizes %D%/lease_scale %D%/places \
 	%D%/pmpi_table %D%/comm_cache %D%/left_alone %D%/packed_call %D%/short_message %D%/collective \
 	%D%/collective_far %D%/repeated %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \

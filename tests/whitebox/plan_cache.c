@@ -271,28 +271,6 @@ START_TEST(made_anew)
 }
 END_TEST
 
-/* Plans of types that are no more go when they take much memory, the largest first, before there are too many. */
-START_TEST(bytes_are_limited)
-{
-    enum { N = 20000, TYPES = 100 };
-    struct espi_arena arena = ESPI_ARENA_INIT;
-    struct espi_decoded of[3]; /* a short one, a long one, the last of the others */
-
-    start(ESPI_MODE_ALWAYS);
-    for (int i = 0; i < TYPES; i++) {
-        MPI_Datatype type = irregular(i == 0 ? N / 2 : i == 1 ? 2 * N : N, 5000 + i);
-        espi_types_committed(espi_thread_state(&own_thread), type);
-        espi_types_better(&own_thread, type, 1, false);
-        ck_assert_int_eq(espi_decode(&arena, type, 0, &of[i < 2 ? i : 2]), ESPI_OK);
-        espi_types_ending(espi_thread_state(&own_thread), type);
-        MPI_Type_free(&type);
-    }
-    ck_assert(espi_plan_find(&of[0]) != NULL && espi_plan_find(&of[1]) == NULL && espi_plan_find(&of[2]) != NULL);
-    espi_arena_release(&arena);
-    espi_types_stop();
-}
-END_TEST
-
 /* What is remembered of how types were made goes with the plan: the least recently found ones, and all at the end. */
 START_TEST(remembered)
 {
@@ -495,6 +473,5 @@ int main(int argc, char **argv)
 {
     test_clock_stands(); /* so that the model has its usual constants */
     return TYPES_RUN(argc, argv, "types_plan", variants, always, recycled, left_alone,
-                     pending, automatic, made_anew, bytes_are_limited, remembered, not_tied, dropped_elsewhere,
-                     off, alike);
+                     pending, automatic, made_anew, remembered, not_tied, dropped_elsewhere, off, alike);
 }

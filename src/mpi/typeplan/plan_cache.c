@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "base/hash.h"
 #include "base/own_heap.h"
@@ -41,7 +42,7 @@ struct espi_plan_entry {
     uint64_t key;
     struct espi_arena arena;   /* of the tree */
     struct espi_decoded layout;
-    uint64_t found;            /* clock of finds, for the eviction */
+    struct espi_plan_entry *prev, *next; /* in the order in which they were found last; of those that go: next */
     struct espi_own_types made_of; /* the substitutes */
     MPI_Datatype replaced[2 * ESPI_PURPOSES]; /* by better ones: freed with the plan */
     int n_replaced;
@@ -51,14 +52,24 @@ struct espi_plan_entry {
 
 atomic_uint espi_plans_epoch;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the three below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static struct espi_plan_entry *plans;
-static struct made *remembered; /* by their hints */
-static uint64_t finds;
+static struct espi_plan_entry *by_age;    /* the same, the least recently found one first */
+static struct made *remembered;           /* by their hints */
+static unsigned used, made_since;         /* plans that had a user when they were last looked through; made since */
+static size_t bytes_since;                /* which take so many bytes */
 
 uint64_t espi_plan_key(const struct espi_decoded *layout)
 {
     return espi_mix(espi_mix(layout->tree->hash, (uint64_t)layout->lb), (uint64_t)layout->extent);
+}
+
+/* Takes a reference; so the plan stays, with what it has, while MPI is asked. Under the lock. */
+static void hold_found(struct espi_plan_entry *e)
+{
+    espi_plan_hold(&e->plan);
+    DL_DELETE(by_age, e);
+    DL_APPEND(by_age, e);
 }
 
 static struct espi_plan_entry *find(uint64_t key, const struct espi_decoded *layout)
@@ -79,10 +90,8 @@ struct espi_plan *espi_plan_find(const struct espi_decoded *layout)
 
     espi_lock(&lock);
     e = find(key, layout);
-    if (e != NULL) {
-        espi_plan_hold(&e->plan);
-        e->found = ++finds;
-    }
+    if (e != NULL)
+        hold_found(e);
     espi_unlock(&lock);
     return e == NULL ? NULL : &e->plan;
 }
@@ -120,8 +129,7 @@ struct espi_plan *espi_plan_recognize(uint64_t hint, MPI_Datatype type)
     HASH_FIND(hh, remembered, &hint, sizeof hint, made);
     if (made != NULL) {
         e = made->entry;
-        espi_plan_hold(&e->plan); /* and so it stays, with what it has, while MPI is asked */
-        e->found = ++finds;
+        hold_found(e);
     }
     espi_unlock(&lock);
     if (e == NULL || espi_construction_is(made->construction, type))
@@ -238,11 +246,13 @@ static void free_entry(struct espi_plan_entry *e)
 }
 
 /* Under the lock. */
-static void leave_cache(struct espi_plan_entry *e)
+static void leave_cache(struct espi_plan_entry *e, struct espi_plan_entry **gone)
 {
     for (struct made *made = e->made; made != NULL; made = made->next)
         HASH_DELETE(hh, remembered, made);
     HASH_DELETE(hh, plans, e);
+    DL_DELETE(by_age, e);
+    LL_PREPEND(*gone, e);
 }
 
 static size_t bytes_of(const struct espi_plan_entry *e)
@@ -254,32 +264,66 @@ static size_t bytes_of(const struct espi_plan_entry *e)
     return sum;
 }
 
-/* Takes a plan without users out of the cache, if the cache is too large: the least recently found one; the one that
-   takes most, if it is for their bytes. */
+static bool is_unused(const struct espi_plan_entry *e)
+{
+    return atomic_load(&e->plan.users) == 0;
+}
+
+static struct espi_plan_entry *largest_unused(void)
+{
+    struct espi_plan_entry *e, *largest = NULL;
+
+    DL_FOREACH(by_age, e)
+        if (is_unused(e) && (largest == NULL || bytes_of(e) > bytes_of(largest)))
+            largest = e;
+    return largest;
+}
+
+/* Whether they are to be looked through again: where a program has thousands of types in use that takes longer than
+   to make a plan. */
+static bool is_due(void)
+{
+    enum { PART = 16 };
+
+    return made_since > used / PART || bytes_since > UNUSED_BYTES_MOST / PART;
+}
+
+/* Takes plans without users out of the cache, if they are too many: the least recently found ones; then the largest,
+   if they take too many bytes. A list of them. Under the lock. */
 static struct espi_plan_entry *evict(void)
 {
-    struct espi_plan_entry *e, *next, *oldest = NULL, *largest = NULL;
-    size_t unused = 0, bytes = 0, types = 0, long_types = 0;
+    struct espi_plan_entry *e, *next, *gone = NULL;
+    long unused = 0, bytes = 0, types = 0, long_types = 0; /* they may end while this goes on: also below 0 */
 
-    HASH_ITER(hh, plans, e, next) {
-        types += e->made_of.types;
-        long_types += e->made_of.long_types;
-        if (atomic_load(&e->plan.users) > 0)
-            continue;
-        const size_t own = bytes_of(e);
-        unused++;
-        bytes += own;
-        if (oldest == NULL || e->found < oldest->found)
-            oldest = e;
-        if (largest == NULL || own > bytes_of(largest))
-            largest = e;
-    }
-    if (oldest == NULL || (unused <= UNUSED_MOST && bytes <= UNUSED_BYTES_MOST && types <= TYPES_MOST &&
-                           long_types <= LONG_TYPES_MOST))
+    if (!is_due())
         return NULL;
-    e = bytes > UNUSED_BYTES_MOST ? largest : oldest;
-    leave_cache(e);
-    return e;
+    DL_FOREACH(by_age, e) {
+        types += (long)e->made_of.types;
+        long_types += (long)e->made_of.long_types;
+        if (is_unused(e)) {
+            unused++;
+            bytes += (long)bytes_of(e);
+        }
+    }
+    used = HASH_COUNT(plans) - (unsigned)unused;
+    made_since = 0;
+    bytes_since = 0;
+    DL_FOREACH_SAFE(by_age, e, next) {
+        if (unused <= UNUSED_MOST && types <= TYPES_MOST && long_types <= LONG_TYPES_MOST)
+            break;
+        if (!is_unused(e))
+            continue;
+        unused--;
+        bytes -= (long)bytes_of(e);
+        types -= (long)e->made_of.types;
+        long_types -= (long)e->made_of.long_types;
+        leave_cache(e, &gone);
+    }
+    while (bytes > UNUSED_BYTES_MOST && (e = largest_unused()) != NULL) {
+        bytes -= (long)bytes_of(e);
+        leave_cache(e, &gone);
+    }
+    return gone;
 }
 
 /* Straight from the program's own tree. Without memory for it, or nested too deeply: none. */
@@ -304,7 +348,7 @@ bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count)
 
 struct espi_plan *espi_plan_make(struct espi_plan_request *request)
 {
-    struct espi_plan_entry *e = espi_own_get_zeroed(sizeof *e), *old;
+    struct espi_plan_entry *e = espi_own_get_zeroed(sizeof *e);
     struct espi_selection s;
 
     if (e == NULL)
@@ -334,18 +378,21 @@ struct espi_plan *espi_plan_make(struct espi_plan_request *request)
     count_types(e, &s);
     atomic_init(&e->plan.users, 1);
     espi_lock(&lock);
-    e->found = ++finds;
     HASH_ADD(hh, plans, key, sizeof e->key, e);
     const bool added = e->hh.tbl != NULL;
-    old = added ? evict() : e;
+    struct espi_plan_entry *gone = NULL, *old, *next;
+    if (added) {
+        DL_APPEND(by_age, e);
+        made_since++;
+        bytes_since += e->arena.bytes;
+        gone = evict();
+    }
     espi_unlock(&lock);
-    while (old != NULL) {
+    LL_FOREACH_SAFE(gone, old, next)
         free_entry(old);
-        if (!added)
-            return NULL;
-        espi_lock(&lock);
-        old = evict();
-        espi_unlock(&lock);
+    if (!added) {
+        free_entry(e);
+        return NULL;
     }
     return &e->plan;
 }
@@ -405,7 +452,8 @@ void espi_plans_stop(void)
 
     espi_lock(&lock);
     all = plans;
-    plans = NULL;
+    plans = by_age = NULL;
+    used = made_since = 0;
     HASH_CLEAR(hh, remembered);
     espi_unlock(&lock);
     HASH_ITER(hh, all, e, next) {
