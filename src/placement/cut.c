@@ -92,11 +92,14 @@ static void take_out_impossible(struct cut *cut, struct pair *pair)
 
 static int sign_of(const double cost[2][2])
 {
-    double same = cost[0][0] + cost[1][1], other = cost[0][1] + cost[1][0];
+    double same = cost[0][0] + cost[1][1], other = cost[0][1] + cost[1][0], rounded = 0;
     if (isinf(same) || isinf(other))
         return isinf(same) ? -1 : 1;
     /* What differs by rounding only is the same. */
-    return fabs(same - other) <= 1e-13 * (same + other) ? 0 : same < other ? 1 : -1;
+    for (int k = 0; k < 4; k++)
+        if (!espi_place_is_exact(cost[k / 2][k % 2]))
+            rounded = 1e-13 * (same + other);
+    return fabs(same - other) <= rounded ? 0 : same < other ? 1 : -1;
 }
 
 /* The costs of operand i of v, with their tables or as part of a node's own. */

@@ -32,6 +32,12 @@ static inline bool espi_place_is_at_most(struct espi_place_cost a, struct espi_p
     return isinf(b.fixed) || (a.fixed <= b.fixed && a.each <= b.each);
 }
 
+/* Whether sums of such costs are exact, as long as they are such themselves. */
+static inline bool espi_place_is_exact(double cost)
+{
+    return cost < 0x1p53 && cost == floor(cost);
+}
+
 static inline int espi_place_arity(const struct espi_place_graph *graph, int node)
 {
     return graph->op[graph->node[node].op].arity;

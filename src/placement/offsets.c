@@ -135,7 +135,8 @@ static int64_t cut_end(struct list *list, double away, bool left)
     while (away > 0 && x >= 0 && x < list->n) {
         struct point *point = &list->point[x];
         double part = point->much < away ? point->much : away;
-        at = point->at;
+        if (part > 0) /* what rounding has left of `away` finds points that are used up */
+            at = point->at;
         point->much -= part;
         away -= part;
         x += left ? 1 : -1;

@@ -30,6 +30,7 @@ struct search {
     int *sent;           /* of each step: its first message; others follow in next_sent */
     int *next_sent;
     uint64_t steps, left; /* that may be made, and those still to be made */
+    bool whole;          /* all costs are whole numbers */
     double slack;        /* bounds this near to the best plan are not worth a look: they may be rounded */
 };
 
@@ -69,7 +70,7 @@ static void keep_if_better(struct search *search)
     double cost = espi_place_total(search->e.graph, search->method);
     if (cost < search->best) {
         search->best = cost;
-        search->slack = cost * 1e-13;
+        search->slack = search->whole && espi_place_is_exact(cost) ? 0 : cost * 1e-13;
         if (search->kept != NULL)
             memcpy(search->kept, search->method, (size_t)search->e.graph->nodes * sizeof *search->method);
     }
@@ -133,6 +134,46 @@ static void find_second(struct search *search, struct espi_place_plan *plan)
     search->left = left;
 }
 
+static size_t entries_of(const struct espi_place_elimination *e, const struct espi_place_factor *factor)
+{
+    size_t entries = 1;
+    for (int x = 0; x < factor->vars; x++)
+        entries *= (size_t)espi_place_methods(e->graph, factor->var[x]);
+    return entries;
+}
+
+/* Tables of the graph itself have no source; what is impossible is in no sum that counts. */
+static bool has_whole_costs(const struct espi_place_elimination *e)
+{
+    for (int f = 0; f < e->factors; f++) {
+        const struct espi_place_factor *factor = &e->factor[f];
+        if (factor->source >= 0)
+            continue;
+        for (size_t x = 0; x < entries_of(e, factor); x++)
+            if (!isinf(factor->value[x]) && !espi_place_is_exact(factor->value[x]))
+                return false;
+    }
+    return true;
+}
+
+/* Where the tables do not fit, smaller ones do: the bounds are less sharp then, and hold. */
+static espi_status find_bounds(struct search *search, const struct espi_place_graph *graph,
+                               const struct espi_place_options *options)
+{
+    enum { PART = 16 };
+    struct espi_place_options o = *options;
+
+    o.way = ESPI_PLACE_SEARCH;
+    for (;; o.max_entries /= PART) {
+        espi_status status = espi_place_elimination_init(&search->e, graph, &o);
+        if (status == ESPI_OK)
+            status = espi_place_eliminate(&search->e);
+        if (status != ESPI_ERR_LIMIT || o.max_entries < PART)
+            return status;
+        espi_place_elimination_release(&search->e);
+    }
+}
+
 static espi_status prepare(struct search *search)
 {
     struct espi_place_elimination *e = &search->e;
@@ -157,27 +198,24 @@ static espi_status prepare(struct search *search)
             search->sent[e->factor[f].source] = f;
         }
     }
+    search->whole = has_whole_costs(e);
     return ESPI_OK;
 }
 
 espi_status espi_place_plan_search(const struct espi_place_graph *graph, const struct espi_place_options *options,
                                    struct espi_place_plan *plan)
 {
-    struct espi_place_options o = *options;
     struct search search = {.best = INFINITY, .kept = plan->method, .barred = -1};
     uint64_t descent = 2 * (uint64_t)graph->nodes; /* enough for a first plan, where everything is possible */
 
     search.steps = search.left = options->max_steps > descent ? options->max_steps : descent;
-    o.way = ESPI_PLACE_SEARCH;
     for (int v = 0; v < graph->nodes; v++) {
         if (espi_place_methods(graph, v) == 0) {
             espi_place_plan_none(graph, plan);
             return ESPI_OK;
         }
     }
-    espi_status status = espi_place_elimination_init(&search.e, graph, &o);
-    if (status == ESPI_OK)
-        status = espi_place_eliminate(&search.e);
+    espi_status status = find_bounds(&search, graph, options);
     if (status == ESPI_OK)
         status = prepare(&search);
     if (status == ESPI_OK) {

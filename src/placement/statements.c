@@ -84,7 +84,7 @@ espi_status place_take_move(struct reader *reader)
         status = place_cost(reader, 3, &cost);
     if (status == ESPI_OK)
         status = need_table(reader);
-    bool single = from[0] == from[1] && to[0] == to[1];
+    bool single = !place_is(reader->word[1], "*") && !place_is(reader->word[2], "*");
     for (int p = from[0]; status == ESPI_OK && p <= from[1]; p++) {
         for (int q = to[0]; status == ESPI_OK && q <= to[1]; q++) {
             if (p != q || single)

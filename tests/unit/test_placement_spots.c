@@ -49,8 +49,8 @@ static double best_cost(enum espi_place_space space, int64_t around, struct espi
     return best;
 }
 
-/* Few nodes to be chosen, as each takes all positions of the domain. */
-static int random_spots(struct espi_place_spot *spot, int most_free)
+/* Few nodes to be chosen, as each takes all positions of the domain. Weights are in parts of a unit. */
+static int random_spots(struct espi_place_spot *spot, int most_free, int unit)
 {
     int n = (int)random_in(1, MOST), unset = most_free;
     for (int v = 0; v < n; v++) {
@@ -58,7 +58,7 @@ static int random_spots(struct espi_place_spot *spot, int most_free)
         unset -= choose;
         spot[v] = (struct espi_place_spot){v + 1 < n && random_in(0, 7) ? (int)random_in(v + 1, n - 1) : -1, !choose,
                                            choose ? 99 : random_in(-3, 3), random_in(0, 1) ? 0 : random_in(-2, 2),
-                                           (double)random_in(0, 6) / 2};
+                                           (double)random_in(0, 5 * unit) / unit};
     }
     return n;
 }
@@ -69,18 +69,20 @@ START_TEST(spots)
         enum espi_place_space space = (enum espi_place_space)(round % 3);
         struct espi_place_spot spot[MOST], before[MOST];
         int64_t around = random_in(1, 9);
-        int n = random_spots(spot, space == ESPI_PLACE_RING ? 4 : 2);
+        const double slack = round % 2 != 0 ? 1e-12 : 0;
+        int n = random_spots(spot, space == ESPI_PLACE_RING ? 4 : 2, slack > 0 ? 100 : 2);
         double cost;
         memcpy(before, spot, sizeof spot);
         ck_assert_int_eq(espi_place_spots(space, around, spot, n, 0, &cost), ESPI_OK);
-        ck_assert_msg(cost == plain_cost(space, around, spot, n), "space %d: cost %g, positions %g", space, cost,
-                      plain_cost(space, around, spot, n));
+        double plain = plain_cost(space, around, spot, n);
+        ck_assert_msg(fabs(cost - plain) <= slack, "space %d: cost %g, positions %g", space, cost, plain);
         for (int v = 0; v < n; v++) {
             ck_assert(space != ESPI_PLACE_RING || (spot[v].at >= 0 && spot[v].at < around));
             ck_assert(!before[v].fixed || plain_distance(space, around, spot[v].at, before[v].at) == 0);
         }
         double best = best_cost(space, around, before, n, 0);
-        ck_assert_msg(cost == best, "space %d around %d: cost %g, best %g", space, (int)around, cost, best);
+        ck_assert_msg(fabs(cost - best) <= slack, "space %d around %d: cost %g, best %g", space,
+                      (int)around, cost, best);
     }
 }
 END_TEST
