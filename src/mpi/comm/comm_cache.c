@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "job/nodes.h"
+#include "mpi/comm/dying_comms.h"
 #include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/core/handle_table.h"
@@ -227,7 +228,7 @@ static bool look_up_facts(struct espi_comm_facts *facts, MPI_Comm comm, bool tak
     if (espi_comm_is_last(facts, comm))
         return true;
     uint32_t bits = (uint32_t)comm;
-    if (bits >> 30 == 0 || ((bits >> 26) & 0xf) != 1)
+    if (bits >> 30 == 0 || ((bits >> 26) & 0xf) != 1 || espi_comm_is_dying(comm))
         return false;
     struct known *known;
     pthread_mutex_lock(&lock);

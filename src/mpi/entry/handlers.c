@@ -10,6 +10,7 @@
 #include "mpi/exchange/exchange.h"
 #include "mpi/gather/call.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/comm/dying_comms.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/calls/substitute.h"
 #include "mpi/entry/lifecycle.h"
@@ -134,17 +135,20 @@ static bool is_built_in(MPI_Comm comm)
 
 static espi_word handle_comm_end(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    const MPI_Comm *comm = (const MPI_Comm *)args[0];
+    const MPI_Comm comm = args[0] != 0 ? *(const MPI_Comm *)args[0] : MPI_COMM_NULL;
     struct espi_thread_state *thread_state = espi_thread_state(thread);
-    if (comm && thread_state && atomic_load_explicit(&espi_running, memory_order_acquire)) {
+    if (thread_state && atomic_load_explicit(&espi_running, memory_order_acquire)) {
         espi_count_call(thread_state->stats, fn);
-        if (espi_comm_is_known(*comm) && !is_built_in(*comm)) {
-            if (espi_comm_look(&thread_state->comm, *comm))
+        if (espi_comm_is_known(comm) && !is_built_in(comm)) {
+            if (espi_comm_look(&thread_state->comm, comm))
                 espi_gather_comm_ends(&thread_state->comm);
-            espi_comm_ends(*comm);
+            espi_comm_ends(comm);
         }
     }
-    return ESPI_CALL(next, 1, args);
+    espi_comm_free_begins(comm);
+    const espi_word result = ESPI_CALL(next, 1, args);
+    espi_comm_free_ends(comm);
+    return result;
 }
 
 static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
