@@ -29,9 +29,11 @@ static bool serves(struct espi_message_plan *found, int64_t count, enum espi_pac
 
     if (__builtin_mul_overflow(plan->size, count, &found->bytes) || found->bytes <= 0 || found->bytes > INT32_MAX)
         return false;
+    if (espi_plan_is_cut(plan, count))
+        return false;
     found->parts = found->bytes > ESPI_ENGINE_PART;
     if (found->parts)
-        return !espi_plan_is_outgrown(plan, count) && !espi_plan_is_cut(plan, count);
+        return !espi_plan_is_outgrown(plan, count);
     if (espi_plan_loses(plan, count, calls) && loses_all(plan))
         espi_class_packs_no_messages(found->slot); /* if it is another class than that by which it was found */
     found->typed = !espi_plan_packs_message(plan, count, calls) ||

@@ -93,7 +93,8 @@ struct espi_plan {
 
 /*
  * Whether `count` items of it, one message, may not be packed, nor go where they stand. MPICH over UCX cuts a message
- * of several parts that is sent as bytes every 8,240 of them, or 64 kB and so on, always at a multiple of 16. Where
+ * of several parts that is sent as bytes every 8,240 of them, or 64 kB and so on, always at a multiple of 16; one to
+ * the own rank has several from 8,185 bytes on, where others have them from 8,256 on. Where
  * the other side receives it by its type, and such a cut lies within an element, the engine (Yaksa, MPICH 4.0.2)
  * unpacks less than it was given, and the receive fails as truncated (tests/mpi/astride.c). Sent by its type it is
  * cut between elements. What the other side does is not known.
