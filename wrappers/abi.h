@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ESPI_ABI_VERSION 17
+#define ESPI_ABI_VERSION 18
 #define ESPI_MAX_ARGS 13
 
 typedef intptr_t espi_word;
@@ -253,6 +253,7 @@ struct espi_handle_facts {
     atomic_uchar credit;   /* see above */
     atomic_uchar own;      /* enum espi_own */
     unsigned char kept;    /* where calls do not overlap: ESPI_KEPT_NUMBER and flags */
+    atomic_uchar shared;   /* references that the program has beside its own: to be freed, too */
 };
 _Static_assert(sizeof(struct espi_handle_facts) * ESPI_CREDITS_EACH == 4096, "facts fill pages");
 
@@ -295,6 +296,24 @@ struct espi_hot {
     struct espi_entry entries[2][ESPI_FN_COUNT]; /* [0] for MPI_X, [1] for PMPI_X */
     atomic_uchar pending[1 << ESPI_PENDING_BITS]; /* see self_sends.h */
 };
+
+/* MPI_Type_get_contents has given one more reference of a type. (Of more than 255 the last ones end it too early:
+   what is known of it.) */
+static inline void espi_share(struct espi_handle_facts *facts)
+{
+    unsigned char shared = atomic_load_explicit(&facts->shared, memory_order_relaxed);
+    while (shared < UINT8_MAX && !atomic_compare_exchange_weak(&facts->shared, &shared, (unsigned char)(shared + 1)))
+        ;
+}
+
+/* Whether what is freed is such a reference, so that the type lives on. */
+static inline bool espi_unshare(struct espi_handle_facts *facts)
+{
+    unsigned char shared = atomic_load_explicit(&facts->shared, memory_order_relaxed);
+    while (shared > 0 && !atomic_compare_exchange_weak(&facts->shared, &shared, (unsigned char)(shared - 1)))
+        ;
+    return shared > 0;
+}
 
 /* Without a locked instruction: one writer at a time. */
 static inline void espi_hot_add(_Atomic uint64_t *value, uint64_t n)

@@ -99,6 +99,7 @@ static void note_handle(uint32_t type, uint64_t hint)
     if (credit > 0 && credit < ESPI_CREDIT_ENDED)
         atomic_store_explicit(&espi_hot.types[at].credit, credit + ESPI_CREDIT_ENDED, memory_order_relaxed);
     atomic_store_explicit(&espi_hot.types[at].hint, hint, memory_order_relaxed);
+    atomic_store_explicit(&espi_hot.types[at].shared, 0, memory_order_relaxed);
     atomic_store_explicit(&espi_hot.direct,
                           atomic_load_explicit(&espi_hot.direct, memory_order_relaxed) | espi_direct_bit(type),
                           memory_order_relaxed);

@@ -379,6 +379,8 @@ ESPI_INLINE bool espi_ends(espi_word type)
     uint32_t at = espi_credit_at(*(const uint32_t *)type);
     if (at == ESPI_CREDITS)
         return false;
+    if (__builtin_expect(espi_unshare(&espi_hot.types[at]), 0))
+        return true;
     bool unseen = atomic_load_explicit(&espi_hot.types[at].hint, memory_order_relaxed) == ESPI_HINT_UNSEEN;
     atomic_store_explicit(&espi_hot.types[at].hint, 0, memory_order_relaxed);
     *(uint64_t *)&espi_hot.direct &= ~espi_direct_bit(*(const uint32_t *)type);

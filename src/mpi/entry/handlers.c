@@ -74,7 +74,7 @@ static espi_word handle_type_dup(struct espi_thread *thread, enum espi_fn fn, es
         return result;
     espi_bump(&thread_state->stats->calls[fn], 1);
     MPI_Datatype old_type = (MPI_Datatype)args[0], new_type = *(const MPI_Datatype *)args[1];
-    if (!espi_type_is_predefined(new_type))
+    if (!espi_type_is_predefined(old_type) && !espi_type_is_predefined(new_type))
         espi_types_duped(thread_state, old_type, new_type);
     return result;
 }
@@ -122,8 +122,12 @@ static espi_word handle_type_contents(struct espi_thread *thread, enum espi_fn f
         espi_pmpi.Type_get_envelope_c((MPI_Datatype)args[0], &ints, &addrs, &counts, &n, &combiner) != MPI_SUCCESS)
         return result;
     for (MPI_Count i = 0; i < n; i++)
-        if (!espi_type_is_predefined(types[i]))
+        if (!espi_type_is_predefined(types[i])) {
+            const uint32_t at = espi_credit_at((uint32_t)types[i]);
             espi_kept_never(types[i]);
+            if (at < ESPI_CREDITS)
+                espi_share(&espi_hot->types[at]);
+        }
     return result;
 }
 

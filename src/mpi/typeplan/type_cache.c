@@ -343,6 +343,8 @@ void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type
     struct espi_type_slot *s = espi_slot_of_any(type);
     bool counted; /* by the stub */
 
+    if (at < ESPI_CREDITS && espi_unshare(&espi_hot->types[at]))
+        return;
     if (espi_is_unseen(type)) {
         atomic_store_explicit(&espi_hot->types[at].credit, 0, memory_order_relaxed);
         if (thread_state != NULL)
