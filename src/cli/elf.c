@@ -2,6 +2,8 @@
 
 #include <elf.h>
 #include <link.h>
+#include <paths.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +103,30 @@ static bool read_segments(const struct cli_text *file, struct cli_elf *elf)
     return true;
 }
 
+/* The kernel starts what is of the class, byte order and machine of this program. */
+static bool is_of_this_machine(const struct cli_text *file)
+{
+    ElfW(Ehdr) elf, self;
+    if (file->len < sizeof elf || memcmp(file->data, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy(&elf, file->data, sizeof elf);
+    FILE *stream = fopen("/proc/self/exe", "rb");
+    if (stream == NULL || fread(&self, sizeof self, 1, stream) != 1)
+        self = elf; /* /proc is hidden: this program cannot be looked at */
+    if (stream != NULL)
+        fclose(stream);
+    return elf.e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           elf.e_ident[EI_DATA] == self.e_ident[EI_DATA] && elf.e_machine == self.e_machine;
+}
+
+/* What execvp hands to sh, as the kernel does not know it: a text, by its first line. */
+static bool is_text(const struct cli_text *file)
+{
+    const char *end = memchr(file->data, '\n', file->len);
+    size_t len = end != NULL ? (size_t)(end - file->data) : file->len;
+    return file->len > 0 && memchr(file->data, '\0', len) == NULL;
+}
+
 bool cli_elf_read(const char *name, struct cli_elf *elf)
 {
     struct cli_text file;
@@ -119,11 +145,13 @@ bool cli_elf_read(const char *name, struct cli_elf *elf)
         len = strcspn(file.data + from, "\r\n");
         if (len < sizeof elf->argument)
             memcpy(elf->argument, file.data + from, len);
-    } else if (file.len >= sizeof(ElfW(Ehdr)) && memcmp(file.data, ELFMAG, SELFMAG) == 0 &&
-               file.data[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) {
+    } else if (is_of_this_machine(&file)) {
         good = read_segments(&file, elf);
         if (!good)
             cli_fail("%s: damaged: its ELF tables point outside the file", name);
+    } else if (is_text(&file)) {
+        elf->kind = CLI_PROGRAM_SCRIPT;
+        strcpy(elf->interpreter, _PATH_BSHELL);
     }
     free(file.data);
     if (!good) {

@@ -8,7 +8,7 @@
 enum cli_program {
     CLI_PROGRAM_DYNAMIC, /* the loader starts it: LD_PRELOAD works */
     CLI_PROGRAM_STATIC,  /* it loads no libraries: LD_PRELOAD does nothing */
-    CLI_PROGRAM_SCRIPT,  /* starts with #!: the interpreter counts */
+    CLI_PROGRAM_SCRIPT,  /* a text: the interpreter that its #! names counts, without one sh */
     CLI_PROGRAM_OTHER    /* not an executable of this machine */
 };
 

@@ -1,11 +1,17 @@
 /* espalier info: what is installed, what stands in the environment, and whether a program would use it. */
 #include "config.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/settings.h"
@@ -49,38 +55,105 @@ static bool is_mpi(const char *library)
            strncmp(library, "libmpicxx", 9) != 0 && strncmp(library, "libmpichcxx", 11) != 0;
 }
 
-/* Every library that the loader would map, asked of the loader itself (a program linked only to ScaLAPACK, say, needs
-   MPI through it). `found` gets the MPI library's name; false when there is none. */
-static bool ask_loader(const char *loader, const char *program, char *found, size_t size)
+/* What the loader says of a program. */
+struct loaded {
+    bool starts;
+    char mpi[PATH_MAX];  /* the MPI library's name, "" without one */
+    char path[PATH_MAX]; /* and where it stands */
+    char said[PATH_MAX]; /* why it does not start */
+};
+
+/* One line of the loader's list: "\tNAME => PATH (ADDRESS)", or what it complains of. */
+static void take_line(char *line, struct loaded *loaded)
+{
+    char *name = line + 1, *path = strstr(line, " => ");
+
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0] != '\t' || (path != NULL && strcmp(path, " => not found") == 0)) {
+        /* It goes on where it could not: without a library, and without a version of one. */
+        if (line[0] == '\t' || strstr(line, ": version `") != NULL)
+            loaded->starts = false;
+        snprintf(loaded->said, sizeof loaded->said, "%s", line + (line[0] == '\t'));
+        return;
+    }
+    name[strcspn(name, " ")] = '\0';
+    if (path == NULL || !is_mpi(name) || (loaded->mpi[0] != '\0' && strcmp(name, ESPALIER_MPI_SONAME) != 0))
+        return;
+    path += strlen(" => ");
+    char *address = strstr(path, " (0x");
+    if (address != NULL)
+        *address = '\0';
+    snprintf(loaded->mpi, sizeof loaded->mpi, "%s", name);
+    snprintf(loaded->path, sizeof loaded->path, "%s", path);
+}
+
+/* Asks the loader itself: it follows LD_LIBRARY_PATH and what libraries need in their turn (a program linked only to
+   ScaLAPACK, say, needs MPI through it). Of several MPI libraries (a tool may be named like one) the one that
+   Espalier is built for counts, else the first. */
+static void ask_loader(const char *loader, const char *program, struct loaded *loaded)
 {
     char line[PATH_MAX];
-    int ends[2];
-    bool any = false;
+    int ends[2], status = -1;
 
+    *loaded = (struct loaded){.starts = false, .said = "its loader cannot be asked"};
     if (pipe(ends) != 0)
-        return false;
+        return;
+    signal(SIGCHLD, SIG_DFL); /* where whoever started this ignores it, no status could be waited for */
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
         unsetenv("LD_PRELOAD");
         execl(loader, loader, "--list", program, (char *)NULL);
-        _exit(127);
+        dprintf(STDOUT_FILENO, "%s: %s\n", loader, strerror(errno));
+        _exit(CLI_NOT_FOUND);
     }
     close(ends[1]);
     FILE *list = fdopen(ends[0], "r");
-    while (child > 0 && list != NULL && fgets(line, sizeof line, list) != NULL) {
-        char *name = line + strspn(line, " \t");
-        name[strcspn(name, " \t\n")] = '\0';
-        if (is_mpi(name) && (!any || strcmp(name, ESPALIER_MPI_SONAME) == 0)) {
-            snprintf(found, size, "%s", name);
-            any = true;
-        }
-    }
+    loaded->starts = list != NULL;
+    while (list != NULL && fgets(line, sizeof line, list) != NULL)
+        take_line(line, loaded);
     if (list != NULL)
         fclose(list);
-    return any;
+    else
+        close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        loaded->starts = false;
+}
+
+/* Whether the library's file holds the version that Espalier is built for, as a text by itself. */
+static bool is_our_version(const char *library)
+{
+    static const char name[] = "MPICH Version:", version[] = ESPALIER_MPICH_VERSION;
+    struct cli_text file;
+    bool found = false;
+
+    if (!cli_read_text(library, &file))
+        return false;
+    const char *at = file.data, *end = file.data + file.len;
+    while (!found && (at = memmem(at, (size_t)(end - at), version, sizeof version)) != NULL) {
+        found = at == file.data || !isgraph((unsigned char)at[-1]);
+        at++;
+    }
+    found = found && memmem(file.data, file.len, name, sizeof name - 1) != NULL;
+    free(file.data);
+    return found;
+}
+
+/* Why the loader would ignore LD_PRELOAD for a program; NULL: it does not. */
+static const char *ignores_preload(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0)
+        return NULL;
+    if (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
+        ((status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0 && status.st_gid != getgid()))
+        return "it is setuid or setgid";
+    /* Root has all capabilities anyway. */
+    return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0 ? "it has file capabilities" : NULL;
 }
 
 static void show_sanitizers(const struct cli_elf *elf)
@@ -110,20 +183,64 @@ static bool find_interpreter(const struct cli_elf *elf, char *path, size_t size)
     return cli_find_program(word != NULL ? word : elf->interpreter, path, size);
 }
 
+static int say_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static int say_no(const char *format, ...)
+{
+    va_list arguments;
+    printf("active       no: ");
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+    return CLI_FAILURE;
+}
+
+/* The verdict on a program that the loader starts. `scripts` as below. */
+static int judge_dynamic(const char *path, const struct cli_elf *elf, bool installed, int scripts)
+{
+    struct loaded loaded;
+
+    show_sanitizers(elf);
+    ask_loader(elf->interpreter, path, &loaded);
+    if (!loaded.starts)
+        return say_no("it does not start: %s", loaded.said);
+    if (loaded.mpi[0] == '\0') {
+        printf("needs        no MPI library\n");
+        printf("active       only if it%s loads %s while it runs\n",
+               scripts > 0 ? ", or a program that the script starts," : "", ESPALIER_MPI_SONAME);
+        return scripts > 0 ? CLI_OK : CLI_FAILURE;
+    }
+    printf("needs        %s (%s)\n", loaded.mpi, loaded.path);
+    if (strcmp(loaded.mpi, ESPALIER_MPI_SONAME) != 0)
+        return say_no("Espalier is built for %s", ESPALIER_MPI_SONAME);
+    if (!is_our_version(loaded.path))
+        return say_no("%s is not of MPICH %s, which Espalier is built for", loaded.path, ESPALIER_MPICH_VERSION);
+    const char *why = ignores_preload(path);
+    if (why != NULL)
+        return say_no("%s, and the loader ignores LD_PRELOAD for such programs", why);
+    if (!installed)
+        return say_no("the libraries above are missing");
+    const char *off = getenv("ESPALIER");
+    if (off != NULL && strcmp(off, "0") == 0)
+        return say_no("ESPALIER=0 is set");
+    printf("active       yes, under 'espalier run'\n");
+    return CLI_OK;
+}
+
 /* Prints the verdict. `scripts`: so many lead to this program, each run by the next. */
 static int print_verdict(const char *path, const struct cli_elf *elf, bool installed, int scripts)
 {
     enum { SCRIPTS_MOST = 5 }; /* as in Linux */
-    char library[128] = "", next[PATH_MAX];
-    struct stat status;
+    char next[PATH_MAX];
     struct cli_elf runs;
 
+    if (access(path, X_OK) != 0)
+        return say_no("%s cannot be run: %s", path, strerror(errno));
     switch (elf->kind) {
     case CLI_PROGRAM_SCRIPT:
-        if (scripts == SCRIPTS_MOST || !find_interpreter(elf, next, sizeof next)) {
-            printf("active       no: nothing runs this script: %s %s\n", elf->interpreter, elf->argument);
-            return CLI_FAILURE;
-        }
+        if (scripts == SCRIPTS_MOST || !find_interpreter(elf, next, sizeof next))
+            return say_no("nothing runs this script: %s %s", elf->interpreter, elf->argument);
         printf("run by       %s\n", next);
         if (!cli_elf_read(next, &runs))
             return CLI_FAILURE;
@@ -131,44 +248,13 @@ static int print_verdict(const char *path, const struct cli_elf *elf, bool insta
         free(runs.needed);
         return code;
     case CLI_PROGRAM_STATIC:
-        printf("active       no: it is linked statically, so nothing can be preloaded\n");
-        return CLI_FAILURE;
+        return say_no("it is linked statically, so nothing can be preloaded");
     case CLI_PROGRAM_OTHER:
-        printf("active       no: it is not an executable of this machine\n");
-        return CLI_FAILURE;
+        return say_no("it is not an executable of this machine");
     case CLI_PROGRAM_DYNAMIC:
         break;
     }
-    show_sanitizers(elf);
-    for (size_t i = 0; i < elf->n && library[0] == '\0'; i++)
-        if (is_mpi(elf->needed[i]))
-            snprintf(library, sizeof library, "%s", elf->needed[i]);
-    if (library[0] == '\0' && !ask_loader(elf->interpreter, path, library, sizeof library)) {
-        printf("needs        no MPI library\n");
-        printf("active       only if it%s loads %s while it runs\n",
-               scripts > 0 ? ", or a program that the script starts," : "", ESPALIER_MPI_SONAME);
-        return scripts > 0 ? CLI_OK : CLI_FAILURE;
-    }
-    printf("needs        %s\n", library);
-    if (strcmp(library, ESPALIER_MPI_SONAME) != 0) {
-        printf("active       no: Espalier is built for %s\n", ESPALIER_MPI_SONAME);
-        return CLI_FAILURE;
-    }
-    if (stat(path, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
-        printf("active       no: it is setuid or setgid, and the loader ignores LD_PRELOAD for such programs\n");
-        return CLI_FAILURE;
-    }
-    if (!installed) {
-        printf("active       no: the libraries above are missing\n");
-        return CLI_FAILURE;
-    }
-    const char *off = getenv("ESPALIER");
-    if (off != NULL && strcmp(off, "0") == 0) {
-        printf("active       no: ESPALIER=0 is set\n");
-        return CLI_FAILURE;
-    }
-    printf("active       yes, under 'espalier run'\n");
-    return CLI_OK;
+    return judge_dynamic(path, elf, installed, scripts);
 }
 
 int espi_cli_info(int argc, char **argv)

@@ -70,15 +70,16 @@ bool cli_find_program(const char *name, char *buf, size_t size)
         snprintf(buf, size, "%s", name);
         return true;
     }
-    for (path = path != NULL ? path : "/usr/bin:/bin"; *path != '\0';) {
+    /* As execvp does: an empty element, the last one too, is this folder. */
+    for (path = path != NULL ? path : "/bin:/usr/bin";; path++) {
         size_t len = strcspn(path, ":");
-        snprintf(buf, size, "%.*s%s%s", (int)len, path, len > 0 ? "/" : "", name);
+        snprintf(buf, size, "%.*s/%s", len > 0 ? (int)len : 1, len > 0 ? path : ".", name);
         if (is_executable(buf))
             return true;
         path += len;
-        path += *path != '\0';
+        if (*path == '\0')
+            return false;
     }
-    return false;
 }
 
 int cli_program_missing(const char *name)
