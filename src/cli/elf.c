@@ -96,8 +96,8 @@ static bool read_segments(const struct cli_text *file, struct cli_elf *elf)
             elf->kind = CLI_PROGRAM_DYNAMIC;
             if (!copy_text(file, segment.p_offset, elf->interpreter, sizeof elf->interpreter))
                 return false;
-        } else if (segment.p_type == PT_DYNAMIC && !read_needed(file, &segment, elf)) {
-            return false;
+        } else if (segment.p_type == PT_DYNAMIC && (elf->needed != NULL || !read_needed(file, &segment, elf))) {
+            return false; /* none has two */
         }
     }
     return true;
@@ -148,7 +148,7 @@ bool cli_elf_read(const char *name, struct cli_elf *elf)
     } else if (is_of_this_machine(&file)) {
         good = read_segments(&file, elf);
         if (!good)
-            cli_fail("%s: damaged: its ELF tables point outside the file", name);
+            cli_fail("%s: damaged: its ELF tables are those of no program", name);
     } else if (is_text(&file)) {
         elf->kind = CLI_PROGRAM_SCRIPT;
         strcpy(elf->interpreter, _PATH_BSHELL);
