@@ -81,27 +81,76 @@ static espi_status compare_methods(struct espi_place_elimination *e, const struc
     return status;
 }
 
-/* For each message that came to this step: the cost of all that its sender does not know. It takes the place of the
-   message's values, which are of no more use once all others of the step were made. */
+/* The table for a message's sender, over the same nodes; its values are not filled in. NULL: no room. */
+static struct espi_place_factor *add_down(struct espi_place_elimination *e, struct second *second, int message)
+{
+    struct espi_place_factor *down = &e->factor[e->factors];
+    size_t entries;
+    *down = e->factor[message];
+    down->value = espi_place_new_values(e, down->var, down->vars, &entries);
+    if (down->value == NULL)
+        return NULL;
+    second->down[down->source] = e->factors++;
+    return down;
+}
+
+static void add_values(double *sum, const double *value, int n)
+{
+    for (int j = 0; j < n; j++)
+        sum[j] += value[j];
+}
+
+/* Of messages over the step's node alone, which may be many: what all other tables cost is found once, and the sums
+   of the other messages from both sides instead of a sum less one: INFINITY cannot be taken away again. */
+static espi_status send_sums(struct espi_place_elimination *e, struct second *second, int step, int messages,
+                             int tables, int n)
+{
+    int v = e->order[step], methods = espi_place_methods(e->graph, v);
+    const int *others = second->table + messages;
+    double *sum = second->value;
+    espi_status status = espi_place_project(e, others, tables - messages, second->all + 1, n - 1, &v, 1, sum);
+    for (int t = 0; t < messages && status == ESPI_OK; t++) {
+        struct espi_place_factor *down = add_down(e, second, second->table[t]);
+        if (down == NULL)
+            return ESPI_ERR_LIMIT;
+        memcpy(down->value, sum, (size_t)methods * sizeof *sum);
+        add_values(sum, e->factor[second->table[t]].value, methods);
+    }
+    memset(sum, 0, (size_t)methods * sizeof *sum);
+    for (int t = messages - 1; t >= 0 && status == ESPI_OK; t--) {
+        const struct espi_place_factor *message = &e->factor[second->table[t]];
+        add_values(e->factor[second->down[message->source]].value, sum, methods);
+        add_values(sum, message->value, methods);
+    }
+    return status;
+}
+
+/* For each message that came to this step: the cost of all that its sender does not know. */
 static espi_status send_down(struct espi_place_elimination *e, struct second *second, int step, int tables, int n,
                              bool *seen)
 {
     espi_status status = ESPI_OK;
-    for (int t = 0; t < tables && status == ESPI_OK; t++) {
-        int f = second->table[t], last = second->table[tables - 1];
-        struct espi_place_factor down = e->factor[f];
-        size_t entries;
-        if (down.source < 0 || f == second->down[step])
+    int messages = 0, *table = second->table;
+    bool alone = true;
+    for (int t = 0; t < tables; t++) { /* messages to the front */
+        int f = table[t];
+        if (e->factor[f].source < 0 || f == second->down[step])
             continue;
-        int ins = without(second->all, n, down.var, down.vars, seen, second->in);
-        down.value = espi_place_new_values(e, down.var, down.vars, &entries);
-        if (down.value == NULL)
+        table[t] = table[messages];
+        table[messages++] = f;
+        alone = alone && e->factor[f].vars == 1;
+    }
+    if (alone)
+        return messages > 0 ? send_sums(e, second, step, messages, tables, n) : ESPI_OK;
+    for (int t = 0; t < messages && status == ESPI_OK; t++) {
+        int f = table[t];
+        const struct espi_place_factor *down = add_down(e, second, f);
+        if (down == NULL)
             return ESPI_ERR_LIMIT;
-        second->table[t] = last; /* all but this one */
-        status = espi_place_project(e, second->table, tables - 1, second->in, ins, down.var, down.vars, down.value);
-        second->table[t] = f;
-        second->down[down.source] = e->factors;
-        e->factor[e->factors++] = down;
+        int ins = without(second->all, n, down->var, down->vars, seen, second->in);
+        table[t] = table[tables - 1]; /* all but this one */
+        status = espi_place_project(e, table, tables - 1, second->in, ins, down->var, down->vars, down->value);
+        table[t] = f;
     }
     return status;
 }
