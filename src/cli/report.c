@@ -82,7 +82,7 @@ static void print_header(const char *name, json_t *root)
     printf("\n  scope      ");
     report_print_text(stat_text(root, "scope", "?"), 0);
     if (worked_alone(root))
-        printf(" alone, as it was not known that every rank has Espalier: LAUNCHERS in man espalier");
+        printf(" alone, as it was not known that every rank has Espalier: LAUNCHERS in the manual page");
     else if (!json_is_true(json_object_get(root, "complete")))
         printf("; NOT COMPLETE: the run had not ended when this was written");
     printf("\n  settings   ");
