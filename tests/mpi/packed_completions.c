@@ -145,6 +145,57 @@ static void failing(MPI_Datatype big, const struct layout *l, int how, bool igno
     area_end(&b, now, "received");
 }
 
+/* Memory that is got next is zero, if it is as long as MPI's list of so many requests. */
+static void clear_next(int n)
+{
+    void *block[4];
+    for (int i = 0; i < 4; i++) {
+        block[i] = malloc((size_t)n * sizeof(void *));
+        if (block[i] != NULL)
+            memset(block[i], 0, (size_t)n * sizeof(void *));
+        __asm__ volatile("" : : "r"(block[i]) : "memory"); /* not left out */
+    }
+    for (int i = 0; i < 4; i++)
+        free(block[i]);
+}
+
+/* MPI_Waitall of more requests than MPICH looks at at a time. It ends none of those behind the one that fails, though
+   it may say so of those that it has not looked at; they are waited for. One request is null from the start.
+   `preset`: bytes of the statuses before; -1: no statuses. */
+static void many(const struct layout *l, int bad, int preset, bool persistent)
+{
+    enum { MANY = 100, ABSENT = 1 };
+    struct area a = area_new(l->type, (uint64_t)prog.me), b[MANY];
+    MPI_Request request[MANY];
+    MPI_Status all[MANY], status;
+    snprintf(now, sizeof now, "%s: number %d of many fails, statuses %d%s", l->name, bad, preset,
+             persistent ? ", persistent" : "");
+    for (int i = 0; i < MANY; i++) {
+        b[i] = area_new(l->type, mix(84, (uint64_t)i));
+        request[i] = MPI_REQUEST_NULL;
+        if (i != ABSENT)
+            CK((persistent ? MPI_Recv_init : MPI_Irecv)(b[i].origin, 2, l->type, from, TAG + i, prog.comm,
+                                                        &request[i]));
+        if (i != ABSENT && persistent)
+            CK(MPI_Start(&request[i]));
+    }
+    for (int i = 0; i < MANY; i++)
+        if (i != ABSENT)
+            CK(MPI_Send(a.origin, i == bad ? 3 : 1 + i % 2, l->type, to, TAG + i, prog.comm));
+    memset(all, preset, sizeof all);
+    clear_next(MANY);
+    class_is("class", MPI_Waitall(MANY, request, preset < 0 ? MPI_STATUSES_IGNORE : all));
+    for (int i = 0; i < MANY; i++) {
+        check_value(NULL, now, "is there", request[i] != MPI_REQUEST_NULL);
+        CK(MPI_Wait(&request[i], &status));
+        note(&status, l->type);
+        if (request[i] != MPI_REQUEST_NULL)
+            CK(MPI_Request_free(&request[i]));
+        area_end(&b[i], now, "received");
+    }
+    area_end(&a, now, "sent");
+}
+
 /* What is too long itself. */
 static void too_long(const struct layout *l, int how)
 {
@@ -254,6 +305,12 @@ void part_requests(void)
     for (int how = 0; how < 4; how++)
         for (int ignore = 0; ignore < 2; ignore++)
             failing(big, &layouts[how], how, ignore);
+    for (int i = 0; i < 2; i++)
+        for (int persistent = 0; persistent < 2; persistent++) {
+            many(&layouts[i], 3, 0, persistent);
+            many(&layouts[i], 40, 0x5a, persistent);
+            many(&layouts[i], 3, -1, persistent);
+        }
     MPI_Comm_set_errhandler(prog.comm, MPI_ERRORS_ARE_FATAL);
     MPI_Type_free(&big);
 }

@@ -124,6 +124,22 @@ static bool is_done(const struct completion *c, const struct held *h, bool in_st
     return !in_status || (*status)->MPI_ERROR == MPI_SUCCESS;
 }
 
+/* The number of the request at which an MPI_Waitall stopped, as it failed: MPICH ends none behind it, though their
+   statuses may say so where it did not even look at them, more than 64 places on. The status of a request that was
+   null is empty, but for MPI_ERROR, which is what it was before. */
+static int first_failed(const struct completion *c)
+{
+    const MPI_Status *statuses = (const MPI_Status *)c->args[c->status_at];
+    int at = 0;
+
+    if (statuses == MPI_STATUSES_IGNORE)
+        return 0;
+    while (at < c->n && ((c->requests[at] == MPI_REQUEST_NULL && statuses[at].MPI_SOURCE == MPI_ANY_SOURCE) ||
+                         statuses[at].MPI_ERROR == MPI_SUCCESS))
+        at++;
+    return at;
+}
+
 /* After the call: those that are complete are unpacked; they have no request any more, unless it is persistent. */
 static void end_found(const struct completion *c, struct helds *found, int result)
 {
@@ -131,16 +147,19 @@ static void end_found(const struct completion *c, struct helds *found, int resul
 
     if (result != MPI_SUCCESS && espi_pmpi.Error_class(result, &class) != MPI_SUCCESS)
         class = MPI_ERR_UNKNOWN;
+    const bool in_status = class == MPI_ERR_IN_STATUS;
+    const int end = in_status && c->fn == ESPI_FN_Waitall ? first_failed(c) : c->n;
     for (int i = 0; i < found->n; i++) {
         struct held *h = &found->all[i];
+        const bool persistent = h->record->persistent, there = c->requests[h->at] == h->record->handle;
         const MPI_Status *status;
-        if ((class == MPI_SUCCESS || class == MPI_ERR_IN_STATUS) &&
-            is_done(c, h, class == MPI_ERR_IN_STATUS, &status)) {
+        if ((class == MPI_SUCCESS || in_status) && (persistent ? h->at < end : !there) &&
+            is_done(c, h, in_status, &status)) {
             espi_packed_record_finish(h->record, h->cycle, status);
-            if (h->record->persistent)
+            if (persistent)
                 espi_packed_record_inactive(h->record, h->cycle);
         }
-        if (h->record->persistent || c->requests[h->at] == h->record->handle)
+        if (persistent || there)
             espi_packed_record_back(h->record, false);
         else
             espi_packed_record_end(h->record);
