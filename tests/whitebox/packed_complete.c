@@ -1,7 +1,7 @@
 /*
  * Calls that complete many packed receives (src/mpi/packed/packed_requests.c) when there is no memory for what they
- * have to remember: they do what they would natively, a few requests at a time. And a record that one thread claims
- * while another looks at it. One process sends to itself.
+ * have to remember: they do what they would natively, a few requests at a time. A record that one thread claims
+ * while another looks at it. And many sends whose requests are freed. One process sends to itself.
  */
 #include <check.h>
 #include <mpi.h>
@@ -10,6 +10,7 @@
 
 #include "base/overlap.h"
 #include "mpi/comm/comm_cache.h"
+#include "mpi/core/pmpi.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/packed_requests.h"
@@ -57,20 +58,22 @@ static void end(void)
     espi_types_stop();
 }
 
-/* A receive, packed. */
-static void receive(MPI_Datatype type, int i)
+/* A receive, packed; or a synchronous send of what is there. */
+static void post(enum espi_fn fn, MPI_Datatype type, int i)
 {
     espi_word args[7] = {(espi_word)got[i], 1, (espi_word)type, 0, (espi_word)(TAG + i), MPI_COMM_SELF,
                          (espi_word)&request[i]};
     espi_word changed[7];
     struct espi_substitution d = {.thread = &own_thread, .thread_state = espi_thread_state(&own_thread),
-                                  .row = &espi_api_rows[ESPI_FN_Irecv], .args = args, .changed = changed};
+                                  .row = &espi_api_rows[fn], .args = args, .changed = changed};
 
     memcpy(changed, args, sizeof args);
     espi_substitute_begin(&d);
     ck_assert(changed[2] == (espi_word)MPI_PACKED);
-    ck_assert_int_eq(PMPI_Irecv((void *)changed[0], (int)changed[1], MPI_PACKED, 0, TAG + i, MPI_COMM_SELF,
-                                &request[i]), MPI_SUCCESS);
+#define POST(name)                                                                                                   \
+    PMPI_##name((void *)changed[0], (int)changed[1], MPI_PACKED, 0, TAG + i, MPI_COMM_SELF, &request[i])
+    ck_assert_int_eq(fn == ESPI_FN_Irecv ? POST(Irecv) : POST(Issend), MPI_SUCCESS);
+#undef POST
     espi_substitute_end(&d, MPI_SUCCESS);
 }
 
@@ -86,7 +89,7 @@ static void receive_all(int n, const int wrong[2])
         if (wrong != NULL && (i == wrong[0] || i == wrong[1]))
             PMPI_Irecv(got[i], 1, MPI_INT, 0, TAG + i, MPI_COMM_SELF, &request[i]);
         else if (i != NONE)
-            receive(type, i);
+            post(ESPI_FN_Irecv, type, i);
     }
     espi_types_ending(espi_thread_state(&own_thread), type);
     MPI_Type_free(&type);
@@ -315,8 +318,65 @@ START_TEST(held_while_claimed)
 }
 END_TEST
 
+static int (*real_test)(MPI_Request *, int *, MPI_Status *);
+static unsigned tests;
+
+static int counting_test(MPI_Request *of, int *flag, MPI_Status *status_of)
+{
+    tests++;
+    return real_test(of, flag, status_of);
+}
+
+static void let_free(int i)
+{
+    espi_packed_complete(&own_thread, ESPI_FN_Request_free, (espi_word[1]){(espi_word)&request[i]},
+                         (espi_next)PMPI_Request_free, espi_reduce_complete);
+    ck_assert(request[i] == MPI_REQUEST_NULL);
+}
+
+/* Many sends under way whose requests the program has freed, and a receive: that is looked at in every call, of the
+   sends a few. When they are over, the next call gives all their buffers back. */
+START_TEST(freed_sends)
+{
+    enum { LOOKS_MOST = 6 }; /* when a send is made, and when it is freed */
+    int back[INTS];
+
+    begin();
+    MPI_Datatype type = regular_ints(SALT);
+    real_test = espi_pmpi.Test;
+    espi_pmpi.Test = counting_test;
+    memset(got, 0x5a, sizeof got);
+    memset(seen, 0, sizeof seen);
+    post(ESPI_FN_Irecv, type, 0);
+    let_free(0);
+    for (int i = 1; i < MOST; i++) {
+        for (int k = 0; k < INTS; k++)
+            got[i][k * STRIDE] = 1000 * i + k;
+        tests = 0;
+        post(ESPI_FN_Issend, type, i);
+        let_free(i);
+        ck_assert_uint_le(tests, LOOKS_MOST);
+    }
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    send_all(1, 5);
+    PMPI_Wait(&sends[0], MPI_STATUS_IGNORE);
+    espi_packed_record_sweep();
+    check_one(0, NULL);
+    ck_assert_int_eq(atomic_load(&espi_packed_requests), MOST - 1);
+    for (int i = 1; i < MOST; i++) {
+        PMPI_Recv(back, INTS, MPI_INT, 0, TAG + i, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        for (int k = 0; k < INTS; k++)
+            ck_assert_int_eq(back[k], 1000 * i + k);
+    }
+    espi_packed_record_sweep();
+    espi_pmpi.Test = real_test;
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "packed_complete", without_memory, errors_without_memory,
-                     held_while_claimed);
+                     held_while_claimed, freed_sends);
 }

@@ -1,5 +1,6 @@
 #include "mpi/packed/packed_record.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,14 @@ enum { BUCKETS = 256 };
 atomic_int espi_packed_requests;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists, and the record's own fields */
 static struct espi_packed_request *table[BUCKETS] ESPI_TABLE;
-static struct espi_packed_request *kept, **kept_end = &kept; /* of requests that the program freed, in a queue */
-static atomic_int any_kept;
+/* Records of requests that the program freed. What is received is to be unpacked soon after it is there; of the rest
+   there is only memory to be given back. */
+enum { SENT, RECEIVED, KINDS };
+struct queue {
+    struct espi_packed_request *first, **end;
+    atomic_int n; /* with those that are looked at just now */
+};
+static struct queue kept[KINDS] = {{.end = &kept[SENT].first}, {.end = &kept[RECEIVED].first}};
 /* Memory of records, for the next ones. Where calls overlap, mostly of another thread: so none is kept. */
 enum { SPARE_MOST = 256 };
 static struct espi_packed_request *spare;
@@ -266,14 +273,6 @@ bool espi_packed_record_is_active(struct espi_packed_request *r)
 
 /* ---- requests that the program freed ---- */
 
-/* Under the lock. */
-static void append(struct espi_packed_request *r)
-{
-    r->next = NULL;
-    *kept_end = r;
-    kept_end = &r->next;
-}
-
 /* Nothing is compared with MPI's any more (ESPALIER_CHECK): nobody tells the program when all is there. It may see so
    itself, and use the memory for something else, which must not be read then, and written even less. */
 static void compare_no_more(struct espi_packed_request *r)
@@ -285,24 +284,23 @@ static void compare_no_more(struct espi_packed_request *r)
     espi_packed_type_back(&type);
 }
 
-void espi_packed_record_keep(struct espi_packed_request *r)
+static void append(struct queue *q, struct espi_packed_request *r)
 {
-    espi_way_batch_spoilt(r->message.batch);
-    compare_no_more(r);
     espi_lock(&lock);
-    append(r);
+    r->next = NULL;
+    *q->end = r;
+    q->end = &r->next;
     espi_unlock(&lock);
-    atomic_fetch_add(&any_kept, 1);
 }
 
-static struct espi_packed_request *first_kept(void)
+static struct espi_packed_request *take_first(struct queue *q)
 {
     espi_lock(&lock);
-    struct espi_packed_request *r = kept;
+    struct espi_packed_request *r = q->first;
     if (r != NULL) {
-        kept = r->next;
-        if (kept == NULL)
-            kept_end = &kept;
+        q->first = r->next;
+        if (q->first == NULL)
+            q->end = &q->first;
     }
     espi_unlock(&lock);
     return r;
@@ -325,37 +323,65 @@ static bool is_over(struct espi_packed_request *r)
     return true;
 }
 
-/* One after the other is taken out and, if it is still under way, put behind the others: should MPI call an error
-   handler that does not come back, only that one is lost. */
-void espi_packed_record_sweep(void)
+/* Whether this one, which is in no queue, is over; if it is under way, it is put behind the others. Should MPI call
+   an error handler that does not come back, only this one is lost. */
+static bool look_at(struct queue *q, struct espi_packed_request *r)
+{
+    if (!is_over(r)) {
+        append(q, r);
+        return false;
+    }
+    atomic_fetch_sub(&q->n, 1);
+    espi_packed_record_end(r);
+    return true;
+}
+
+void espi_packed_record_keep(struct espi_packed_request *r)
+{
+    struct queue *q = &kept[espi_packed_record_receives(r) ? RECEIVED : SENT];
+
+    espi_way_batch_spoilt(r->message.batch);
+    compare_no_more(r);
+    atomic_fetch_add(&q->n, 1);
+    if (q == &kept[RECEIVED])
+        look_at(q, r);
+    else
+        append(q, r);
+}
+
+/* Looks at each once, or until so many were found that are under way. */
+static void look_through(struct queue *q, int under_way)
 {
     struct espi_packed_request *r;
 
-    for (int n = atomic_load_explicit(&any_kept, memory_order_relaxed); n > 0 && (r = first_kept()) != NULL; n--) {
-        if (is_over(r)) {
-            atomic_fetch_sub(&any_kept, 1);
-            espi_packed_record_end(r);
-            continue;
-        }
-        espi_lock(&lock);
-        append(r);
-        espi_unlock(&lock);
-    }
+    for (int n = atomic_load_explicit(&q->n, memory_order_relaxed); n > 0 && (r = take_first(q)) != NULL; n--)
+        if (!look_at(q, r) && --under_way == 0)
+            return;
+}
+
+/* A program may free the requests of thousands of sends before the first is received: so they are not all looked at
+   each time. */
+void espi_packed_record_sweep(void)
+{
+    look_through(&kept[RECEIVED], INT_MAX);
+    look_through(&kept[SENT], 2);
 }
 
 void espi_packed_requests_stop(void)
 {
     struct espi_packed_request *r;
 
-    espi_packed_record_sweep();
-    /* MPI reads or writes the buffers until it ends: they stay. */
-    while ((r = first_kept()) != NULL) {
-        espi_pmpi.Request_free(&r->handle);
-        espi_packed_type_back(&r->message.type);
-        r->release(r->message.owner);
-        atomic_fetch_sub(&any_kept, 1);
-        atomic_fetch_sub(&espi_packed_requests, 1);
-        espi_packed_record_let_go(r);
+    for (int i = 0; i < KINDS; i++) {
+        look_through(&kept[i], INT_MAX);
+        /* MPI reads or writes the buffers until it ends: they stay. */
+        while ((r = take_first(&kept[i])) != NULL) {
+            espi_pmpi.Request_free(&r->handle);
+            espi_packed_type_back(&r->message.type);
+            r->release(r->message.owner);
+            atomic_fetch_sub(&kept[i].n, 1);
+            atomic_fetch_sub(&espi_packed_requests, 1);
+            espi_packed_record_let_go(r);
+        }
     }
     while ((r = spare) != NULL) {
         spare = r->next;

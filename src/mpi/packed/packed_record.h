@@ -95,9 +95,10 @@ bool espi_packed_record_is_active(struct espi_packed_request *record);
 void espi_packed_record_finish(struct espi_packed_request *record, unsigned cycle, const MPI_Status *status);
 
 /* MPI goes on with a message whose request is freed; so must we: keeps a record that is claimed, and its request,
-   until espi_packed_record_sweep finds the message complete. */
+   until espi_packed_record_sweep finds the message complete. A message that is there already is unpacked at once:
+   natively nothing is written any more from here on. */
 void espi_packed_record_keep(struct espi_packed_request *record);
-/* Looks after the messages that are kept. */
+/* Looks after the messages that are kept: all that are received, and some of those that are sent. */
 void espi_packed_record_sweep(void);
 
 /* While MPI still works: lets all go that nobody will ask for any more. */

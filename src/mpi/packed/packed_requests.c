@@ -375,9 +375,8 @@ static espi_word free_request(struct espi_thread *thread, espi_word *args, espi_
         espi_packed_persistent_freed(record);
     if (record != NULL && !espi_packed_record_is_collective(record) &&
         (!record->persistent || espi_packed_record_is_active(record))) {
-        espi_packed_record_keep(record);
         *request = MPI_REQUEST_NULL;
-        espi_packed_record_sweep(); /* if its message is there: natively nothing is written any more from here on */
+        espi_packed_record_keep(record);
         return MPI_SUCCESS;
     }
     espi_word result = go_on(thread, ESPI_FN_Request_free, args, next);
