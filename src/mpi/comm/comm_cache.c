@@ -162,26 +162,25 @@ static bool ask_facts(struct espi_comm_facts *facts)
     return code == MPI_SUCCESS && ask_topology(facts);
 }
 
-/* With the error handlers of the two predefined communicators set aside: MPICH reports a bad handle through them. */
+/* With the error handlers of the two predefined communicators set aside: MPICH reports a bad handle through them. But
+   not one that ends the program, as the bad handle does anyhow then: MPI_ERRORS_ARE_FATAL may stand for none, of
+   which communicators made from there follow MPI_COMM_WORLD's handler of later, and no call puts that back. */
 static bool ask_without_handlers(struct espi_comm_facts *facts)
 {
     static const MPI_Comm reporters[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-    MPI_Errhandler handlers[2];
-    int swapped = 0;
-    bool good = true;
-    for (; swapped < 2 && good; swapped++) {
-        good = espi_pmpi.Comm_get_errhandler(reporters[swapped], &handlers[swapped]) == MPI_SUCCESS;
-        if (good && espi_pmpi.Comm_set_errhandler(reporters[swapped], MPI_ERRORS_RETURN) != MPI_SUCCESS) {
-            espi_pmpi.Errhandler_free(&handlers[swapped]);
-            good = false;
-        }
-        if (!good)
-            break;
+    MPI_Errhandler handlers[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+    bool swapped[2] = {false, false}, good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        good = espi_pmpi.Comm_get_errhandler(reporters[i], &handlers[i]) == MPI_SUCCESS;
+        if (good && handlers[i] != MPI_ERRORS_ARE_FATAL)
+            good = swapped[i] = espi_pmpi.Comm_set_errhandler(reporters[i], MPI_ERRORS_RETURN) == MPI_SUCCESS;
     }
     good = good && ask_facts(facts);
-    while (swapped-- > 0) {
-        espi_pmpi.Comm_set_errhandler(reporters[swapped], handlers[swapped]);
-        espi_pmpi.Errhandler_free(&handlers[swapped]);
+    for (int i = 0; i < 2; i++) {
+        if (swapped[i])
+            espi_pmpi.Comm_set_errhandler(reporters[i], handlers[i]);
+        if (handlers[i] != MPI_ERRHANDLER_NULL)
+            espi_pmpi.Errhandler_free(&handlers[i]);
     }
     return good;
 }
