@@ -38,6 +38,31 @@ static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
     }
 }
 
+/* Handles that are no types, with as many elements as reductions in pieces have: MPI tells the communicator of the
+   call. An error of any other communicator would end the program. */
+static void check_no_types(void)
+{
+    enum { MANY = 3000, RANKS = 8 };
+    static int a[RANKS * MANY], b[RANKS * MANY];
+    const MPI_Datatype none[2] = {MPI_DATATYPE_NULL, (MPI_Datatype)0x4c0000ff};
+    int counts[RANKS];
+    MPI_Comm comm;
+    for (int i = 0; i < RANKS; i++)
+        counts[i] = MANY;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    for (int i = 0; i < 2; i++) {
+        check("Allreduce of no type", MPI_Allreduce(a, b, MANY, none[i], MPI_SUM, comm) != MPI_SUCCESS);
+        check("Reduce of no type", MPI_Reduce(a, b, MANY, none[i], MPI_SUM, 0, comm) != MPI_SUCCESS);
+        check("Reduce_scatter of no type", MPI_Reduce_scatter(a, b, counts, none[i], MPI_SUM, comm) != MPI_SUCCESS);
+        check("Reduce_scatter_block of no type",
+              MPI_Reduce_scatter_block(a, b, MANY, none[i], MPI_SUM, comm) != MPI_SUCCESS);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -79,6 +104,8 @@ int main(int argc, char **argv)
     check("negative count", class_of(MPI_Allreduce(a, b, -1, doubles, MPI_SUM, MPI_COMM_WORLD)) != MPI_SUCCESS);
     check("no communicator", class_of(MPI_Allreduce(a, b, 1, doubles, MPI_SUM, MPI_COMM_NULL)) == MPI_ERR_COMM);
     check("no such root", class_of(MPI_Reduce(a, b, 1, doubles, MPI_SUM, size, MPI_COMM_WORLD)) == MPI_ERR_ROOT);
+
+    check_no_types();
 
     MPI_Op product;
     MPI_Op_create(multiply, 0, &product);

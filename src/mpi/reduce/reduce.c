@@ -312,13 +312,14 @@ static bool may_be_large(enum espi_reduction kind, const struct espi_api_row *ro
 static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
 {
     MPI_Count lb, extent, size;
-    if (espi_pmpi.Type_get_extent_c(type, &lb, &extent) || espi_pmpi.Type_size_c(type, &size) || lb != 0 ||
-        extent <= 0)
-        return false;
     espi_base base = espi_base_of_handle(type);
-    unsigned ops = base != ESPI_BASE_NONE ? espi_reduce_ops_of(espi_base_info(base)->name) : 0;
-    *view = (struct espi_elements){.base = type, .ops = ops, .each = 1, .unit = extent, .extent = extent,
-                                   .padded = size != extent, .run = true, .dense = true};
+    /* MPI is asked about its own types only: what is wrong with another handle it would tell MPI_COMM_WORLD. */
+    if (base == ESPI_BASE_NONE || espi_pmpi.Type_get_extent_c(type, &lb, &extent) ||
+        espi_pmpi.Type_size_c(type, &size) || lb != 0 || extent <= 0)
+        return false;
+    *view = (struct espi_elements){.base = type, .ops = espi_reduce_ops_of(espi_base_info(base)->name), .each = 1,
+                                   .unit = extent, .extent = extent, .padded = size != extent, .run = true,
+                                   .dense = true};
     return true;
 }
 
