@@ -286,10 +286,12 @@ espi_word espi_agreement_allreduce(struct espi_thread *thread, enum espi_fn fn, 
     struct espi_thread_state *thread_state = is_on() ? espi_thread_state(thread) : NULL;
     if (thread_state)
         catch_up(thread_state, comm);
-    espi_word rc = espi_reduce_call(thread, fn, args, next);
+    enum espi_reduced done;
+    espi_word rc = espi_reduce_told(thread, fn, args, next, &done);
+    if (done == ESPI_REDUCED_AS_RETURNED && !espi_is_refusal((int)rc))
+        done = ESPI_REDUCED;
     /* Where no byte is reduced nobody waits. */
-    if (is_on() && count > 0 && !espi_is_refusal((int)rc) &&
-        espi_pmpi.Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
+    if (is_on() && count > 0 && done == ESPI_REDUCED && espi_pmpi.Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
         ranks_have_synchronized(thread, comm);
     return rc;
 }

@@ -3,8 +3,9 @@
  * waits for all others by their meaning, so that agreeing makes no rank wait that did not wait natively.
  *
  * Such a synchronization is MPI_Barrier, or MPI_Allreduce of a byte or more. A call that MPI refuses is none, as no
- * other rank has learnt of it. All ranks count these calls alike, whatever else a program does on some of them only:
- * a rank that missed one would be waited for natively as well.
+ * other rank has learnt of it, nor is a reduction that this rank had no memory for before MPI saw it. All ranks count
+ * these calls alike, whatever else a program does on some of them only: a rank that missed one would be waited for
+ * natively as well.
  *
  * At the first, second, fourth, ... synchronization (the eighth first unless trees are wanted in any case) the ranks
  * exchange a word: whether some root asks for a lease. It does where a tree promises a gain for the sizes of its

@@ -113,7 +113,15 @@ struct reduction {
     MPI_Count copies;      /* of the type, that this rank gives */
     MPI_Count copies_out;  /* that it gets */
     bool fits_int;         /* every count in elements fits the int form */
+    enum espi_reduced *done;
 };
+
+/* A failure before MPI has seen the call. */
+static espi_word withhold(const struct reduction *r, int error)
+{
+    *r->done = ESPI_REDUCED_NOT;
+    return fail(r->row, r->args, error);
+}
 
 static MPI_Count word_count(const struct espi_api_row *row, espi_word word)
 {
@@ -191,7 +199,7 @@ static espi_word call_on_elements(const struct reduction *r, espi_word in, espi_
         if (later)
             counts = keep_counts(counts, large, r->size);
         if (!counts)
-            return fail(r->row, args, MPI_ERR_NO_MEM);
+            return withhold(r, MPI_ERR_NO_MEM);
         args[COUNT] = (espi_word)counts;
     } else {
         args[COUNT] = word_count(r->row, args[COUNT]) * r->view->each;
@@ -249,14 +257,14 @@ static espi_word reduce_with_gaps(struct reduction *r)
     struct espi_later *later = NULL;
     espi_word rc;
     if (!espi_staged_allocate(&staged))
-        return fail(row, r->args, MPI_ERR_NO_MEM);
+        return withhold(r, MPI_ERR_NO_MEM);
     bool persistent = row->kind & ESPI_PERSISTENT, nonblocking = row->kind & ESPI_NONBLOCKING;
     rc = persistent ? MPI_SUCCESS : espi_staged_pack(&staged);
     if (!rc && nonblocking && !(later = espi_reduce_later_new(staged.type)))
         rc = MPI_ERR_NO_MEM;
     if (rc) {
         espi_staged_release(&staged);
-        return fail(row, r->args, (int)rc);
+        return withhold(r, (int)rc);
     }
     rc = call_on_elements(r, staged.in_place ? r->args[SENDBUF] : (espi_word)staged.elements_in,
                           (espi_word)staged.elements_out);
@@ -267,6 +275,7 @@ static espi_word reduce_with_gaps(struct reduction *r)
         return rc;
     }
     if (!persistent && !nonblocking) {
+        *r->done = ESPI_REDUCED;
         rc = espi_staged_unpack(&staged);
         espi_staged_release(&staged);
         return rc ? fail(row, r->args, (int)rc) : rc;
@@ -376,7 +385,7 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
     if (large.root < 0 || large.root >= large.size)
         return false;
     if ((rc = refused_buffers(r)) != MPI_SUCCESS) {
-        *result = espi_type_is_predefined(large.type) ? go_on(r->fn, r->args, r->next) : fail(r->row, r->args, rc);
+        *result = espi_type_is_predefined(large.type) ? go_on(r->fn, r->args, r->next) : withhold(r, rc);
         return true;
     }
     if (r->kind == ESPI_RED_BLOCK || r->kind == ESPI_RED_SCATTER) {
@@ -430,14 +439,14 @@ static espi_word reduce_local(struct reduction *r)
 /* What is not simply passed on: `bit` is the operation's. */
 static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *thread, enum espi_fn fn,
                                                           espi_word *args, espi_next next, enum espi_reduction kind,
-                                                          unsigned bit)
+                                                          unsigned bit, enum espi_reduced *done)
 {
     MPI_Datatype type = (MPI_Datatype)args[TYPE];
     bool predefined = espi_type_is_predefined(type);
     struct espi_elements base;
     espi_word result;
     struct reduction r = {.thread = thread, .thread_state = espi_thread_state(thread), .fn = fn, .kind = kind,
-                          .row = &espi_api_rows[fn], .args = args, .next = next};
+                          .row = &espi_api_rows[fn], .args = args, .next = next, .done = done};
     if (predefined)
         r.view = view_base_type(type, &base) ? &base : NULL;
     else
@@ -456,10 +465,12 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
     return r.kind == ESPI_RED_LOCAL ? reduce_local(&r) : reduce_with_gaps(&r);
 }
 
-espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+espi_word espi_reduce_told(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                           enum espi_reduced *done)
 {
     struct espi_thread_state *thread_state;
     unsigned bit;
+    *done = ESPI_REDUCED_AS_RETURNED;
     if (!espi_is_running() ||
         !(thread_state = espi_thread_state(thread)))
         return go_on(fn, args, next);
@@ -469,5 +480,11 @@ espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_wor
         (espi_type_is_predefined((MPI_Datatype)args[TYPE]) && !may_be_large(kind, &espi_api_rows[fn], args)) ||
         !(bit = espi_reduce_op_bit((MPI_Op)args[OP])))
         return go_on(fn, args, next);
-    return reduction_call(thread, fn, args, next, kind, bit);
+    return reduction_call(thread, fn, args, next, kind, bit, done);
+}
+
+espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    enum espi_reduced done;
+    return espi_reduce_told(thread, fn, args, next, &done);
 }

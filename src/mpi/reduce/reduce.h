@@ -39,6 +39,12 @@ enum espi_reduction { ESPI_RED_REDUCE, ESPI_RED_ALL, ESPI_RED_EXSCAN, ESPI_RED_B
 
 /* Handlers (abi.h): all reductions; MPI_Start, Startall; the calls that complete persistent requests. */
 espi_word espi_reduce_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next);
+/* Whether MPI has carried a call out: what was returned says so; no, as this rank had no memory before MPI saw it,
+   say, so that no other rank has learnt of it; yes, whatever has failed afterwards. */
+enum espi_reduced { ESPI_REDUCED_AS_RETURNED, ESPI_REDUCED_NOT, ESPI_REDUCED };
+/* The same as espi_reduce_call, and tells that. */
+espi_word espi_reduce_told(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
+                           enum espi_reduced *done);
 /* Elements of a result, one of `blocks` equal ones, that are below the limit of large calls whatever their type. */
 int64_t espi_reduce_never_large(int blocks);
 
