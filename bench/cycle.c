@@ -10,6 +10,7 @@
  *         kept       one item of a type that stays, sent like that
  *         sendrecv   MPI_Sendrecv of one item of that type
  *         allreduce  MPI_Allreduce of 4 doubles
+ *         scatter    MPI_Reduce_scatter of 4 doubles
  *         packed     an irregular list of 200 doubles, sent and received as such: what a pack program does
  *         anew       MPI_Type_create_indexed_block, MPI_Type_commit, ten times such a message, MPI_Type_free
  *         bcast      MPI_Bcast of one item of the type that stays
@@ -133,6 +134,14 @@ static void allreduce(int i)
     MPI_Allreduce(from, to, FEW, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void scatter(int i)
+{
+    const int few = FEW;
+
+    (void)i;
+    MPI_Reduce_scatter(from, to, &few, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void bcast(int i)
 {
     (void)i;
@@ -153,7 +162,7 @@ static const struct {
     void (*step)(int);
 } loops[] = {{"plain", plain}, {"type", type},         {"pack", pack},           {"send", send},
              {"kept", kept},   {"sendrecv", sendrecv}, {"allreduce", allreduce}, {"bcast", bcast},
-             {"comm", comm},   {"packed", packed},       {"anew", anew}};
+             {"comm", comm},   {"packed", packed},       {"anew", anew},           {"scatter", scatter}};
 
 /* Under this name for callgrind. */
 void cycle_counted(void (*step)(int), int count);

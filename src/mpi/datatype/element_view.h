@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "layout/layout.h"
+
 struct espi_elements {
     MPI_Datatype base;
     unsigned ops;   /* what is defined for base (espi_reduce_op_bit) */
@@ -17,6 +19,10 @@ struct espi_elements {
     bool dense;     /* and so are any number of copies */
     int64_t start;  /* bytes */
 };
+
+/* One element of a base type; false for ESPI_BASE_NONE, and where MPI has no handle for it. (MPI is asked about its
+   own handles only: what is wrong with another one it would tell MPI_COMM_WORLD.) */
+bool espi_elements_of_base(espi_base base, struct espi_elements *view);
 
 /* Looks at a valid type; view->base is MPI_DATATYPE_NULL where its elements differ. */
 void espi_elements_look(MPI_Datatype type, struct espi_elements *view);

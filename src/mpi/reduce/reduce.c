@@ -73,13 +73,19 @@ static espi_next large_twin(enum espi_fn fn, espi_next next)
     return twin ? twin : next;
 }
 
+/* Of the counts of Reduce_scatter. */
+static MPI_Count count_of(const void *counts, bool large, int i)
+{
+    return large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
+}
+
 /* Counts of Reduce_scatter in elements, as int or MPI_Count; NULL when memory is short. */
 static void *scaled_counts(const void *counts, bool from_large, bool to_large, int n, int64_t each)
 {
     size_t size = (size_t)(n > 0 ? n : 1) * (to_large ? sizeof(MPI_Count) : sizeof(int));
     void *scaled = malloc(size);
     for (int i = 0; scaled && i < n; i++) {
-        MPI_Count count = from_large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
+        MPI_Count count = count_of(counts, from_large, i);
         if (to_large)
             ((MPI_Count *)scaled)[i] = count * each;
         else
@@ -151,8 +157,7 @@ static bool read_call(struct reduction *r)
             return false;
         r->copies = 0;
         for (int i = 0; i < r->size; i++) {
-            MPI_Count c = row->large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
-            MPI_Count elements;
+            MPI_Count c = count_of(counts, row->large, i), elements;
             if (c < 0 || __builtin_mul_overflow(c, r->view->each, &elements) ||
                 __builtin_add_overflow(r->copies, c, &r->copies))
                 return false;
@@ -307,29 +312,30 @@ int64_t espi_reduce_never_large(int blocks)
     return piece_limit() / LARGEST_BASE_TYPE / blocks;
 }
 
+/* The sum of the counts of Reduce_scatter; 0 where in_pieces does not take the call, or MPI refuses them. */
+static MPI_Count sum_of_counts(struct espi_comm_facts *facts, const struct espi_api_row *row, const espi_word *args)
+{
+    const void *counts = (const void *)args[COUNT];
+    MPI_Count sum = 0;
+    if (!counts || !espi_comm_look_now(facts, (MPI_Comm)args[(int)row->comm]) || facts->inter)
+        return 0;
+    for (int i = 0; i < facts->peers; i++)
+        if (__builtin_add_overflow(sum, count_of(counts, row->large, i), &sum))
+            return 0;
+    return sum;
+}
+
 /* A cheap look at a call with a base type: could it be larger than the limit? */
-static bool may_be_large(enum espi_reduction kind, const struct espi_api_row *row, const espi_word *args)
+static bool may_be_large(struct espi_thread_state *thread_state, enum espi_reduction kind,
+                         const struct espi_api_row *row, const espi_word *args)
 {
     if (atomic_load_explicit(&espi_world.all_present,
                              memory_order_relaxed) == ESPI_ALL_PRESENT_NO || kind == ESPI_RED_LOCAL ||
         row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
         return false;
-    return kind == ESPI_RED_SCATTER ||
-           word_count(row, args[COUNT]) > espi_reduce_never_large(kind == ESPI_RED_BLOCK ? espi_world.size : 1);
-}
-
-static bool view_base_type(MPI_Datatype type, struct espi_elements *view)
-{
-    MPI_Count lb, extent, size;
-    espi_base base = espi_base_of_handle(type);
-    /* MPI is asked about its own types only: what is wrong with another handle it would tell MPI_COMM_WORLD. */
-    if (base == ESPI_BASE_NONE || espi_pmpi.Type_get_extent_c(type, &lb, &extent) ||
-        espi_pmpi.Type_size_c(type, &size) || lb != 0 || extent <= 0)
-        return false;
-    *view = (struct espi_elements){.base = type, .ops = espi_reduce_ops_of(espi_base_info(base)->name), .each = 1,
-                                   .unit = extent, .extent = extent, .padded = size != extent, .run = true,
-                                   .dense = true};
-    return true;
+    if (kind == ESPI_RED_SCATTER)
+        return sum_of_counts(&thread_state->comm, row, args) > espi_reduce_never_large(1);
+    return word_count(row, args[COUNT]) > espi_reduce_never_large(kind == ESPI_RED_BLOCK ? espi_world.size : 1);
 }
 
 /* Asks MPI whether it would refuse a buffer of the call, by sending it to nobody. */
@@ -391,9 +397,9 @@ static bool in_pieces(struct reduction *r, bool dense, espi_word *result)
     if (r->kind == ESPI_RED_BLOCK || r->kind == ESPI_RED_SCATTER) {
         blocks = malloc((size_t)large.size * sizeof *blocks);
         for (int i = 0; blocks && i < large.size; i++)
-            blocks[i] = r->view->each * (r->kind == ESPI_RED_BLOCK ? r->copies_out
-                                         : r->row->large           ? ((const MPI_Count *)r->args[COUNT])[i]
-                                                                   : ((const int *)r->args[COUNT])[i]);
+            blocks[i] = r->view->each * (r->kind == ESPI_RED_BLOCK
+                                             ? r->copies_out
+                                             : count_of((const void *)r->args[COUNT], r->row->large, i));
         large.blocks = blocks;
         large.out_of_memory = !blocks;
     }
@@ -448,7 +454,7 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
     struct reduction r = {.thread = thread, .thread_state = espi_thread_state(thread), .fn = fn, .kind = kind,
                           .row = &espi_api_rows[fn], .args = args, .next = next, .done = done};
     if (predefined)
-        r.view = view_base_type(type, &base) ? &base : NULL;
+        r.view = espi_elements_of_base(espi_base_of_handle(type), &base) ? &base : NULL;
     else
         r.view = espi_elements_of(type);
     if (!r.view || !(r.view->ops & bit) || !read_call(&r))
@@ -477,7 +483,8 @@ espi_word espi_reduce_told(struct espi_thread *thread, enum espi_fn fn, espi_wor
     espi_count_call(thread_state->stats, fn);
     enum espi_reduction kind = reduction_of(fn);
     if (espi_settings.reduce == ESPI_MODE_OFF ||
-        (espi_type_is_predefined((MPI_Datatype)args[TYPE]) && !may_be_large(kind, &espi_api_rows[fn], args)) ||
+        (espi_type_is_predefined((MPI_Datatype)args[TYPE]) &&
+         !may_be_large(thread_state, kind, &espi_api_rows[fn], args)) ||
         !(bit = espi_reduce_op_bit((MPI_Op)args[OP])))
         return go_on(fn, args, next);
     return reduction_call(thread, fn, args, next, kind, bit, done);
