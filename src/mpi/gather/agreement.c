@@ -188,7 +188,8 @@ static int wished_lease(struct espi_gather_comm *state)
     struct espi_commtree_model model = hoped_for(state);
     for (int family = ESPI_LEASE_GATHERV; family < ESPI_LEASE_FAMILIES; family++) {
         struct espi_gather_lease *entry = espi_gather_lease_find(state, (enum espi_lease_family)family, state->rank);
-        if (!entry || entry->lease.state != ESPI_LEASE_WAITS || !entry->looked_at)
+        if (!entry || entry->lease.state != ESPI_LEASE_WAITS || !entry->looked_at ||
+            state->syncs < state->put_off[family])
             continue;
         if (espi_lease_asks(&entry->lease, &entry->comm, &model, &espi_settings, entry->sizes))
             return family;
@@ -209,17 +210,20 @@ static int poll_roots(struct espi_gather_comm *state)
 
 static void agree_on_leases(struct espi_gather_comm *state)
 {
-    enum { FAMILIES = ESPI_LEASE_FAMILIES };
+    enum { FAMILIES = ESPI_LEASE_FAMILIES, TIMES_AS_LATE = 4 };
     bool polls = state->syncs >= state->poll;
     espi_gather_epoch_next();
     int any = polls ? poll_roots(state) : -1;
     renew_held(state);
-    if (any >= 0 && espi_is_in_step(state->made[any % FAMILIES], state->comm))
+    bool opens = any >= 0 && espi_is_in_step(state->made[any % FAMILIES], state->comm);
+    if (opens)
         open_lease(state, espi_gather_lease_of(state, (enum espi_lease_family)(any % FAMILIES), any / FAMILIES),
                    any / FAMILIES);
+    else if (any >= 0) /* whoever the root is: others may ask for calls of another kind meanwhile */
+        state->put_off[any % FAMILIES] = TIMES_AS_LATE * state->syncs;
     if (polls)
-        state->poll = any >= 0 ? state->syncs + 1
-                               : state->syncs + (state->syncs < POLL_MOST ? state->syncs : POLL_MOST);
+        state->poll = opens ? state->syncs + 1
+                            : state->syncs + (state->syncs < POLL_MOST ? state->syncs : POLL_MOST);
     state->due = state->poll;
     for (const struct espi_gather_lease *entry = state->held; entry; entry = entry->next)
         if (espi_lease_end(&entry->lease) < state->due)

@@ -9,7 +9,9 @@
  *
  * At the first, second, fourth, ... synchronization (the eighth first unless trees are wanted in any case) the ranks
  * exchange a word: whether some root asks for a lease. It does where a tree promises a gain for the sizes of its
- * calls. Nothing else is made or agreed before. Where a lease ends it is renewed, without that word.
+ * calls. Nothing else is made or agreed before. Where the ranks have not all made as many calls of that kind (a rank
+ * left one out, which natively nobody notices) no lease begins, and roots ask for calls of that kind again after four
+ * times as many synchronizations. Where a lease ends it is renewed, without that word.
  */
 #ifndef ESPI_MPI_GATHER_AGREEMENT_H
 #define ESPI_MPI_GATHER_AGREEMENT_H

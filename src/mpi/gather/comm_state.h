@@ -47,6 +47,8 @@ struct espi_gather_comm {
     struct espi_gather_lease *leases, *held;
     int64_t calls; /* along trees */
     int64_t made[ESPI_LEASE_FAMILIES]; /* calls of each kind that were not refused */
+    /* Synchronizations before which no root asks for calls of a kind: the ranks had not all made as many of them. */
+    int64_t put_off[ESPI_LEASE_FAMILIES];
     /* Once a lease was agreed: */
     bool placed;
     struct espi_model model;
