@@ -95,7 +95,6 @@ static int start_piece(struct cut *cut, struct piece *piece, int64_t from, int64
     void *out = (char *)call->out + to * call->unit;
     bool to_root = call->fn == ESPI_FN_Reduce || call->blocks;
     int rc;
-    piece->count = count;
     piece->to = to;
     piece->gets = to_root ? call->rank == root : call->fn != ESPI_FN_Exscan || call->rank > 0;
     if (cut->tree) {
@@ -106,12 +105,16 @@ static int start_piece(struct cut *cut, struct piece *piece, int64_t from, int64
         in = MPI_IN_PLACE;
     }
     if (to_root)
-        return espi_pmpi.Ireduce_c(in, out, count, call->base, call->op, root, call->comm, &piece->request);
-    if (call->fn == ESPI_FN_Allreduce)
-        return espi_pmpi.Iallreduce_c(in, out, count, call->base, call->op, call->comm, &piece->request);
-    if (call->fn == ESPI_FN_Scan)
-        return espi_pmpi.Iscan_c(in, out, count, call->base, call->op, call->comm, &piece->request);
-    return espi_pmpi.Iexscan_c(in, out, count, call->base, call->op, call->comm, &piece->request);
+        rc = espi_pmpi.Ireduce_c(in, out, count, call->base, call->op, root, call->comm, &piece->request);
+    else if (call->fn == ESPI_FN_Allreduce)
+        rc = espi_pmpi.Iallreduce_c(in, out, count, call->base, call->op, call->comm, &piece->request);
+    else if (call->fn == ESPI_FN_Scan)
+        rc = espi_pmpi.Iscan_c(in, out, count, call->base, call->op, call->comm, &piece->request);
+    else
+        rc = espi_pmpi.Iexscan_c(in, out, count, call->base, call->op, call->comm, &piece->request);
+    if (!rc)
+        piece->count = count; /* there is a request to wait for */
+    return rc;
 }
 
 static int finish_piece(const struct cut *cut, struct piece *piece)
