@@ -136,8 +136,7 @@ static bool take_step(struct espi_file_place *place)
     return further;
 }
 
-/* The program may go to another folder before the file is written. */
-static bool from_root(const char *name, char *whole)
+bool espi_file_from_root(const char *name, char *whole)
 {
     size_t len = strlen(name), folder = 0;
     if (name[0] != '/' && getcwd(whole, PATH_MAX) != NULL) {
@@ -155,7 +154,7 @@ void espi_file_find(const char *name, struct espi_file_place *place)
     int links = 0, saved_errno = errno;
 
     *place = (struct espi_file_place){.kind = ESPI_FILE_REFUSED, .descriptor = -1};
-    if (!from_root(name, place->name))
+    if (!espi_file_from_root(name, place->name))
         place->error = ENAMETOOLONG;
     while (place->error == 0 && take_step(place))
         if (++links == MOST_LINKS)

@@ -13,6 +13,10 @@
    program has closed these, what it writes to them must stay unwritten. -1 with errno set on failure. */
 int espi_file_open(const char *name, int flags, mode_t mode);
 
+/* Writes `name` to `whole`, PATH_MAX bytes, from the root on, as the program may go to another folder before the file
+   is opened. false: it is too long. */
+bool espi_file_from_root(const char *name, char *whole);
+
 enum espi_file_kind {
     ESPI_FILE_PLAIN,      /* a regular file, or nothing is there yet */
     ESPI_FILE_DEVICE,     /* a character device: /dev/null, a terminal */

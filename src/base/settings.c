@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/number.h"
 
@@ -290,6 +292,14 @@ bool espi_settings_given(void)
     return false;
 }
 
+/* The program may go to another folder before the file is read, at the first gather that could use it. */
+static void name_model_from_root(struct espi_settings *settings)
+{
+    char whole[PATH_MAX];
+    if (settings->model[0] != '\0' && espi_file_from_root(settings->model, whole))
+        espi_settings_set(settings, ESPI_SETTING_model, whole);
+}
+
 void espi_settings_load_process(struct espi_settings *settings, bool speak)
 {
     if (!espi_settings_given()) {
@@ -304,6 +314,7 @@ void espi_settings_load_process(struct espi_settings *settings, bool speak)
         espi_settings_load(settings, process_get, NULL, process_warn, NULL);
         espi_settings_unknown(environ, process_warn, NULL);
     }
+    name_model_from_root(settings);
 }
 
 enum espi_setting espi_settings_find(const char *variable)

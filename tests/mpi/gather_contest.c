@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST = 64, LARGEST = 300 };
 
@@ -75,6 +76,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size > MOST)
         MPI_Abort(MPI_COMM_WORLD, 1);
+    if (argc > 2 && chdir(argv[2]) != 0)
+        failed++;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &other);
     for (int call = 0; call < calls; call++)
         for (int scatter = 0; scatter < 2; scatter++) {
