@@ -45,7 +45,8 @@ enum espi_commtree_op { ESPI_COMMTREE_GATHER, ESPI_COMMTREE_SCATTER };
 
 enum espi_commtree_kind {
     ESPI_COMMTREE_LINEAR,   /* every rank with data is a child of the root */
-    ESPI_COMMTREE_BINARY,   /* optimal among trees of at most two children per rank, received from left to right */
+    ESPI_COMMTREE_BINARY,   /* optimal among trees of at most two children per rank, received from left to right; with
+                               a latency only if that counted as alpha and copies were late */
     ESPI_COMMTREE_BINOMIAL, /* rank-ordered binomial, blind to sizes: neighbours of 2^k ranks join, rightmost leads */
     ESPI_COMMTREE_ADAPTIVE, /* the same joins, the lighter side sends to the heavier */
     ESPI_COMMTREE_OPTIMAL,  /* least completion time of all ordered trees of the ranks with data in which what a rank
