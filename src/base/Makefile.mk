@@ -1,5 +1,5 @@
 # Lists of src/base/; see Makefile.am.
-libespi_pure_la_SOURCES += %D%/hash.h %D%/saturate.h
+libespi_pure_la_SOURCES += %D%/hash.h %D%/list.h %D%/saturate.h
 libespi_pure_la_SOURCES += %D%/log.c %D%/log.h %D%/write_all.c %D%/write_all.h
 libespi_pure_la_SOURCES += %D%/file.c %D%/file.h
 libespi_pure_la_SOURCES += %D%/settings.c %D%/settings.h %D%/settings.def

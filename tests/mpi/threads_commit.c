@@ -1,6 +1,7 @@
 /*
  * MPI_THREAD_MULTIPLE: types that one thread uses while others commit them once more, which MPI allows at any time;
- * made of doubles, and over a type of MPI's own (MPI_Type_create_f90_real). Prints `N passed, N failed`.
+ * made of doubles, and over a type of MPI's own (MPI_Type_create_f90_real). Then types that all threads commit for
+ * the first time at once, and use: each is one type. Prints `N passed, N failed`.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 3000, STEP = 9, LIVES = 60, USES = 60, OTHERS = 2 };
+enum { BLOCKS = 3000, STEP = 9, LIVES = 60, USES = 60, OTHERS = 2, FIRST = 20000 };
 
 static MPI_Datatype type;
 static int at[BLOCKS];
@@ -65,6 +66,39 @@ static void use(int life)
     MPI_Waitall(2, request, status);
 }
 
+static void *commit_first(void *unused)
+{
+    double packed[BLOCKS];
+
+    for (int life = 0; life < FIRST; life++) {
+        MPI_Datatype mine;
+        int place = 0;
+        meet();
+        mine = type;
+        MPI_Type_commit(&mine);
+        MPI_Pack(from, 1, mine, packed, sizeof packed, &place, MPI_COMM_SELF);
+        meet();
+    }
+    return unused;
+}
+
+static void first_commits(void)
+{
+    pthread_t others[OTHERS];
+
+    for (int i = 0; i < OTHERS; i++)
+        pthread_create(&others[i], NULL, commit_first, NULL);
+    for (int life = 0; life < FIRST; life++) {
+        MPI_Type_vector(10, 1, 2 + life % 5, MPI_DOUBLE, &type);
+        meet();
+        MPI_Type_commit(&type);
+        meet();
+        MPI_Type_free(&type);
+    }
+    for (int i = 0; i < OTHERS; i++)
+        pthread_join(others[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t others[OTHERS];
@@ -92,6 +126,7 @@ int main(int argc, char **argv)
     meet();
     for (int i = 0; i < OTHERS; i++)
         pthread_join(others[i], NULL);
+    first_commits();
     printf("%d passed, %d failed\n", passed, LIVES - passed);
     MPI_Finalize();
     return passed != LIVES;

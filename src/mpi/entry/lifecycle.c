@@ -278,16 +278,19 @@ espi_word espi_handle_session_finalize(struct espi_thread *thread, enum espi_fn 
     (void)thread;
     (void)fn;
     pthread_mutex_lock(&lock);
-    bool last = sessions == 1 && !world_begun;
+    const int ends = sessions > 0;
+    sessions -= ends; /* before the call, in which the world may end, too, whose MPI_Finalize came before */
+    const bool last = ends && sessions == 0 && !world_begun;
     if (last)
         stop_services();
     pthread_mutex_unlock(&lock);
     espi_word result = ESPI_CALL(next, 1, args);
-    pthread_mutex_lock(&lock);
-    if ((int)result == MPI_SUCCESS && sessions > 0)
-        sessions--;
-    else if (last)
-        start_services(); /* MPI refused: it lives on */
+    if ((int)result == MPI_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock); /* MPI refused: it lives on */
+    sessions += ends;
+    if (last)
+        start_services();
     pthread_mutex_unlock(&lock);
     return result;
 }

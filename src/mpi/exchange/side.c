@@ -227,9 +227,9 @@ bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *a
 {
     const struct espi_buffer_args *a = &row->typed[0], *b = &row->typed[1];
 
-    return !(row->kind & ESPI_NEIGHBOUR) && args[a->buffer] == args[b->buffer] && args[a->buffer] != 0 &&
-           args[a->type] == args[b->type] &&
+    return !(row->kind & ESPI_NEIGHBOUR) && args[a->buffer] == args[b->buffer] && args[a->type] == args[b->type] &&
            args[a->count] == args[b->count] &&
-           (a->shape != ESPI_SHAPE_ONE || (row->large ? args[a->count] != 0 : (int)args[a->count] != 0)) &&
+           (a->shape != ESPI_SHAPE_ONE ||
+            (args[a->buffer] != 0 && (row->large ? args[a->count] != 0 : (int)args[a->count] != 0))) &&
            espi_self_refuses_alias();
 }

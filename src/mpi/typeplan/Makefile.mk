@@ -1,6 +1,7 @@
 # Lists of src/mpi/typeplan/: which type is handed to MPI in the place of the program's, and what earns that.
 espi_mpi_services += %D%/trial.c %D%/trial.h
 espi_mpi_types += %D%/type_cache.c %D%/type_cache.h %D%/type_class.c %D%/type_class.h %D%/type_look.c %D%/type_look.h
+espi_mpi_types += %D%/type_way.c
 espi_mpi_types += %D%/unseen.c %D%/unseen.h %D%/undecoded.c %D%/undecoded.h %D%/kept_types.c %D%/kept_types.h
 espi_mpi_types += %D%/admission.c %D%/admission.h %D%/tiers.c %D%/tiers.h %D%/tree_size.c %D%/tree_size.h
 espi_mpi_types += %D%/plan_cache.c %D%/plan_cache.h %D%/plan_credit.c %D%/plan_credit.h

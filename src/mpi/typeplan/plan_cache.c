@@ -7,9 +7,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <utlist.h>
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/own_heap.h"
 
 #include "mpi/datatype/construction.h"

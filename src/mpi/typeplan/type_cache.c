@@ -19,7 +19,7 @@
  * program may free and commit types in a library that calls MPI past the preload).
  *
  * `planning` is held over MPI calls, but only ever tried, and never in a callback. `telling` guards the classes where
- * calls may overlap, and is never held over one. */
+ * calls may overlap, and is never held over one. What a use goes by is in type_way.c. */
 #include "mpi/typeplan/type_cache.h"
 
 #include <pthread.h>
@@ -35,15 +35,10 @@
 #include "mpi/datatype/element_view.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/packed/core_distance.h"
-#include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/stream_type.h"
 #include "mpi/typeplan/admission.h"
-#include "mpi/typeplan/engine_cost.h"
-#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/kept_types.h"
 #include "mpi/typeplan/plan_cache.h"
-#include "mpi/typeplan/plan_credit.h"
-#include "mpi/typeplan/plan_use.h"
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/type_class.h"
@@ -310,9 +305,37 @@ static bool is_committed_again(MPI_Datatype type)
            ((s = espi_slot_of(type)) != NULL && (!s->tied || espi_types_slot_is_tied(s, type)));
 }
 
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* of types, where calls may overlap */
+
+/* Not while a thread begins a type. */
+static unsigned generation_of(const struct espi_type_slot *slot)
+{
+    pthread_mutex_lock(&beginning);
+    const unsigned generation = atomic_load(&slot->generation);
+    pthread_mutex_unlock(&beginning);
+    return generation;
+}
+
+/* Begins a type that was committed, unless another thread has done so since then. */
+static bool begin_first(struct espi_type_slot *slot, unsigned generation, MPI_Datatype type)
+{
+    bool first;
+
+    pthread_mutex_lock(&beginning);
+    first = atomic_load(&slot->generation) == generation;
+    if (first)
+        begin(type);
+    pthread_mutex_unlock(&beginning);
+    return first;
+}
+
 void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype type)
 {
-    if (!atomic_load_explicit(&registering, memory_order_relaxed) || is_committed_again(type))
+    if (!atomic_load_explicit(&registering, memory_order_relaxed))
+        return;
+    struct espi_type_slot *slot = espi_type_service.attributes ? NULL : espi_slot_room(type);
+    const unsigned generation = slot != NULL ? generation_of(slot) : 0;
+    if (is_committed_again(type))
         return;
     if (espi_own_types_is_high(type))
         give_types_back(false);
@@ -320,7 +343,9 @@ void espi_types_committed(struct espi_thread_state *thread_state, MPI_Datatype t
         return;
     if (espi_kept_commits(type)) /* counted, and it never ended */
         return;
-    if (!begin_unseen(type))
+    if (slot != NULL && !begin_first(slot, generation, type))
+        return;
+    if (slot == NULL && !begin_unseen(type))
         begin(type);
     espi_count(thread_state->stats, ESPI_COUNT_types_registered, 1);
 }
@@ -392,89 +417,6 @@ const struct espi_elements *espi_elements_of(MPI_Datatype type)
         }
     }
     return view->base != MPI_DATATYPE_NULL ? view : NULL;
-}
-
-struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                                      enum espi_packable exactly, int64_t each)
-{
-    struct espi_stats_thread *stats = espi_thread_state(thread)->stats;
-    struct espi_type_slot *s;
-    struct espi_plan *plan;
-    struct espi_way own = {type, NULL};
-    MPI_Datatype better;
-    uint64_t uses;
-    const enum espi_packable use = espi_packs_as(exactly);
-
-    if (atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF) {
-        espi_count(stats, ESPI_COUNT_left_switched_off, 1);
-        return own;
-    }
-    if (espi_unseen_passes(type)) {
-        espi_count(stats, ESPI_COUNT_left_not_earned, 1);
-        return own;
-    }
-    s = espi_types_awake(type);
-    if (s == NULL) {
-        espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
-        return own;
-    }
-    uses = atomic_load_explicit(&s->uses, memory_order_relaxed) + 1;
-    atomic_store_explicit(&s->uses, uses, memory_order_relaxed);
-    espi_bump(&s->items, (uint64_t)count);
-    const bool lasts = espi_packs_started(exactly) && !espi_packed_starts_are_few();
-    if (__builtin_expect(uses >= atomic_load_explicit(&s->look, memory_order_relaxed) ||
-                             (lasts && espi_types_waits(s)), 0))
-        espi_type_look(s, type, count, espi_packs_started(exactly) ? exactly : use);
-    plan = espi_plan_borrow(s);
-    if (plan == NULL) {
-        espi_count(stats, espi_types_left_why(s), 1);
-        espi_slot_lend(s, type);
-        return own;
-    }
-    /* A message that fits one part is packed in one go. */
-    const enum espi_purpose purpose =
-        whole || count <= ESPI_ENGINE_PART / (plan->size > 0 ? plan->size : 1) ? ESPI_WHOLE : ESPI_PARTS;
-    if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
-        atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
-    better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
-    const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
-    const bool few = !packs && !lasts && espi_packs_started(exactly) && purpose == ESPI_WHOLE &&
-                     espi_plan_packs_message(plan, count, ESPI_ALONE) &&
-                     !espi_plan_is_doubtful(plan, count, ESPI_ALONE);
-    if (packs || (better == MPI_DATATYPE_NULL && !few && !espi_plan_is_untried(plan, count, purpose, exactly)))
-        espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
-                                                espi_plan_may_pack_far(plan, use, each)));
-    if (better == MPI_DATATYPE_NULL && !packs) {
-        espi_count(stats, few ? ESPI_COUNT_left_started_few : ESPI_COUNT_left_not_better, 1);
-        espi_plan_give_back(plan);
-        return own;
-    }
-    if (__builtin_expect(!espi_types_slot_is_tied(s, type), 0)) {
-        espi_count(stats, ESPI_COUNT_left_unknown_handle, 1);
-        espi_plan_give_back(plan);
-        return own;
-    }
-    espi_types_pay();
-    espi_plan_credit(plan, count, purpose, packs, exactly);
-    if (packs) {
-        if (!espi_calls_overlap)
-            espi_plan_hold(plan);
-        return (struct espi_way){better != MPI_DATATYPE_NULL ? better : type, plan};
-    }
-    espi_count(stats, ESPI_COUNT_bytes_substituted, (uint64_t)count * (uint64_t)plan->size);
-    espi_plan_give_back(plan);
-    return (struct espi_way){better, NULL};
-}
-
-struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                               enum espi_packable use)
-{
-    return espi_types_blocks_way(thread, type, count, whole, use, count);
-}
-
-MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
-{
-    return espi_types_way(thread, type, count, whole, ESPI_PACK_NOT).type;
 }
 
 bool espi_types_known(struct espi_thread *thread, MPI_Datatype type)
