@@ -19,7 +19,9 @@
 #include "mpi/calls/local_turns.h"
 #include "mpi/typeplan/message_plan.h"
 #include "mpi/calls/substitute_array.h"
+#include "mpi/typeplan/plan_credit.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_look.h"
 
 static bool peer_is_good(const struct espi_comm_facts *facts, const espi_word *args, int peer, int tag,
                          bool receiving)
@@ -407,6 +409,19 @@ bool espi_substitute_repeat(struct espi_substitution *d, int error)
     return true;
 }
 
+/* What one start of a packed persistent message saves, and where that is counted. */
+static struct espi_packed_start_use start_use(const struct espi_substitution *d, const struct espi_plan *plan,
+                                              int64_t count)
+{
+    const struct espi_buffer_args *typed = &d->row->typed[0];
+    const enum espi_packable use = espi_packable(d->row, typed, d->args);
+    const struct espi_plan_saving saving =
+        espi_plan_saving(plan, count, espi_plan_purpose(plan, count, goes_whole(d, 0, use)), true,
+                         use == ESPI_PACK_MESSAGE ? espi_packed_message_use(d->row, typed) : use);
+
+    return (struct espi_packed_start_use){plan->record, saving.where, saving.ps};
+}
+
 /* A call that makes a request has one side, unless it is a collective one. */
 static void enter_request(struct espi_substitution *d, int result)
 {
@@ -430,12 +445,14 @@ static void enter_request(struct espi_substitution *d, int result)
                                                 .count = count_at(d->row, d->args, typed->count),
                                                 .type = compares ? espi_packed_type_copy(type) : MPI_DATATYPE_NULL,
                                                 .owner = d->plans[0]};
+    if (d->row->kind & ESPI_PERSISTENT) {
+        const struct espi_packed_start_use use = start_use(d, d->plans[0], message.count);
+        espi_packed_persistent_enter(d->request, handle, &message, &use, espi_plan_release_owner);
+    } else {
+        espi_packed_request_enter(d->request, handle, &message, espi_plan_release_owner);
+    }
     side->pack = NULL;
     d->plans[0] = NULL;
-    if (d->row->kind & ESPI_PERSISTENT)
-        espi_packed_persistent_enter(d->request, handle, &message, espi_plan_release_owner);
-    else
-        espi_packed_request_enter(d->request, handle, &message, espi_plan_release_owner);
 }
 
 void espi_substitute_end(struct espi_substitution *d, int result)

@@ -1,13 +1,15 @@
 #include "mpi/packed/packed_persistent.h"
 
-#include "stats/stats.h"
+#include "base/overlap.h"
 
 void espi_packed_persistent_enter(struct espi_packed_request *r, MPI_Request handle,
-                                  const struct espi_packed_message *message, void (*release)(void *owner))
+                                  const struct espi_packed_message *message,
+                                  const struct espi_packed_start_use *use, void (*release)(void *owner))
 {
     espi_packed_record_sweep();
     r->handle = handle;
     r->persistent = true;
+    r->start_use = *use;
     r->message = *message;
     r->release = release;
     espi_packed_record_enter(r);
@@ -66,6 +68,19 @@ void espi_packed_starts_decided(void)
 
 /* ---- */
 
+/* One more use: requests of one type may be started by several threads. */
+static void count_use(const struct espi_packed_request *r)
+{
+    const struct espi_packed_start_use *use = &r->start_use;
+
+    espi_count_anywhere(ESPI_COUNT_calls_examined, 1);
+    espi_count_anywhere(ESPI_COUNT_calls_packed, 1);
+    espi_add_u64(&use->record->uses, 1);
+    espi_add_u64(&use->record->elements, (uint64_t)r->message.count);
+    espi_add_u64(&use->record->bytes, (uint64_t)r->message.side.bytes);
+    espi_add_u64(&use->record->saved_ps[use->where], use->saved_ps);
+}
+
 /* Also where MPI will refuse: a request that is active already sends what the program has now, which it may not have
    changed. */
 static void start(struct espi_packed_request *r)
@@ -73,7 +88,8 @@ static void start(struct espi_packed_request *r)
     const struct espi_packed_message *m = &r->message;
 
     pthread_mutex_lock(&r->lock);
-    if (++r->cycle == LASTS)
+    const unsigned cycle = ++r->cycle;
+    if (cycle == LASTS)
         forget_lives();
     r->active = true;
     r->unpacked = false;
@@ -81,6 +97,8 @@ static void start(struct espi_packed_request *r)
         espi_packed_pack(&m->side, m->data, m->count, m->type);
     pthread_mutex_unlock(&r->lock);
     espi_count_anywhere(ESPI_COUNT_bytes_packed, (uint64_t)m->side.bytes);
+    if (cycle > 1)
+        count_use(r);
 }
 
 void espi_packed_start(enum espi_fn fn, const espi_word *args)

@@ -13,9 +13,10 @@
 #include "mpi/packed/packed_record.h"
 
 /* After the call, which succeeded and made `handle`: takes over what the message has, which `release` lets go when
-   the request is freed and inactive. */
+   the request is freed and inactive. `use`: what each start counts as; the first one was counted with the call. */
 void espi_packed_persistent_enter(struct espi_packed_request *request, MPI_Request handle,
-                                  const struct espi_packed_message *message, void (*release)(void *owner));
+                                  const struct espi_packed_message *message,
+                                  const struct espi_packed_start_use *use, void (*release)(void *owner));
 
 /* The program frees the request of this record. */
 void espi_packed_persistent_freed(const struct espi_packed_request *request);

@@ -22,6 +22,7 @@
 
 #include "mpi/packed/packed_blocks.h"
 #include "mpi/packed/packed_call.h"
+#include "stats/stats.h"
 
 /* Records that are there: as long as it is 0 nothing is to be done where requests are started or completed. */
 extern atomic_int espi_packed_requests;
@@ -40,10 +41,18 @@ struct espi_packed_message {
 /* Lets go what it has; it has joined its batch, or none. */
 void espi_packed_message_close(struct espi_packed_message *message, void (*release)(void *owner));
 
+/* What a start of a persistent message adds to the statistics of its type, beside items and bytes. */
+struct espi_packed_start_use {
+    struct espi_stats_type *record;
+    enum espi_stats_saved where;
+    uint64_t saved_ps;
+};
+
 struct espi_packed_request {
     pthread_mutex_t lock; /* of what is said to be guarded by it; held while data are packed and unpacked */
     MPI_Request handle;
     bool persistent;
+    struct espi_packed_start_use start_use;
     struct espi_packed_message message;
     struct espi_packed_blocks *blocks[2]; /* of a collective call, in the place of a message */
     void (*release)(void *owner);

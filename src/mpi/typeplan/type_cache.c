@@ -91,9 +91,9 @@ void espi_types_record(const struct espi_type_slot *s, struct espi_untold u)
 
     if (of == NULL || u.uses == 0)
         return;
-    espi_bump(&of->uses, u.uses);
-    espi_bump(&of->elements, u.items);
-    espi_bump(&of->bytes, u.items * (uint64_t)size);
+    espi_add_u64(&of->uses, u.uses);
+    espi_add_u64(&of->elements, u.items);
+    espi_add_u64(&of->bytes, u.items * (uint64_t)size);
 }
 
 /* Ends the generation of a slot that was known; the caller has taken `known` back. */

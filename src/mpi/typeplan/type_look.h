@@ -27,6 +27,13 @@ extern struct espi_type_service {
     bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
 } espi_type_service;
 
+/* What a use of `count` items (> 0) is for, where MPI goes through the type as a `whole` or not: a message that fits
+   one part is packed in one go. */
+static inline enum espi_purpose espi_plan_purpose(const struct espi_plan *plan, int64_t count, bool whole)
+{
+    return whole || count <= ESPI_ENGINE_PART / (plan->size > 0 ? plan->size : 1) ? ESPI_WHOLE : ESPI_PARTS;
+}
+
 /* Whether the pack program of the plan is what a call of MPI_Pack, or one with a message, is to be done with:
    `use` is one of the first ESPI_PACKABLES. */
 static inline bool espi_plan_packs_alone(const struct espi_plan *plan, enum espi_packable use)

@@ -47,9 +47,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         espi_slot_lend(s, type);
         return own;
     }
-    /* A message that fits one part is packed in one go. */
-    const enum espi_purpose purpose =
-        whole || count <= ESPI_ENGINE_PART / (plan->size > 0 ? plan->size : 1) ? ESPI_WHOLE : ESPI_PARTS;
+    const enum espi_purpose purpose = espi_plan_purpose(plan, count, whole);
     if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
