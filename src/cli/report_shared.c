@@ -32,7 +32,7 @@ void report_print_command(const json_t *root)
 double report_saving_of_types(const json_t *root)
 {
     const json_t *types = json_object_get(root, "types");
-    double sum = 0;
+    double sum = (double)stat_number(root, "types_not_listed", "saved_ns_estimate", NULL);
     for (size_t i = 0; i < json_array_size(types); i++)
         sum += (double)stat_number(json_array_get(types, i), "saved_ns_estimate", NULL, NULL);
     return sum;

@@ -93,6 +93,7 @@ struct espi_report {
     size_t types;
     struct espi_report_type *type; /* those that weigh most first; at the end, busiest first */
     uint64_t other_types, other_uses, other_bytes; /* not listed above; a type counts once for each rank */
+    uint64_t other_saved_ns[ESPI_SAVED_KINDS];
     struct espi_report_model model[ESPI_LEVELS];
     size_t collectives;
     struct espi_report_collective *collective; /* the same; at the end, those that took longest first */
@@ -125,6 +126,9 @@ void espi_report_finish(struct espi_report *report);
    or ESPI_ERR_ARGUMENT when they count different functions: both stay as they were. */
 espi_status espi_report_merge(struct espi_report *report, struct espi_report *other);
 void espi_report_release(struct espi_report *report);
+
+/* What all types saved, listed or not; of a report that is finished. */
+uint64_t espi_report_types_saved(const struct espi_report *report);
 
 /* Calls of all methods; nanoseconds that they took, from what was measured or else predicted. */
 uint64_t espi_report_collective_calls(const struct espi_report_collective *collective);

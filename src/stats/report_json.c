@@ -233,6 +233,7 @@ espi_status espi_report_json(const struct espi_report *report, struct espi_buffe
     espi_json_count(&json, "types", report->other_types);
     espi_json_count(&json, "uses", report->other_uses);
     espi_json_count(&json, "bytes", report->other_bytes);
+    espi_json_count(&json, "saved_ns_estimate", report->other_saved_ns[ESPI_SAVED_ALONE]);
     espi_json_end(&json, '}');
     espi_json_begin(&json, "collectives", '[', false);
     for (size_t i = 0; i < report->collectives; i++)

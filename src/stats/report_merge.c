@@ -158,6 +158,8 @@ static void merge_facts(struct espi_report *report, const struct espi_report *ot
     report->other_types = espi_add_saturated(report->other_types, other->other_types);
     report->other_uses = espi_add_saturated(report->other_uses, other->other_uses);
     report->other_bytes = espi_add_saturated(report->other_bytes, other->other_bytes);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        report->other_saved_ns[i] = espi_add_saturated(report->other_saved_ns[i], other->other_saved_ns[i]);
     report->other_collectives = espi_add_saturated(report->other_collectives, other->other_collectives);
     report->other_calls = espi_add_saturated(report->other_calls, other->other_calls);
     for (int l = 0; l < ESPI_LEVELS; l++) {

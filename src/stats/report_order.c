@@ -98,6 +98,8 @@ void espi_report_cut(struct espi_report *report)
         report->other_types = espi_add_saturated(report->other_types, last->ranks);
         report->other_uses = espi_add_saturated(report->other_uses, last->uses);
         report->other_bytes = espi_add_saturated(report->other_bytes, last->bytes);
+        for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+            report->other_saved_ns[i] = espi_add_saturated(report->other_saved_ns[i], last->saved_ns[i]);
         espi_report_type_release(last);
     }
     while (report->collectives > ESPI_REPORT_COLLECTIVES) {
@@ -114,28 +116,47 @@ void espi_report_order(struct espi_report *report, const struct espi_sketch *ske
     espi_report_cut(report);
 }
 
+/* What was saved on the sides of messages of several parts counts as `seen` does of `both`. */
+static void settle(uint64_t saved[ESPI_SAVED_KINDS], double seen, double both)
+{
+    const double part = ((double)saved[ESPI_SAVED_SENDING] + (double)saved[ESPI_SAVED_RECEIVING]) * seen / both;
+
+    saved[ESPI_SAVED_ALONE] = espi_add_saturated(saved[ESPI_SAVED_ALONE], (uint64_t)part);
+    saved[ESPI_SAVED_SENDING] = saved[ESPI_SAVED_RECEIVING] = 0;
+}
+
 /* Of what was saved on both sides of messages of several parts, the greater sum of all ranks and types counts: the
-   other side's time passed meanwhile. Each type gets its part of that. */
+   other side's time passed meanwhile. Each type gets its part of that, and so do those that are not listed. */
 static void settle_savings(struct espi_report *report)
 {
-    double sum[ESPI_SAVED_KINDS] = {0};
+    double sum[ESPI_SAVED_KINDS];
 
+    for (int k = 0; k < ESPI_SAVED_KINDS; k++)
+        sum[k] = (double)report->other_saved_ns[k];
     for (size_t i = 0; i < report->types; i++)
         for (int k = 0; k < ESPI_SAVED_KINDS; k++)
             sum[k] += (double)report->type[i].saved_ns[k];
     const double both = sum[ESPI_SAVED_SENDING] + sum[ESPI_SAVED_RECEIVING],
                  seen = sum[sum[ESPI_SAVED_SENDING] > sum[ESPI_SAVED_RECEIVING] ? ESPI_SAVED_SENDING
                                                                                : ESPI_SAVED_RECEIVING];
-    for (size_t i = 0; i < report->types && both > 0; i++) {
-        uint64_t *saved = report->type[i].saved_ns;
-        const double part = ((double)saved[ESPI_SAVED_SENDING] + (double)saved[ESPI_SAVED_RECEIVING]) * seen / both;
-        saved[ESPI_SAVED_ALONE] = espi_add_saturated(saved[ESPI_SAVED_ALONE], (uint64_t)part);
-        saved[ESPI_SAVED_SENDING] = saved[ESPI_SAVED_RECEIVING] = 0;
-    }
+    if (both <= 0)
+        return;
+    for (size_t i = 0; i < report->types; i++)
+        settle(report->type[i].saved_ns, seen, both);
+    settle(report->other_saved_ns, seen, both);
 }
 
 void espi_report_finish(struct espi_report *report)
 {
     settle_savings(report);
     espi_report_order(report, NULL);
+}
+
+uint64_t espi_report_types_saved(const struct espi_report *report)
+{
+    uint64_t sum = report->other_saved_ns[ESPI_SAVED_ALONE];
+
+    for (size_t i = 0; i < report->types; i++)
+        sum = espi_add_saturated(sum, report->type[i].saved_ns[ESPI_SAVED_ALONE]);
+    return sum;
 }

@@ -196,13 +196,18 @@ static void add_elsewhere(struct espi_report *report)
         report->calls[i].sum += calls[i];
 }
 
+static void take_savings(uint64_t ns[ESPI_SAVED_KINDS], const struct espi_stats_type *record)
+{
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        ns[i] = atomic_load_explicit(&record->saved_ps[i], memory_order_relaxed) / 1000;
+}
+
 static espi_status take_type(struct espi_report_type *out, const struct espi_stats_type *record, uint32_t rank)
 {
     out->key = record->key;
     out->uses = atomic_load_explicit(&record->uses, memory_order_relaxed);
     out->elements = atomic_load_explicit(&record->elements, memory_order_relaxed);
-    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
-        out->saved_ns[i] = atomic_load_explicit(&record->saved_ps[i], memory_order_relaxed) / 1000;
+    take_savings(out->saved_ns, record);
     out->bytes = atomic_load_explicit(&record->bytes, memory_order_relaxed);
     out->ranks = 1;
     out->most_uses = out->uses;
@@ -246,6 +251,7 @@ espi_status espi_stats_collect(struct espi_report *report)
     report->other_types = atomic_load_explicit(&other_seen, memory_order_relaxed);
     report->other_uses = atomic_load_explicit(&other_types.uses, memory_order_relaxed);
     report->other_bytes = atomic_load_explicit(&other_types.bytes, memory_order_relaxed);
+    take_savings(report->other_saved_ns, &other_types);
 out:
     pthread_mutex_unlock(&lists_lock);
     return status;

@@ -68,13 +68,12 @@ espi_status espi_report_summary(const struct espi_report *report, struct espi_bu
     const struct espi_report_value *c = report->counter;
     char text[32];
     uint64_t own = 0;
-    int64_t gain = 0;
+    int64_t gain;
 
     for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
         if (espi_counter_table[i].group == ESPI_GROUP_TIME)
             own += c[i].sum;
-    for (size_t i = 0; i < report->types; i++)
-        gain += (int64_t)(report->type[i].saved_ns[ESPI_SAVED_ALONE] / 2); /* halves: no overflow */
+    gain = (int64_t)(espi_report_types_saved(report) / 2); /* halves: no overflow */
     time_text(text, sizeof text, report->elapsed_ns);
     espi_buffer_format(out, "espalier: summary of %s (%" PRIu64 " of %" PRIu64 " ranks), %s\n", report->scope,
                        report->reporting, report->ranks, text);

@@ -5,7 +5,7 @@
 
 #include "stats/snapshot.h"
 
-#define WIRE_MAGIC UINT64_C(0x34534b5245505345) /* "ESPERKS4", raised with the form */
+#define WIRE_MAGIC UINT64_C(0x35534b5245505345) /* "ESPERKS5", raised with the form */
 #define NO_TEXT UINT64_MAX
 /* The least that each takes, with empty texts. */
 #define VALUE_BYTES (5 * 8)
@@ -160,6 +160,8 @@ espi_status espi_report_pack(const struct espi_report *report, struct espi_buffe
     put_number(out, report->other_types);
     put_number(out, report->other_uses);
     put_number(out, report->other_bytes);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        put_number(out, report->other_saved_ns[i]);
     for (int l = 0; l < ESPI_LEVELS; l++)
         put_model(out, &report->model[l]);
     put_number(out, report->collectives);
@@ -420,6 +422,8 @@ espi_status espi_report_unpack(struct espi_report *report, const void *data, siz
     report->other_types = get_number(&in);
     report->other_uses = get_number(&in);
     report->other_bytes = get_number(&in);
+    for (int i = 0; i < ESPI_SAVED_KINDS; i++)
+        report->other_saved_ns[i] = get_number(&in);
     for (int l = 0; l < ESPI_LEVELS; l++)
         get_model(&in, &report->model[l]);
     size_t collectives = get_count(&in, COLLECTIVE_BYTES);

@@ -149,6 +149,7 @@ START_TEST(type_table_has_a_limit)
     ck_assert_uint_eq(report.types, ESPI_REPORT_TYPES);
     ck_assert_uint_eq(report.type[0].key, ESPI_STATS_TYPES); /* most bytes first */
     ck_assert_uint_eq(report.other_types, ESPI_STATS_TYPES - ESPI_REPORT_TYPES + 10);
+    ck_assert_uint_eq(espi_report_types_saved(&report), ESPI_STATS_TYPES + 15); /* 1.5 ns each, rounded by record */
     ck_assert_uint_eq(strlen(report.type[0].facts.before), ESPI_STATS_TYPE_TEXT);
     ck_assert_str_eq(report.type[0].facts.before + ESPI_STATS_TYPE_TEXT - 3, "...");
     espi_report_release(&report);
@@ -306,6 +307,70 @@ START_TEST(sides_of_messages_are_not_added_up)
 }
 END_TEST
 
+/* What types saved that are not listed is in the sums all the same, merged and sent as bytes or not. */
+START_TEST(savings_of_all_types)
+{
+    enum { RANKS = 3, TYPES = 200 };
+    static struct espi_sketch sketch;
+    struct espi_report report[RANKS];
+    struct espi_buffer bytes = ESPI_BUFFER_INIT, out = ESPI_BUFFER_INIT;
+    uint64_t random = stats_seed | 1, sum[ESPI_SAVED_KINDS] = {0};
+    char text[64];
+
+    sketch = (struct espi_sketch){0};
+    for (int rank = 0; rank < RANKS; rank++) {
+        fake(&report[rank], rank, 1);
+        for (int i = 0; i < 2; i++)
+            espi_report_type_release(&report[rank].type[i]);
+        free(report[rank].type);
+        report[rank].types = TYPES;
+        report[rank].type = calloc(TYPES, sizeof *report[rank].type);
+        for (uint64_t i = 0; i < TYPES; i++) { /* half of them on all ranks */
+            struct espi_report_type *type = &report[rank].type[i];
+            *type = (struct espi_report_type){.key = i % 2 ? i : 1000 * (uint64_t)rank + i, .ranks = 1};
+            for (int k = 0; k < ESPI_SAVED_KINDS; k++)
+                sum[k] += type->saved_ns[k] = next_random(&random) % 1000000;
+        }
+        for (int i = 0; i < ESPI_COUNTER_COUNT; i++)
+            report[rank].counter[i] = (struct espi_report_value){0};
+        espi_report_weigh(&report[rank], &sketch);
+    }
+    for (int rank = 0; rank < RANKS; rank++)
+        espi_report_order(&report[rank], &sketch);
+    for (int rank = 1; rank < RANKS; rank++) {
+        struct espi_report sent;
+        ck_assert_int_eq(espi_report_pack(&report[rank], &bytes), ESPI_OK);
+        ck_assert_int_eq(espi_report_unpack(&sent, bytes.data, bytes.len), ESPI_OK);
+        espi_buffer_release(&bytes);
+        espi_report_release(&report[rank]);
+        ck_assert_int_eq(espi_report_merge(&report[0], &sent), ESPI_OK);
+    }
+    espi_report_finish(&report[0]);
+    ck_assert_uint_eq(report[0].types, ESPI_REPORT_TYPES);
+    const uint64_t saved = espi_report_types_saved(&report[0]),
+                   seen = sum[sum[ESPI_SAVED_SENDING] > sum[ESPI_SAVED_RECEIVING] ? ESPI_SAVED_SENDING
+                                                                                 : ESPI_SAVED_RECEIVING];
+    ck_assert_uint_le(saved, sum[ESPI_SAVED_ALONE] + seen);
+    ck_assert_uint_ge(saved + ESPI_REPORT_TYPES + 1, sum[ESPI_SAVED_ALONE] + seen); /* each is rounded down */
+
+    ck_assert_int_eq(espi_report_json(&report[0], &out), ESPI_OK);
+    json_t *root = parse(&out);
+    int64_t listed = json_integer_value(at(root, "types_not_listed", "saved_ns_estimate"));
+    for (size_t i = 0; i < ESPI_REPORT_TYPES; i++)
+        listed += json_integer_value(at(json_array_get(at(root, "types", NULL), i), "saved_ns_estimate", NULL));
+    ck_assert_uint_eq((uint64_t)listed, saved);
+    json_decref(root);
+    espi_buffer_release(&out);
+    ck_assert_int_eq(espi_report_summary(&report[0], &out), ESPI_OK);
+    espi_buffer_add(&out, "", 1);
+    snprintf(text, sizeof text, "saved by estimate %d.%03d ms", (int)(saved / 2 * 2 / 1000000),
+             (int)(saved / 2 * 2 / 1000 % 1000));
+    ck_assert_ptr_nonnull(strstr(out.data, text));
+    espi_buffer_release(&out);
+    espi_report_release(&report[0]);
+}
+END_TEST
+
 START_TEST(counts_saturate)
 {
     struct espi_report a, b;
@@ -387,6 +452,7 @@ int main(void)
     tcase_add_test(all, gathers_of_few_ranks_on_one_node);
     tcase_add_test(all, ranks_merge);
     tcase_add_test(all, sides_of_messages_are_not_added_up);
+    tcase_add_test(all, savings_of_all_types);
     tcase_add_test(all, counts_saturate);
     tcase_add_test(all, bytes_of_another_rank);
     tcase_add_test(all, blocks_are_used_again);
