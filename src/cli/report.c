@@ -9,7 +9,7 @@
 #include "cli/report_compare.h"
 #include "cli/report_shared.h"
 #include "cli/statfile.h"
-#include "stats/stats.h"
+#include "stats/report.h"
 
 struct request {
     const char *file[2];
@@ -115,15 +115,6 @@ enum { TIMES = 3 };
 static const char *const timed[TIMES][2] = {
     {"pack_ns", "pack"}, {"unpack_ns", "unpack"}, {"partial_ns", "sent and received"}};
 
-/* Whether something came of what was planned for the type: it saved time, or its pack programs ran and were timed. */
-static bool came_to_something(const json_t *type)
-{
-    bool came = stat_number(type, "saved_ns_estimate", NULL, NULL) > 0;
-    for (size_t i = 0; i < TIMES; i++)
-        came = came || stat_number(type, timed[i][0], "measured", NULL) > 0;
-    return came;
-}
-
 static void print_each(const json_t *type)
 {
     bool any = false, improved = json_is_true(json_object_get(type, "improved"));
@@ -168,20 +159,22 @@ static void print_reversals(const json_t *type)
 static void print_type(size_t index, const json_t *type)
 {
     char text[32], each[32];
-    bool improved = json_is_true(json_object_get(type, "improved"));
+    const bool improved = json_is_true(json_object_get(type, "improved"));
+    const char *state = report_type_state(type);
+    const bool in_vain = !improved && strcmp(state, espi_type_state_text(ESPI_TYPE_LEFT_ALONE)) != 0;
     const json_t *cost_before = json_object_get(type, "cost_before");
     const json_t *cost_after = json_object_get(type, "cost_after");
 
-    printf("  %zu. %s; %" PRId64 " uses on %" PRId64 " rank%s, ", index + 1,
-           !improved ? "left alone" : came_to_something(type) ? "improved" : "planned, nothing gained by it",
-           stat_number(type, "uses", NULL, NULL), stat_number(type, "ranks", NULL, NULL),
-           stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
+    printf("  %zu. ", index + 1);
+    report_print_text(state, 60);
+    printf("; %" PRId64 " uses on %" PRId64 " rank%s, ", stat_number(type, "uses", NULL, NULL),
+           stat_number(type, "ranks", NULL, NULL), stat_number(type, "ranks", NULL, NULL) == 1 ? "" : "s");
     printf("%s moved; ", cli_bytes(text, sizeof text, (double)stat_number(type, "bytes", NULL, NULL)));
     if (json_is_integer(json_object_get(type, "entries")))
         printf("%" PRId64 " %s, ", stat_number(type, "entries", NULL, NULL),
                stat_number(type, "entries", NULL, NULL) == 1 ? "entry" : "entries");
     printf("%s each\n", cli_bytes(each, sizeof each, (double)stat_number(type, "size", NULL, NULL)));
-    /* Of a type that was left alone nothing came after. */
+    /* Of a type that was left alone, or left to the library in the end, nothing came after. */
     print_tree(improved ? "before" : "own   ", stat_text(type, "before", "(not decoded)"),
                json_is_integer(cost_before) ? json_integer_value(cost_before) : -1);
     const char *after = stat_text(type, "after", "");
@@ -196,7 +189,7 @@ static void print_type(size_t index, const json_t *type)
     print_each(type);
     print_reversals(type);
     if (json_is_string(json_object_get(type, "why"))) {
-        printf("     because ");
+        printf("     %sbecause ", in_vain ? "planned " : "");
         report_print_text(stat_text(type, "why", ""), 160);
         printf("\n");
     }

@@ -89,17 +89,12 @@ static const json_t *find_type(const json_t *root, const char *layout)
     return NULL;
 }
 
-static const char *type_state(const json_t *type)
-{
-    return json_is_true(json_object_get(type, "improved")) ? "improved" : "left alone";
-}
-
 static void print_state(const char *label, const json_t *type)
 {
-    if (type == NULL)
-        printf("%s not among the types listed", label);
-    else
-        printf("%s %s, %" PRId64 " uses", label, type_state(type), stat_number(type, "uses", NULL, NULL));
+    printf("%s ", label);
+    report_print_text(type == NULL ? "not among the types listed" : report_type_state(type), 60);
+    if (type != NULL)
+        printf(", %" PRId64 " uses", stat_number(type, "uses", NULL, NULL));
 }
 
 static void compare_type(const json_t *x, const json_t *y)
@@ -118,7 +113,7 @@ static void compare_types(const json_t *a, const json_t *b, int64_t top)
     for (size_t i = 0; i < json_array_size(in_a); i++) {
         const json_t *x = json_array_get(in_a, i), *y = find_type(b, stat_text(x, "layout", ""));
         int64_t uses_x = stat_number(x, "uses", NULL, NULL), uses_y = stat_number(y, "uses", NULL, NULL);
-        if (y != NULL && strcmp(type_state(x), type_state(y)) == 0 && uses_x == uses_y)
+        if (y != NULL && strcmp(report_type_state(x), report_type_state(y)) == 0 && uses_x == uses_y)
             continue;
         if (shown++ < top)
             compare_type(x, y);

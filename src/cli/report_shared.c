@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/statfile.h"
-#include "stats/stats.h"
+#include "stats/report.h"
 
 void report_print_text(const char *text, size_t width)
 {
@@ -27,6 +27,13 @@ void report_print_command(const json_t *root)
             putchar(' ');
         report_print_text(word != NULL ? word : "?", 200);
     }
+}
+
+const char *report_type_state(const json_t *type)
+{
+    const bool improved = json_is_true(json_object_get(type, "improved"));
+
+    return stat_text(type, "state", espi_type_state_text(improved ? ESPI_TYPE_IMPROVED : ESPI_TYPE_LEFT_ALONE));
 }
 
 double report_saving_of_types(const json_t *root)

@@ -10,6 +10,8 @@ void report_print_text(const char *text, size_t width);
 /* What a counter counts, as a phrase; NULL for one that this version does not have. */
 const char *report_counter_help(const char *name);
 void report_print_command(const json_t *root);
+/* What became of a type, in words. */
+const char *report_type_state(const json_t *type);
 /* What better types, and copies of blocks that ranks gave themselves, saved over all ranks in ns. */
 double report_saving_of_types(const json_t *root);
 double report_saving_of_blocks(const json_t *root);

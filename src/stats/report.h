@@ -37,7 +37,7 @@ struct espi_report_weight {
 
 struct espi_report_type {
     uint64_t key;
-    uint64_t uses, elements, bytes; /* over all ranks */
+    uint64_t uses, elements, bytes, changed; /* over all ranks */
     /* By better types, over all ranks: of each use what the model says it saves; at the end all in the first. */
     uint64_t saved_ns[ESPI_SAVED_KINDS];
     uint64_t ranks;                 /* that planned it */
@@ -127,6 +127,15 @@ void espi_report_finish(struct espi_report *report);
 espi_status espi_report_merge(struct espi_report *report, struct espi_report *other);
 void espi_report_release(struct espi_report *report);
 
+/* What became of a type, of a report that is finished; and in words. */
+enum espi_type_state {
+    ESPI_TYPE_LEFT_ALONE, /* no better form was found */
+    ESPI_TYPE_PLANNED,    /* one was, but it is not known to have saved anything */
+    ESPI_TYPE_TRIED,      /* the same, and few uses went by it, in trials */
+    ESPI_TYPE_IMPROVED    /* it saved time, or most uses went by it and its pack programs were timed */
+};
+enum espi_type_state espi_report_type_state(const struct espi_report_type *type);
+const char *espi_type_state_text(enum espi_type_state state);
 /* What all types saved, listed or not; of a report that is finished. */
 uint64_t espi_report_types_saved(const struct espi_report *report);
 

@@ -155,12 +155,14 @@ static void write_reversals(struct espi_json *json, const struct espi_type_facts
 static void write_type(struct espi_json *json, const struct espi_report_type *type)
 {
     const struct espi_type_facts *facts = &type->facts;
+    const enum espi_type_state state = espi_report_type_state(type);
     char key[24];
 
     snprintf(key, sizeof key, "%016llx", (unsigned long long)type->key);
     espi_json_begin(json, NULL, '{', false);
     espi_json_string(json, "layout", key);
-    espi_json_bool(json, "improved", facts->improved);
+    espi_json_bool(json, "improved", state == ESPI_TYPE_IMPROVED);
+    espi_json_string(json, "state", espi_type_state_text(state));
     espi_json_string(json, "before", facts->before);
     espi_json_string(json, "after", facts->after);
     espi_json_string(json, "emission", facts->emission);
@@ -171,6 +173,7 @@ static void write_type(struct espi_json *json, const struct espi_report_type *ty
     write_cost(json, "entries", facts->entries);
     espi_json_integer(json, "size", facts->size);
     espi_json_count(json, "uses", type->uses);
+    espi_json_count(json, "uses_changed", type->changed);
     espi_json_count(json, "elements", type->elements);
     espi_json_count(json, "bytes", type->bytes);
     espi_json_count(json, "ranks", type->ranks);

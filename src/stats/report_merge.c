@@ -65,6 +65,7 @@ static void merge_type(struct espi_report_type *into, struct espi_report_type *f
     }
     into->uses = espi_add_saturated(into->uses, from->uses);
     into->elements = espi_add_saturated(into->elements, from->elements);
+    into->changed = espi_add_saturated(into->changed, from->changed);
     for (int i = 0; i < ESPI_SAVED_KINDS; i++)
         into->saved_ns[i] = espi_add_saturated(into->saved_ns[i], from->saved_ns[i]);
     into->bytes = espi_add_saturated(into->bytes, from->bytes);

@@ -152,6 +152,25 @@ void espi_report_finish(struct espi_report *report)
     espi_report_order(report, NULL);
 }
 
+enum espi_type_state espi_report_type_state(const struct espi_report_type *type)
+{
+    const struct espi_type_times *measured = &type->facts.ns_measured;
+    const bool most = type->changed > type->uses / 2;
+
+    if (!type->facts.improved)
+        return ESPI_TYPE_LEFT_ALONE;
+    if (type->saved_ns[ESPI_SAVED_ALONE] > 0 || (most && (measured->pack > 0 || measured->unpack > 0)))
+        return ESPI_TYPE_IMPROVED;
+    return type->changed > 0 && !most ? ESPI_TYPE_TRIED : ESPI_TYPE_PLANNED;
+}
+
+const char *espi_type_state_text(enum espi_type_state state)
+{
+    static const char *const text[] = {"left alone", "planned, nothing gained by it", "tried, left to the library",
+                                       "improved"};
+    return text[state];
+}
+
 uint64_t espi_report_types_saved(const struct espi_report *report)
 {
     uint64_t sum = report->other_saved_ns[ESPI_SAVED_ALONE];

@@ -209,6 +209,7 @@ static espi_status take_type(struct espi_report_type *out, const struct espi_sta
     out->elements = atomic_load_explicit(&record->elements, memory_order_relaxed);
     take_savings(out->saved_ns, record);
     out->bytes = atomic_load_explicit(&record->bytes, memory_order_relaxed);
+    out->changed = atomic_load_explicit(&record->changed, memory_order_relaxed);
     out->ranks = 1;
     out->most_uses = out->uses;
     out->most_rank = rank;

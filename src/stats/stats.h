@@ -113,6 +113,7 @@ enum espi_stats_saved { ESPI_SAVED_ALONE, ESPI_SAVED_SENDING, ESPI_SAVED_RECEIVI
 struct espi_stats_type {
     uint64_t key;
     _Atomic uint64_t uses, elements, bytes; /* calls, elements of the type and bytes of data moved; add to them */
+    _Atomic uint64_t changed; /* uses that went as a better type, or by a pack program; the same */
     _Atomic uint64_t saved_ps[ESPI_SAVED_KINDS]; /* picoseconds that better types have saved, as measured or by the
                                                     model; add to them */
     _Atomic uint64_t measured_ns[2];        /* packing, unpacking one item; 0: not measured */

@@ -35,11 +35,15 @@ static void summarize_types(const struct espi_report *report, struct espi_buffer
         const bool packs = type->facts.ns_after.pack != 0; /* else it is better in messages only */
         const uint64_t was = packs ? type->facts.ns_before.pack : type->facts.ns_before.partial;
         const uint64_t is = packs ? type->facts.ns_after.pack : type->facts.ns_after.partial;
-        if (type->facts.improved && was != 0 && is != 0) {
+        const enum espi_type_state state = espi_report_type_state(type);
+        if (state == ESPI_TYPE_IMPROVED) {
             time_text(before, sizeof before, was);
             time_text(after, sizeof after, is);
-            espi_buffer_format(out, ", %s %s -> %s", packs ? "pack" : "message", before, after);
-        } else if (!type->facts.improved) {
+            if (was != 0 && is != 0)
+                espi_buffer_format(out, ", %s %s -> %s", packs ? "pack" : "message", before, after);
+        } else if (state != ESPI_TYPE_LEFT_ALONE) {
+            espi_buffer_format(out, ", %s", espi_type_state_text(state));
+        } else {
             espi_buffer_format(out, ", left alone: %s", type->facts.why ? type->facts.why : "no reason given");
         }
         espi_buffer_text(out, "\n");

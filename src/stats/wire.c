@@ -9,7 +9,7 @@
 #define NO_TEXT UINT64_MAX
 /* The least that each takes, with empty texts. */
 #define VALUE_BYTES (5 * 8)
-#define TYPE_BYTES (28 * 8)
+#define TYPE_BYTES (29 * 8)
 #define COLLECTIVE_BYTES ((11 + 3 * ESPI_STATS_METHODS) * 8)
 
 static void put_number(struct espi_buffer *out, uint64_t value)
@@ -63,6 +63,7 @@ static void put_type(struct espi_buffer *out, const struct espi_report_type *typ
     put_number(out, type->key);
     put_number(out, type->uses);
     put_number(out, type->elements);
+    put_number(out, type->changed);
     for (int i = 0; i < ESPI_SAVED_KINDS; i++)
         put_number(out, type->saved_ns[i]);
     put_number(out, type->bytes);
@@ -279,6 +280,7 @@ static void get_type(struct input *in, struct espi_report_type *type)
     type->key = get_number(in);
     type->uses = get_number(in);
     type->elements = get_number(in);
+    type->changed = get_number(in);
     for (int i = 0; i < ESPI_SAVED_KINDS; i++)
         type->saved_ns[i] = get_number(in);
     type->bytes = get_number(in);

@@ -70,9 +70,61 @@ START_TEST(json_depth_is_bounded)
 }
 END_TEST
 
+/* A better form of which a few uses were tried is no improvement, and told as none. */
+START_TEST(what_became_of_types)
+{
+    static const struct {
+        bool form;
+        uint64_t changed, saved, measured;
+        enum espi_type_state state;
+        const char *told;
+    } of[] = {{false, 0, 0, 0, ESPI_TYPE_LEFT_ALONE, "bytes, left alone: because\n"},
+              {true, 0, 0, 0, ESPI_TYPE_PLANNED, "bytes, planned, nothing gained by it\n"},
+              {true, 32, 0, 50, ESPI_TYPE_TRIED, "bytes, tried, left to the library\n"},
+              {true, 7990, 0, 0, ESPI_TYPE_PLANNED, "bytes, planned, nothing gained by it\n"},
+              {true, 7990, 0, 50, ESPI_TYPE_IMPROVED, "bytes, pack 260 ns -> 64 ns\n"},
+              {true, 32, 9, 0, ESPI_TYPE_IMPROVED, "bytes, pack 260 ns -> 64 ns\n"}};
+
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct espi_report report, sent;
+        struct espi_buffer bytes = ESPI_BUFFER_INIT, out = ESPI_BUFFER_INIT;
+        fake(&report, 0, 0);
+        struct espi_report_type *type = &report.type[0];
+        espi_report_type_release(&report.type[1]);
+        report.types = 1;
+        type->uses = 8000;
+        type->changed = of[i].changed;
+        type->saved_ns[ESPI_SAVED_ALONE] = of[i].saved;
+        type->facts.improved = of[i].form;
+        type->facts.ns_before.pack = 260;
+        type->facts.ns_after.pack = 64;
+        type->facts.ns_measured = (struct espi_type_times){.unpack = of[i].measured};
+        ck_assert_int_eq(espi_report_pack(&report, &bytes), ESPI_OK);
+        ck_assert_int_eq(espi_report_unpack(&sent, bytes.data, bytes.len), ESPI_OK);
+        espi_report_finish(&sent);
+        ck_assert_int_eq(espi_report_type_state(&sent.type[0]), of[i].state);
+        ck_assert_int_eq(espi_report_json(&sent, &out), ESPI_OK);
+        json_t *root = parse(&out), *told = json_array_get(at(root, "types", NULL), 0);
+        ck_assert_int_eq(json_is_true(at(told, "improved", NULL)), of[i].state == ESPI_TYPE_IMPROVED);
+        ck_assert_str_eq(json_string_value(at(told, "state", NULL)), espi_type_state_text(of[i].state));
+        ck_assert_int_eq(json_integer_value(at(told, "uses_changed", NULL)), (int)of[i].changed);
+        json_decref(root);
+        espi_buffer_release(&out);
+        ck_assert_int_eq(espi_report_summary(&sent, &out), ESPI_OK);
+        espi_buffer_add(&out, "", 1);
+        ck_assert_msg(strstr(out.data, of[i].told) != NULL, "%zu: %s", i, out.data);
+        espi_buffer_release(&out);
+        espi_buffer_release(&bytes);
+        espi_report_release(&sent);
+        espi_report_release(&report);
+    }
+}
+END_TEST
+
 void add_json(TCase *all)
 {
     tcase_add_test(all, json_escapes_everything);
     tcase_add_test(all, json_of_random_bytes_is_json);
     tcase_add_test(all, json_depth_is_bounded);
+    tcase_add_test(all, what_became_of_types);
 }

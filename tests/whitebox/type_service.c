@@ -102,6 +102,23 @@ void start_cells(void)
     espi_pmpi.Get_library_version = real;
 }
 
+struct espi_report_type uses_told(void)
+{
+    struct espi_stats_run run = {.settings = &espi_settings, .ranks = 1};
+    struct espi_report report;
+    struct espi_report_type sum = {0};
+
+    ck_assert_int_eq(espi_report_take(&report, &run), ESPI_OK);
+    for (size_t i = 0; i < report.types; i++) {
+        sum.uses += report.type[i].uses;
+        sum.changed += report.type[i].changed;
+        sum.elements += report.type[i].elements;
+        sum.bytes += report.type[i].bytes;
+    }
+    espi_report_release(&report);
+    return sum;
+}
+
 uint64_t counted(enum espi_counter counter)
 {
     struct espi_report report = ESPI_REPORT_INIT;

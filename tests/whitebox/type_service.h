@@ -8,7 +8,7 @@
 #include "base/settings.h"
 #include "mpi/packed/packed_call.h"
 #include "mpi/typeplan/plan_cache.h"
-#include "stats/stats.h"
+#include "stats/report.h"
 #include "abi.h"
 
 extern struct espi_thread own_thread; /* as the stub lends it to the core */
@@ -36,6 +36,9 @@ void start_cells(void);
 
 /* Uses of the type that are looked at, until it has a plan with a program; no look is due any more then. */
 struct espi_plan *plan_made(MPI_Datatype type, int64_t count, bool whole, enum espi_packable use);
+
+/* What a report would say now of all types together: uses, those that were changed, elements, bytes. */
+struct espi_report_type uses_told(void);
 
 /* A counter as the report would show it now. */
 uint64_t counted(enum espi_counter counter);

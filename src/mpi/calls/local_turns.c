@@ -34,10 +34,13 @@ static bool by_library(struct espi_plan *plan, const struct espi_api_row *row, c
     else
         code = espi_pmpi.Pack((const void *)args[0], (int)count, type, (void *)args[3], (int)args[4], (int *)args[5],
                               comm);
-    if (code == MPI_SUCCESS)
-        espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE],
-                  0 - plan->packed_ns[ESPI_PACK_LOCAL] * 1000 / (uint64_t)plan->count * (uint64_t)count);
-    return code == MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        return false;
+    espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE],
+              0 - plan->packed_ns[ESPI_PACK_LOCAL] * 1000 / (uint64_t)plan->count * (uint64_t)count);
+    if (better == MPI_DATATYPE_NULL)
+        espi_bump(&plan->record->changed, 0 - (uint64_t)1);
+    return true;
 }
 
 /* About what a local call takes that a program carries out, outside of its times, more than one that is left to the

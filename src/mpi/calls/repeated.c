@@ -198,8 +198,8 @@ static void count_packed(struct espi_stats_thread *stats, const struct kept_side
         uses++;
         espi_bump(&t->found.slot->uses, 1);
         espi_bump(&t->found.slot->items, (uint64_t)t->count);
-        if (t->saving.ps > 0)
-            espi_bump(&t->plan->record->saved_ps[t->saving.where], t->saving.ps);
+        espi_bump(&t->plan->record->changed, 1);
+        espi_bump(&t->plan->record->saved_ps[t->saving.where], t->saving.ps);
         espi_class_note(t->found.slot, t->plan, t->found.use, true);
     }
     espi_types_pay();

@@ -138,6 +138,7 @@ static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot 
                          int64_t count, int64_t bytes)
 {
     espi_plan_count_use(stats, slot, count);
+    espi_bump(&plan->record->changed, 1);
     espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], plan->last_short.saved_ps);
     atomic_store_explicit(&plan->saved_ns, plan->last_short.saved_ns, memory_order_relaxed);
     espi_count(stats, ESPI_COUNT_calls_packed, 1);

@@ -78,6 +78,7 @@ static void count_use(const struct espi_packed_request *r)
     espi_add_u64(&use->record->uses, 1);
     espi_add_u64(&use->record->elements, (uint64_t)r->message.count);
     espi_add_u64(&use->record->bytes, (uint64_t)r->message.side.bytes);
+    espi_add_u64(&use->record->changed, 1);
     espi_add_u64(&use->record->saved_ps[use->where], use->saved_ps);
 }
 

@@ -250,7 +250,9 @@ void espi_blocks_plan_packed(struct espi_stats_thread *stats, const struct espi_
                                  &(struct espi_message_saving){saved, -1});
     } else {
         espi_plan_count_use(stats, found->slot, count);
-        if (!found->timed)
+        if (found->timed)
+            espi_bump(&found->plan->record->changed, 1);
+        else
             espi_plan_credit(found->plan, count, found->purpose, true, found->use);
         espi_count(stats, ESPI_COUNT_calls_packed, 1);
         espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)bytes);

@@ -72,6 +72,7 @@ static uint64_t ps_of(const struct espi_plan *plan, int64_t count, double ns)
 void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                            enum espi_packable use, double ns)
 {
+    espi_bump(&plan->record->changed, 1);
     if (use == ESPI_PACK_ONE_SIDED)
         return;
     const struct espi_plan_saving saving = espi_plan_saving(plan, count, purpose, packs, use);
@@ -103,6 +104,7 @@ void espi_plan_credit_measured(struct espi_plan *plan, int64_t count, enum espi_
     const uint64_t type = espi_packs_blocks(use) ? 0 : 1000 * espi_plan_parts_ns(plan, count),
                    way = ps_of(plan, count, measured->by_way), saved = way + type;
 
+    espi_bump(&plan->record->changed, made);
     if (made && measured->in_all >= 0) {
         espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], ps_of(plan, count, measured->in_all));
     } else if (made) {
