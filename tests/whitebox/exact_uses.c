@@ -158,6 +158,35 @@ START_TEST(blocks)
 }
 END_TEST
 
+/* Reductions are uses as others are, but save nothing: they are errors without us. What is decided by savings goes on
+   as it was. */
+START_TEST(reductions)
+{
+    static const enum espi_packable uses[] = {ESPI_PACK_LOCAL, ESPI_PACK_REDUCED, ESPI_PACK_REDUCED_NOT};
+
+    for (int i = 0; i < 3; i++) {
+        const bool packed = uses[i] != ESPI_PACK_REDUCED_NOT;
+        begin(1000);
+        plan->packed_ns[ESPI_PACK_LOCAL] = 1000;
+        const uint64_t before = plan->record->saved_ps[ESPI_SAVED_ALONE], changed = plan->record->changed,
+                       examined = counted(ESPI_COUNT_calls_examined), packs = counted(ESPI_COUNT_calls_packed);
+        const struct espi_way way =
+            espi_types_counted_way(&own_thread, thread_state->stats, type, 1, true, uses[i]);
+        ck_assert_int_eq(way.packed != NULL, packed);
+        if (packed) {
+            espi_plan_release(way.packed);
+            ck_assert_uint_eq(plan->saved_ns, 1001);
+        }
+        ck_assert_uint_eq(plan->record->saved_ps[ESPI_SAVED_ALONE] - before,
+                          uses[i] == ESPI_PACK_LOCAL ? 1000000 : 0);
+        ck_assert_uint_eq(plan->record->changed - changed, packed);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_examined) - examined, 1);
+        ck_assert_uint_eq(counted(ESPI_COUNT_calls_packed) - packs, packed);
+        end();
+    }
+}
+END_TEST
+
 /* A message of several parts whose ways were timed: packing saves what was measured, on top of the better type, and
    that its gain where it is used; as the program's type it is known to save nothing. What was measured in all is for
    the report alone. Where ways were not timed yet,
@@ -184,6 +213,7 @@ START_TEST(timed_ways)
         const struct espi_message_plan found = {
             .plan = plan, .slot = espi_slot_of(type), .bytes = 20000, .parts = true};
         uint64_t before[ESPI_SAVED_KINDS], said[ESPI_SAVED_KINDS];
+        const uint64_t changed = plan->record->changed;
         for (int k = 0; k < ESPI_SAVED_KINDS; k++)
             before[k] = plan->record->saved_ps[k];
         const struct espi_message_saving saved = {is[i].measured, is[i].in_all};
@@ -195,6 +225,7 @@ START_TEST(timed_ways)
             espi_message_plan_typed(thread_state->stats, &found, 2, is[i].better ? MPI_INT : MPI_DATATYPE_NULL,
                                     ESPI_PACK_MESSAGE, &saved);
         ck_assert_uint_eq(plan->saved_ns, is[i].saves);
+        ck_assert_uint_eq(plan->record->changed - changed, is[i].packed || is[i].better);
         for (int k = 0; k < ESPI_SAVED_KINDS; k++)
             said[k] = (plan->record->saved_ps[k] - before[k]) / 1000;
         if (is[i].in_all < 0)
@@ -366,6 +397,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, timed_ways, bounds, one_sided, nobody,
+    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, reductions, timed_ways, bounds, one_sided, nobody,
                      one_buffer, exchanged);
 }

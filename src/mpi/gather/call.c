@@ -138,17 +138,14 @@ static struct espi_plan *improve_type(struct espi_thread *thread, struct espi_tr
                                       int64_t each, enum alone alone)
 {
     const MPI_Datatype own = type->handle;
-    struct espi_way way = espi_types_way(thread, own, count, false,
-                                         alone == ALL_ALONE ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL);
+    const struct espi_way way =
+        espi_types_counted_way(thread, espi_thread_state(thread)->stats, own, count, false,
+                               alone == ALL_ALONE ? ESPI_PACK_MESSAGE : ESPI_PACK_LOCAL);
     type->handle = way.type;
     type->staged = way.packed &&
                    (alone == ALL_ALONE || (alone == SOME_ALONE && espi_message_plan_packs(own, each)));
-    if (way.packed) {
+    if (way.packed)
         type->pack = way.packed->pack;
-        espi_count(espi_thread_state(thread)->stats, ESPI_COUNT_calls_packed, 1);
-        espi_count(espi_thread_state(thread)->stats, ESPI_COUNT_bytes_packed,
-                   (uint64_t)count * (uint64_t)way.packed->size);
-    }
     return way.packed;
 }
 

@@ -21,14 +21,15 @@
    those do. EACH: as blocks for all, but long ones may go cell by cell (stream_type.h). REPLACED: as one block, of
    MPI_Sendrecv_replace.
    Where that makes a difference, RECEIVED: a message that is not sent; KEPT: one whose request is to be kept;
-   ONE_SIDED: as NOT, in a call that is. EXCHANGED: in a call without the library (exchange.h); SOON: of so many
-   bytes that its type is to be planned at once. */
+   ONE_SIDED: as NOT, in a call that is. REDUCED, REDUCED_NOT: as LOCAL and as NOT, in a reduction, where nothing is
+   saved, as it is an error without us. EXCHANGED: in a call without the library (exchange.h); SOON: of so many bytes
+   that its type is to be planned at once. */
 enum espi_packable { ESPI_PACK_LOCAL, ESPI_PACK_MESSAGE, ESPI_PACKABLES, ESPI_PACK_BLOCKS = ESPI_PACKABLES,
                      ESPI_PACK_HALF, ESPI_PACK_BLOCK, ESPI_PACK_STAGED, ESPI_PACK_SCHEDULED, ESPI_PACK_COPIED,
                      ESPI_PACK_EACH, ESPI_PACK_EACH_HALF, ESPI_PACK_REPLACED, ESPI_PACK_RECEIVED, ESPI_PACK_KEPT_SENT,
                      ESPI_PACK_KEPT_RECEIVED, ESPI_PACK_STARTED_SENT, ESPI_PACK_STARTED_RECEIVED,
-                     ESPI_PACK_PAIRED_SENT, ESPI_PACK_PAIRED_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_EXCHANGED,
-                     ESPI_PACK_EXCHANGED_SOON, ESPI_PACK_NOT = -1 };
+                     ESPI_PACK_PAIRED_SENT, ESPI_PACK_PAIRED_RECEIVED, ESPI_PACK_ONE_SIDED, ESPI_PACK_REDUCED,
+                     ESPI_PACK_REDUCED_NOT, ESPI_PACK_EXCHANGED, ESPI_PACK_EXCHANGED_SOON, ESPI_PACK_NOT = -1 };
 
 static inline bool espi_packs_blocks(enum espi_packable use)
 {
@@ -39,7 +40,16 @@ static inline bool espi_packs_blocks(enum espi_packable use)
 /* What a use is where that makes none. */
 static inline enum espi_packable espi_packs_as(enum espi_packable use)
 {
-    return use < ESPI_PACK_RECEIVED ? use : use == ESPI_PACK_ONE_SIDED ? ESPI_PACK_NOT : ESPI_PACK_MESSAGE;
+    if (use < ESPI_PACK_RECEIVED)
+        return use;
+    if (use == ESPI_PACK_REDUCED)
+        return ESPI_PACK_LOCAL;
+    return use == ESPI_PACK_ONE_SIDED || use == ESPI_PACK_REDUCED_NOT ? ESPI_PACK_NOT : ESPI_PACK_MESSAGE;
+}
+
+static inline bool espi_packs_reduced(enum espi_packable use)
+{
+    return use == ESPI_PACK_REDUCED || use == ESPI_PACK_REDUCED_NOT;
 }
 
 /* Of a persistent message. */

@@ -234,15 +234,11 @@ static struct espi_staged stage(const struct reduction *r)
 {
     struct espi_staged staged = {.view = *r->view, .type = (MPI_Datatype)r->args[TYPE]};
     if (r->copies > 0) {
-        const enum espi_packable use = r->view->padded ? ESPI_PACK_NOT : ESPI_PACK_LOCAL;
-        const struct espi_way way = espi_types_way(r->thread, staged.type, r->copies, true, use);
+        const struct espi_way way =
+            espi_types_counted_way(r->thread, r->thread_state->stats, staged.type, r->copies, true,
+                                   r->view->padded ? ESPI_PACK_REDUCED_NOT : ESPI_PACK_REDUCED);
         staged.type = way.type;
         staged.plan = way.packed;
-        if (staged.plan) {
-            espi_count(r->thread_state->stats, ESPI_COUNT_calls_packed, 1);
-            espi_count(r->thread_state->stats, ESPI_COUNT_bytes_packed,
-                       (uint64_t)(r->copies * r->view->each * r->view->unit));
-        }
     }
     /* MPICH 4.0.2 crashes in MPI_Reduce of more than 2 KiB in place at a root other than 0. */
     staged.in_place = is_in_place(r) && r->kind != ESPI_RED_REDUCE;

@@ -52,6 +52,23 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                       enum espi_packable use, int64_t each);
 
+/* As espi_types_way, and counts the use: that there is one, and what becomes of it. */
+static inline struct espi_way espi_types_counted_way(struct espi_thread *thread, struct espi_stats_thread *stats,
+                                                     MPI_Datatype type, int64_t count, bool whole,
+                                                     enum espi_packable use)
+{
+    const struct espi_way way = espi_types_way(thread, type, count, whole, use);
+
+    espi_count(stats, ESPI_COUNT_calls_examined, 1);
+    if (way.packed != NULL) {
+        espi_count(stats, ESPI_COUNT_calls_packed, 1);
+        espi_count(stats, ESPI_COUNT_bytes_packed, (uint64_t)count * (uint64_t)way.packed->size);
+    } else if (way.type != type) {
+        espi_count(stats, ESPI_COUNT_calls_substituted, 1);
+    }
+    return way;
+}
+
 /* The slot of a type that is committed and not freed, also if it had passed unseen until now; NULL otherwise. */
 struct espi_type_slot *espi_types_awake(MPI_Datatype type);
 

@@ -69,7 +69,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
         return own;
     }
     espi_types_pay();
-    espi_plan_credit(plan, count, purpose, packs, exactly);
+    espi_plan_credit_told(plan, count, purpose, packs, exactly, espi_packs_reduced(exactly) ? 0 : -1);
     if (packs) {
         if (!espi_calls_overlap)
             espi_plan_hold(plan);
