@@ -56,10 +56,8 @@ static void print_ranks(const json_t *root)
 static bool worked_alone(const json_t *root)
 {
     const json_t *file = json_object_get(json_object_get(root, "settings"), "ESPALIER_STATS");
-    const int64_t ranks = stat_number(root, "ranks", NULL, NULL);
-    const bool one = ranks > 1 && stat_number(root, "ranks_reporting", NULL, NULL) == 1;
     const bool asked = strstr(stat_text(file, "value", ""), "%r") != NULL;
-    return one && !asked && json_is_true(json_object_get(root, "complete"));
+    return report_is_of_one(root) && !asked && json_is_true(json_object_get(root, "complete"));
 }
 
 static void print_header(const char *name, json_t *root)
@@ -280,6 +278,7 @@ static void print_balance(json_t *root)
     const double types = report_saving_of_types(root), blocks = report_saving_of_blocks(root);
     const double exchanged = report_saving_of_exchanges(root), kept = report_saving_of_kept_types(root),
                  own = report_own_time(root);
+    const char *where = report_over_ranks(root);
     double all = (double)stat_number(root, "elapsed_ns", NULL, NULL) *
                  (double)stat_number(root, "ranks_reporting", NULL, NULL);
 
@@ -287,21 +286,21 @@ static void print_balance(json_t *root)
     if (types == 0 && blocks == 0 && exchanged == 0 && kept == 0)
         printf("  nothing\n");
     if (types != 0)
-        printf("  about %s over all ranks, %s, in the uses of these types\n", cli_time(text, sizeof text, types),
+        printf("  about %s %s, %s, in the uses of these types\n", cli_time(text, sizeof text, types), where,
                counter_sum(root, "ways_decided") > 0 ? "by turns in the run, else by the engine's model"
                                                      : "by the engine's model");
     if (blocks != 0)
-        printf("  about %s over all ranks, by times of both ways, in blocks that ranks gave themselves\n",
-               cli_time(text, sizeof text, blocks));
+        printf("  about %s %s, by times of both ways, in blocks that ranks gave themselves\n",
+               cli_time(text, sizeof text, blocks), where);
     if (exchanged != 0)
-        printf("  about %s over all ranks, by turns of both ways, in calls through shared memory\n",
-               cli_time(text, sizeof text, exchanged));
+        printf("  about %s %s, by turns of both ways, in calls through shared memory\n",
+               cli_time(text, sizeof text, exchanged), where);
     if (kept != 0)
-        printf("  about %s over all ranks, by their number and length, in types that were made again\n",
-               cli_time(text, sizeof text, kept));
-    printf("\nWhat it cost\n  %s over all ranks", cli_time(text, sizeof text, own));
+        printf("  about %s %s, by their number and length, in types that were made again\n",
+               cli_time(text, sizeof text, kept), where);
+    printf("\nWhat it cost\n  %s %s", cli_time(text, sizeof text, own), where);
     if (all > 0)
-        printf(" (%.3g %% of their time)", 100 * own / all);
+        printf(" (%.3g %% of %s time)", 100 * own / all, report_is_of_one(root) ? "its" : "their");
     printf("\n");
     json_object_foreach(times, name, value) {
         int64_t sum = stat_number(value, "sum", NULL, NULL);
@@ -379,7 +378,7 @@ static void print_functions(json_t *root, int64_t top)
     size_t n = sorted_members(json_object_get(root, "functions"), &list);
 
     if (n > 0)
-        printf("\nCalls (all ranks; least and most of one rank)\n");
+        printf("\nCalls (%s; least and most of one rank)\n", report_over_ranks(root));
     for (size_t i = 0; i < n && (int64_t)i < top; i++) {
         printf("  %12" PRId64 "  ", list[i].sum);
         report_print_text(list[i].name, 60);

@@ -29,6 +29,18 @@ void report_print_command(const json_t *root)
     }
 }
 
+bool report_is_of_one(const json_t *root)
+{
+    return stat_number(root, "ranks_reporting", NULL, NULL) == 1 && stat_number(root, "ranks", NULL, NULL) > 1;
+}
+
+const char *report_over_ranks(const json_t *root)
+{
+    const int64_t missing = stat_number(root, "ranks", NULL, NULL) - stat_number(root, "ranks_reporting", NULL, NULL);
+
+    return report_is_of_one(root) ? "on this rank" : missing > 0 ? "over these ranks" : "over all ranks";
+}
+
 const char *report_type_state(const json_t *type)
 {
     const bool improved = json_is_true(json_object_get(type, "improved"));
