@@ -30,7 +30,7 @@ bool espi_selfcopy_look_again(const struct espi_selfcopy_known *known, struct es
     if (p == NULL || !espi_selfcopy_is_decided(p, b->place) || !may_be_copied(b, p))
         return false;
     b->turn = espi_selfcopy_turn(p, b->place);
-    if (b->turn.way == ESPI_BY_CALL) /* decided otherwise just now */
+    if (b->turn.way == ESPI_BY_CALL) /* decided otherwise just now; or left to MPI in its turn, and not timed */
         return false;
     b->plan = p;
     return true;
@@ -82,7 +82,9 @@ void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfc
     espi_count(stats, ESPI_COUNT_blocks_copied, 1);
     espi_types_pay();
     espi_count(stats, ESPI_COUNT_bytes_copied, (uint64_t)b->plan->bytes);
-    const uint64_t saved = atomic_load_explicit(&b->plan->at[b->place].saves_ns, memory_order_relaxed);
+    const struct espi_selfcopy_choice *choice = &b->plan->at[b->place];
+    const bool chosen = (int)b->turn.way == atomic_load_explicit(&choice->way, memory_order_relaxed);
+    const uint64_t saved = chosen ? atomic_load_explicit(&choice->saves_ns, memory_order_relaxed) : 0;
     espi_count(stats, ESPI_COUNT_blocks_saved, saved);
     espi_add_64(&b->plan->gained_ns, (int64_t)saved);
 }

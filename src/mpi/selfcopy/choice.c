@@ -8,7 +8,9 @@
 #include "mpi/typeplan/type_class.h"
 #include "stats/stats.h"
 
-enum { SAMPLE = 64 }; /* once it is decided, one use in so many is timed */
+/* Once it is decided, one use in so many is timed. Where statistics are wanted, one in so many of these goes by MPI's
+   first way, to tell what the others save: its first uses, by which it was decided, may have been cold. */
+enum { SAMPLE = 64, FIRST_WAY = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards trials and what changes by them */
 
@@ -120,8 +122,11 @@ struct espi_selfcopy_turn espi_selfcopy_turn(struct espi_selfcopy_plan *plan, en
     turn.way = (enum espi_selfcopy_way)atomic_load_explicit(&c->way, memory_order_relaxed);
     if (plan->timed && turn.way != ESPI_BY_CALL) {
         const unsigned uses = atomic_load_explicit(&c->uses, memory_order_relaxed) + 1;
-        turn.timed = uses >= SAMPLE;
-        atomic_store_explicit(&c->uses, turn.timed ? 0 : uses, memory_order_relaxed);
+        const bool last = uses >= SAMPLE * FIRST_WAY;
+        turn.timed = uses % SAMPLE == 0;
+        atomic_store_explicit(&c->uses, last ? 0 : uses, memory_order_relaxed);
+        if (last && espi_stats_wanted())
+            turn.way = espi_trial_first(ways_at[place]);
     }
     return turn;
 }

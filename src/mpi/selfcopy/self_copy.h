@@ -50,7 +50,7 @@ enum espi_selfcopy_state { ESPI_SELFCOPY_UNTRIED, ESPI_SELFCOPY_TRYING, ESPI_SEL
 struct espi_selfcopy_choice {
     atomic_int state; /* enum espi_selfcopy_state */
     atomic_int way;   /* decided: enum espi_selfcopy_way */
-    atomic_uint uses; /* since one was timed */
+    atomic_uint uses; /* since one was timed, or so; see choice.c */
     _Atomic uint64_t saves_ns; /* by each use */
     bool chosen_before;        /* it is tried once more; under the lock of choice.c, as is the trial */
     struct espi_trial trial;

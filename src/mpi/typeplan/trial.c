@@ -12,10 +12,19 @@ enum { CLOSE = 16, CLOSE_NS = 20 };
    the first such turn of others, and takes so long that hardly anything can disturb it by much. */
 enum { LONG_NS = 20000, LONG_TURNS = 2, VERY_LONG_NS = 1000000 };
 
-/* What the others are held against: the call, where it is tried, as that is what happens without us. */
 static enum espi_selfcopy_way first_way(const struct espi_trial *t)
 {
-    return t->ways & 1u << ESPI_BY_CALL ? ESPI_BY_CALL : ESPI_BY_LOCAL;
+    return espi_trial_first(t->ways);
+}
+
+/* What a use saves that took so long: what is not timed of it is taken off. */
+static uint64_t saved_by(const struct espi_trial *t, uint64_t ns)
+{
+    const uint64_t least = t->least[first_way(t)],
+                   first = t->again_ns > 0 && t->again_ns < least ? t->again_ns : least,
+                   takes = ns + (t->copy_stays ? t->beside_ns : HANDLING_NS);
+
+    return takes < first ? first - takes : 0;
 }
 
 /* How long the way that is gone may take. */
@@ -61,16 +70,18 @@ static void decide(struct espi_trial *t)
     if (best == first_way(t) || t->saves_ns <= first / CLEAR + HANDLING_NS || t->saves_ns < t->apart_ns) {
         t->way = ESPI_BY_CALL;
         t->saves_ns = 0;
+    } else {
+        t->saves_ns = saved_by(t, t->least[best]);
     }
 }
 
 /* Of two uses the shorter one counts: another process may have had the processor in the other. */
 static bool sampled(struct espi_trial *t, uint64_t ns)
 {
-    const uint64_t first = t->least[first_way(t)], now = ns < t->last_ns ? ns : t->last_ns;
+    const uint64_t now = ns < t->last_ns ? ns : t->last_ns;
 
     t->last_ns = ns;
-    t->saves_ns = now < first ? first - now : 0;
+    t->saves_ns = saved_by(t, now);
     t->lost = ns > most_of(t) ? t->lost + 1 : 0;
     if (t->lost < LOST_MOST)
         return false;
@@ -114,6 +125,8 @@ static bool is_over(const struct espi_trial *t)
 
 bool espi_trial_took(struct espi_trial *t, enum espi_selfcopy_way way, uint64_t ns)
 {
+    if (t->decided && way == first_way(t) && way != t->way && (t->again_ns == 0 || ns < t->again_ns))
+        t->again_ns = ns;
     if (t->decided)
         return way == t->way && way != ESPI_BY_CALL && sampled(t, ns);
     if (t->turns[way] == 0 || ns < t->least[way])

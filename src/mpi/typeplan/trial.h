@@ -32,15 +32,23 @@ struct espi_trial {
     unsigned turns[ESPI_SELFCOPY_WAYS];
     bool decided;
     enum espi_selfcopy_way way; /* that was chosen; ESPI_BY_CALL: nothing is clearly faster than MPI's first way */
-    uint64_t saves_ns;          /* by it, at each use */
+    uint64_t saves_ns;          /* by it, at each use, as far as that is sure */
+    uint64_t again_ns;          /* the least of MPI's first way since then, when it is warm; 0: not timed */
     uint64_t last_ns;           /* of the last use that was timed since */
     unsigned lost;              /* such uses, one after the other, that took longer than MPI's first way */
 };
 
+/* What the others of these ways are held against: the call, where it is tried, as that is what happens without us. */
+static inline enum espi_selfcopy_way espi_trial_first(unsigned ways)
+{
+    return ways & 1u << ESPI_BY_CALL ? ESPI_BY_CALL : ESPI_BY_LOCAL;
+}
+
 /* The way of the next use, not decided as yet. */
 enum espi_selfcopy_way espi_trial_turn(const struct espi_trial *trial);
 
-/* A use took so long in this way. True: by that something was chosen, or is to be tried once more (not decided). */
+/* A use took so long in this way. True: by that something was chosen, or is to be tried once more (not decided).
+   Where another way was chosen, a use by MPI's first way only says what that saves. */
 bool espi_trial_took(struct espi_trial *trial, enum espi_selfcopy_way way, uint64_t ns);
 
 #endif
