@@ -244,6 +244,7 @@ START_TEST(packing_alone)
         ck_assert(what == 0 ? plan->packed_ns[ESPI_PACK_MESSAGE] > 0 : what < 3 || plan->pack == NULL);
         if (what == 0) {
             const uint64_t packed = plan->packed_ns[ESPI_PACK_MESSAGE];
+            ck_assert_str_eq(plan->record->facts.emission, "a pack program");
             ck_assert_int_eq(alive_types(), 0);
             request = ask(type, &layout, 1, 1);
             request.packing = ESPI_MODE_AUTO;
@@ -251,6 +252,7 @@ START_TEST(packing_alone)
             espi_plan_improve(plan, &request);
             ck_assert(!plan->forms_pending && better(plan, ESPI_PARTS) != MPI_DATATYPE_NULL);
             ck_assert(plan->gain_ns[ESPI_PARTS] > 0 && plan->packed_ns[ESPI_PACK_MESSAGE] < packed);
+            ck_assert_ptr_nonnull(strstr(plan->record->facts.emission, ", and a pack program"));
             same_places(type, better(plan, ESPI_PARTS));
         }
         espi_plan_release(plan);

@@ -73,6 +73,7 @@ struct selecting {
     struct espi_reconstruction found;
     int64_t cost_before;
     struct espi_type_facts facts;
+    char built[128]; /* what facts.emission says of a better type and a pack program */
     struct espi_selection *s;
     bool packed;              /* the pack program is faster */
     bool refused;             /* a form was not the program's type: ESPALIER_CHECK, or its bounds */
@@ -81,16 +82,10 @@ struct selecting {
 
 static enum espi_counter reason_of(espi_status status)
 {
-    switch (status) {
-    case ESPI_ERR_MEMORY:
-        return ESPI_COUNT_plan_no_memory;
-    case ESPI_ERR_LIMIT:
-        return ESPI_COUNT_plan_too_large;
-    case ESPI_ERR_MPI:
-        return ESPI_COUNT_plan_mpi_error;
-    default:
-        return ESPI_COUNT_plan_unsupported;
-    }
+    return status == ESPI_ERR_MEMORY  ? ESPI_COUNT_plan_no_memory
+           : status == ESPI_ERR_LIMIT ? ESPI_COUNT_plan_too_large
+           : status == ESPI_ERR_MPI   ? ESPI_COUNT_plan_mpi_error
+                                      : ESPI_COUNT_plan_unsupported;
 }
 
 /* Where no form could be built of a layout that was planned. */
@@ -283,12 +278,13 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
         espi_pack_times(r->pack, r->count, parts, now[p], &g->facts.ns_after, &g->facts.ns_next);
     }
     g->facts.why = "by the models of the library's engine and of pack programs";
-    if (g->facts.emission == NULL)
-        g->facts.emission = r->count == 1 && r->layout->extent != r->layout->tree->size &&
-                                    espi_pack_is_run(r->pack, &(int64_t){0})
-                                ? "a run of bytes where it stands"
-                            : r->exact ? "a pack program of the least-cost tree"
-                                       : "a pack program";
+    const bool is_run = r->count == 1 && r->layout->extent != r->layout->tree->size &&
+                        espi_pack_is_run(r->pack, &(int64_t){0});
+    const char *type = g->facts.emission != NULL ? g->facts.emission : "";
+    snprintf(g->built, sizeof g->built, "%s%s%s", type, type[0] != '\0' ? ", and " : "",
+             is_run ? "a run of bytes where it stands" : r->exact ? "a pack program of the least-cost tree"
+                                                                  : "a pack program");
+    g->facts.emission = g->built;
 }
 
 /* What the engine takes. Calls that only pack are timed, and give up what is slow: a list counts in any case. */
