@@ -261,7 +261,7 @@ START_TEST(in_turns)
     const uint64_t before = counted(ESPI_COUNT_blocks_saved);
     for (int i = 0; i < 10; i++)
         ck_assert_int_eq(use(from, onto, 5000, 1000), ESPI_BY_COPY);
-    ck_assert_uint_eq(counted(ESPI_COUNT_blocks_saved) - before, 10 * 4000);
+    ck_assert_uint_eq(counted(ESPI_COUNT_blocks_saved) - before, 10 * (4000 - 60)); /* less its handling */
 
     /* The same layouts under other handles: nothing is tried again. */
     MPI_Datatype other = strided();
