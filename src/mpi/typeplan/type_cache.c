@@ -385,7 +385,10 @@ void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type
     if (!espi_slot_end(s, type))
         return;
     end(s);
-    if (thread_state != NULL && !counted)
+    if (counted)
+        return;
+    espi_unseen_type_ends();
+    if (thread_state != NULL)
         espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
 }
 

@@ -8,7 +8,25 @@
 enum { WATCHED = 128, PASSED = 1024, PASSED_MOST = 8192 };
 static atomic_uint passed;  /* the last time */
 static atomic_uint watched; /* types that have begun since it was last decided */
+static _Atomic uint64_t ended;       /* types, where the core saw it; the others are counted by the stub */
+static _Atomic uint64_t ended_before; /* both, when it was last decided */
 atomic_bool espi_types_worth; /* one of these was worth it */
+
+void espi_unseen_type_ends(void)
+{
+    espi_bump(&ended, 1);
+}
+
+/* Whether most of those that were watched have ended: of types that are all made first nothing is known as yet. */
+static bool have_ended(void)
+{
+    const uint64_t now = atomic_load_explicit(&ended, memory_order_relaxed) +
+                         atomic_load_explicit(&espi_hot->frees, memory_order_relaxed);
+    const bool most = now - atomic_load_explicit(&ended_before, memory_order_relaxed) >= WATCHED / 2;
+
+    atomic_store_explicit(&ended_before, now, memory_order_relaxed);
+    return most;
+}
 
 void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool allowed)
 {
@@ -22,7 +40,7 @@ void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool 
     if (allowed && espi_kept_pay())
         espi_types_pay();
     unsigned pass = 2 * atomic_load_explicit(&passed, memory_order_relaxed);
-    pass = !allowed || atomic_load_explicit(&espi_types_worth, memory_order_relaxed) ? 0
+    pass = !have_ended() || !allowed || atomic_load_explicit(&espi_types_worth, memory_order_relaxed) ? 0
            : pass < PASSED                                              ? PASSED
            : pass < PASSED_MOST                                         ? pass
                                                                         : PASSED_MOST;

@@ -1,7 +1,7 @@
 /*
  * Types that the core does not look at (abi.h, ESPI_HINT_UNSEEN): programs may make types without end that are never
- * worth a look. Where of the last 128 that began not one was, the next 1,024 commits pass unseen;
- * twice as many each time that it is so again, up to 8,192.
+ * worth a look. Where of the last 128 that began not one was, and half as many ended meanwhile, the next 1,024
+ * commits pass unseen; twice as many each time that it is so again, up to 8,192.
  */
 #ifndef ESPI_MPI_TYPEPLAN_UNSEEN_H
 #define ESPI_MPI_TYPEPLAN_UNSEEN_H
@@ -70,6 +70,8 @@ bool espi_types_goes_on(struct espi_stats_thread *stats, MPI_Datatype type, int6
 /* A type of the class (NULL: not known) has begun that will be looked at with its use number `look`. `allowed`: types
    may pass unseen: not where calls overlap. */
 void espi_unseen_watch(const struct espi_type_class *class, uint64_t look, bool allowed);
+/* A type has ended where the stub did not count it. */
+void espi_unseen_type_ends(void);
 /* A type was worth its look. */
 extern atomic_bool espi_types_worth;
 static inline void espi_types_pay(void)
