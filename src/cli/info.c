@@ -180,7 +180,10 @@ static bool find_interpreter(const struct cli_elf *elf, char *path, size_t size)
         while (word != NULL && (word[0] == '-' || strchr(word, '=') != NULL)) /* options, variables */
             word = strtok_r(NULL, " \t", &rest);
     }
-    return cli_find_program(word != NULL ? word : elf->interpreter, path, size);
+    if (word != NULL)
+        return cli_find_program(word, path, size);
+    snprintf(path, size, "%s", elf->interpreter); /* of which no folder is searched for */
+    return access(path, X_OK) == 0;
 }
 
 static int say_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -205,6 +208,13 @@ static int judge_dynamic(const char *path, const struct cli_elf *elf, bool insta
     ask_loader(elf->interpreter, path, &loaded);
     if (!loaded.starts)
         return say_no("it does not start: %s", loaded.said);
+    const char *why = ignores_preload(path), *off = getenv("ESPALIER");
+    if (why != NULL)
+        return say_no("%s, and the loader ignores LD_PRELOAD for such programs", why);
+    if (!installed)
+        return say_no("the libraries above are missing");
+    if (off != NULL && strcmp(off, "0") == 0)
+        return say_no("ESPALIER=0 is set");
     if (loaded.mpi[0] == '\0') {
         printf("needs        no MPI library\n");
         printf("active       only if it%s loads %s while it runs\n",
@@ -216,14 +226,6 @@ static int judge_dynamic(const char *path, const struct cli_elf *elf, bool insta
         return say_no("Espalier is built for %s", ESPALIER_MPI_SONAME);
     if (!is_our_version(loaded.path))
         return say_no("%s is not of MPICH %s, which Espalier is built for", loaded.path, ESPALIER_MPICH_VERSION);
-    const char *why = ignores_preload(path);
-    if (why != NULL)
-        return say_no("%s, and the loader ignores LD_PRELOAD for such programs", why);
-    if (!installed)
-        return say_no("the libraries above are missing");
-    const char *off = getenv("ESPALIER");
-    if (off != NULL && strcmp(off, "0") == 0)
-        return say_no("ESPALIER=0 is set");
     printf("active       yes, under 'espalier run'\n");
     return CLI_OK;
 }

@@ -131,6 +131,7 @@ void espi_report_release(struct espi_report *report);
 enum espi_type_state {
     ESPI_TYPE_LEFT_ALONE, /* no better form was found */
     ESPI_TYPE_PLANNED,    /* one was, but it is not known to have saved anything */
+    ESPI_TYPE_USED,       /* the same, and most uses went by it: one-sided ones, or sums that MPI alone refuses */
     ESPI_TYPE_TRIED,      /* the same, and few uses went by it, in trials */
     ESPI_TYPE_IMPROVED    /* it saved time, or most uses went by it and its pack programs were timed */
 };

@@ -161,12 +161,13 @@ enum espi_type_state espi_report_type_state(const struct espi_report_type *type)
         return ESPI_TYPE_LEFT_ALONE;
     if (type->saved_ns[ESPI_SAVED_ALONE] > 0 || (most && (measured->pack > 0 || measured->unpack > 0)))
         return ESPI_TYPE_IMPROVED;
-    return type->changed > 0 && !most ? ESPI_TYPE_TRIED : ESPI_TYPE_PLANNED;
+    return most ? ESPI_TYPE_USED : type->changed > 0 ? ESPI_TYPE_TRIED : ESPI_TYPE_PLANNED;
 }
 
 const char *espi_type_state_text(enum espi_type_state state)
 {
-    static const char *const text[] = {"left alone", "planned, nothing gained by it", "tried, left to the library",
+    static const char *const text[] = {"left alone", "planned, nothing gained by it",
+                                       "used, what that saves is not known", "tried, left to the library",
                                        "improved"};
     return text[state];
 }

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
                      (hl_rank + hl_size - 1) % hl_size, 0, first, MPI_STATUS_IGNORE);
     MPI_Gather(columns, 1, column, others, 1, column, 0, MPI_COMM_SELF);
     MPI_Comm_dup(MPI_COMM_WORLD, &heirs[0]);
-    MPI_Comm_dup(MPI_COMM_SELF, &heirs[1]);
+    MPI_Comm_dup(first, &heirs[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -hl_rank, &heirs[2]);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < 3; i++) {

@@ -81,7 +81,7 @@ START_TEST(what_became_of_types)
     } of[] = {{false, 0, 0, 0, ESPI_TYPE_LEFT_ALONE, "bytes, left alone: because\n"},
               {true, 0, 0, 0, ESPI_TYPE_PLANNED, "bytes, planned, nothing gained by it\n"},
               {true, 32, 0, 50, ESPI_TYPE_TRIED, "bytes, tried, left to the library\n"},
-              {true, 7990, 0, 0, ESPI_TYPE_PLANNED, "bytes, planned, nothing gained by it\n"},
+              {true, 7990, 0, 0, ESPI_TYPE_USED, "bytes, used, what that saves is not known\n"},
               {true, 7990, 0, 50, ESPI_TYPE_IMPROVED, "bytes, pack 260 ns -> 64 ns\n"},
               {true, 32, 9, 0, ESPI_TYPE_IMPROVED, "bytes, pack 260 ns -> 64 ns\n"}};
 

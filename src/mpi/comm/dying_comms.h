@@ -13,7 +13,7 @@
 void espi_comm_free_begins(MPI_Comm comm);
 void espi_comm_free_ends(MPI_Comm comm);
 
-/* Whether it is in between. */
+/* Whether it is in between, in a call of this thread: delete functions run there. */
 bool espi_comm_is_dying(MPI_Comm comm);
 
 #endif

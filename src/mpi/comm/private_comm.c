@@ -10,15 +10,9 @@ static void only_return(MPI_Comm *comm, int *code, ...)
     (void)code;
 }
 
-/* A predefined communicator whose handler may be none (comm_cache.c, ask_without_handlers). */
-static bool may_have_none(MPI_Comm comm, MPI_Errhandler handler)
-{
-    return (comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) && handler == MPI_ERRORS_ARE_FATAL;
-}
-
 /* Not MPI_Comm_dup: that would run the program's attribute callbacks. A failure is no error of the program's, so its
    handler, which may end it, is set aside; another thread may set one meanwhile, which then stays. */
-MPI_Comm espi_private_comm(MPI_Comm comm)
+MPI_Comm espi_private_comm(MPI_Comm comm, bool early)
 {
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Errhandler before = MPI_ERRHANDLER_NULL, aside = MPI_ERRHANDLER_NULL, now = MPI_ERRHANDLER_NULL;
@@ -26,7 +20,8 @@ MPI_Comm espi_private_comm(MPI_Comm comm)
     if (espi_pmpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return MPI_COMM_NULL;
     bool set = espi_pmpi.Comm_create_errhandler(only_return, &aside) == MPI_SUCCESS &&
-               espi_pmpi.Comm_get_errhandler(comm, &before) == MPI_SUCCESS && !may_have_none(comm, before) &&
+               espi_pmpi.Comm_get_errhandler(comm, &before) == MPI_SUCCESS &&
+               !(early && before == MPI_ERRORS_ARE_FATAL) &&
                espi_pmpi.Comm_set_errhandler(comm, aside) == MPI_SUCCESS;
     if (espi_pmpi.Comm_create(comm, group, &own) != MPI_SUCCESS)
         own = MPI_COMM_NULL;

@@ -11,6 +11,8 @@
    may use MPI_COMM_SELF: so a program's first idup, and a start under MPI_THREAD_MULTIPLE, come after such a call.
    Thread-safe. */
 MPI_Comm espi_self_comm(void);
+/* Makes it, before the program can have used up what MPI has. */
+void espi_self_start(void);
 /* Frees it, while MPI still works. */
 void espi_self_stop(void);
 

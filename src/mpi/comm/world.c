@@ -91,7 +91,7 @@ static bool few_on_node; /* so many, all on one node: gathers and scatters are l
 static bool make_private(void)
 {
     if (espi_world.comm == MPI_COMM_NULL)
-        espi_world.comm = espi_private_comm(MPI_COMM_WORLD);
+        espi_world.comm = espi_private_comm(MPI_COMM_WORLD, true);
     return espi_world.comm != MPI_COMM_NULL;
 }
 
@@ -272,7 +272,9 @@ MPI_Comm espi_world_private(MPI_Comm comm, bool able)
     /* All members are in the same collective call on the same communicator: one more of them finds its fellows. */
     if (espi_pmpi.Allreduce(&free_here, &free_to, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
         free_to = 0;
-    if (free_to && (own = espi_private_comm(comm)) != MPI_COMM_NULL)
+    if (comm == MPI_COMM_WORLD && espi_world.comm != MPI_COMM_NULL)
+        comm = espi_world.comm; /* whose errors return */
+    if (free_to && (own = espi_private_comm(comm, false)) != MPI_COMM_NULL)
         atomic_fetch_add(&private_alive, 1);
     return own;
 }

@@ -30,7 +30,7 @@ bool espi_selfcopy_look_again(const struct espi_selfcopy_known *known, struct es
     if (p == NULL || !espi_selfcopy_is_decided(p, b->place) || !may_be_copied(b, p))
         return false;
     b->turn = espi_selfcopy_turn(p, b->place);
-    if (b->turn.way == ESPI_BY_CALL) /* decided otherwise just now; or left to MPI in its turn, and not timed */
+    if (b->turn.way == ESPI_BY_CALL) /* decided otherwise just now */
         return false;
     b->plan = p;
     return true;

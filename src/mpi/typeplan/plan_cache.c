@@ -456,6 +456,7 @@ void espi_plans_stop(void)
     all = plans;
     plans = by_age = NULL;
     used = made_since = 0;
+    bytes_since = 0;
     HASH_CLEAR(hh, remembered);
     espi_unlock(&lock);
     HASH_ITER(hh, all, e, next) {

@@ -84,7 +84,6 @@ void espi_plan_credit_told(struct espi_plan *plan, int64_t count, enum espi_purp
         atomic_store_explicit(&plan->saved_ns, as_noted(saving.ps), memory_order_relaxed);
 }
 
-
 void espi_plan_credit(struct espi_plan *plan, int64_t count, enum espi_purpose purpose, bool packs,
                       enum espi_packable use)
 {

@@ -131,6 +131,8 @@ static int type_ends(MPI_Datatype type, int keyval, void *value, void *extra)
     (void)extra;
     if (s != NULL && atomic_load(&s->generation) == (unsigned)(uintptr_t)value && espi_slot_end(s, type)) {
         end(s);
+        if (!counted)
+            espi_unseen_type_ends();
         espi_count_anywhere(ESPI_COUNT_types_ended, !counted);
     }
     return MPI_SUCCESS;
@@ -183,7 +185,7 @@ espi_status espi_types_start(const struct espi_settings *settings)
     espi_type_service.attributes = espi_pmpi.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
     espi_handle_table_lends = espi_type_service.attributes;
     if (!espi_type_service.attributes)
-        espi_self_comm(); /* now or never: other threads may call MPI from now on */
+        espi_self_start(); /* now or never: other threads may call MPI from now on */
     if (started_before)
         espi_handle_table_forget();
     started_before = true;
@@ -372,6 +374,7 @@ void espi_types_ending(struct espi_thread_state *thread_state, MPI_Datatype type
         return;
     if (espi_is_unseen(type)) {
         atomic_store_explicit(&espi_hot->types[at].credit, 0, memory_order_relaxed);
+        espi_unseen_type_ends();
         if (thread_state != NULL)
             espi_count(thread_state->stats, ESPI_COUNT_types_ended, 1);
     }
