@@ -11,6 +11,10 @@
    may use MPI_COMM_SELF: so a program's first idup, and a start under MPI_THREAD_MULTIPLE, come after such a call.
    Thread-safe. */
 MPI_Comm espi_self_comm(void);
+/* One for MPI_Pack and MPI_Unpack of arguments that are right, which look at it for errors alone: MPI_COMM_WORLD as
+   long as the other is not made. So what goes wrong (no memory) goes where errors of datatypes go. MPI_COMM_NULL as
+   above. */
+MPI_Comm espi_self_for_packing(void);
 /* Makes it, before the program can have used up what MPI has. */
 void espi_self_start(void);
 /* Frees it, while MPI still works. */

@@ -120,9 +120,13 @@ void espi_handle_table_each(void (*visit)(struct espi_type_slot *slot, MPI_Datat
 
         for (i = 0; chunk != NULL && i < ESPI_SLOTS_EACH; i++) {
             MPI_Datatype type = handle_of(which * ESPI_SLOTS_EACH + i);
+            const uint32_t at = espi_credit_at((uint32_t)type);
             atomic_uchar *credit = espi_slot_credit(type);
 
-            /* The credit first: pages of slots that never were in use are not touched. */
+            /* The credit first: pages of slots, and of credits, that never were in use are not touched. */
+            if (at < ESPI_CREDITS &&
+                !atomic_load_explicit(&espi_hot->committed_in[at / ESPI_CREDITS_EACH], memory_order_relaxed))
+                continue;
             if (credit == NULL || atomic_load_explicit(credit, memory_order_relaxed) == 0 ||
                 !atomic_load_explicit(&chunk->slots[i].known, memory_order_acquire))
                 continue;

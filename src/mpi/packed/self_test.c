@@ -69,7 +69,7 @@ static bool reads_status(void)
 bool espi_packed_self_test(void)
 {
     static int known = -1;
-    MPI_Comm comm = known < 0 ? espi_self_comm() : MPI_COMM_NULL;
+    MPI_Comm comm = known < 0 ? espi_self_for_packing() : MPI_COMM_NULL;
 
     if (known >= 0 || comm == MPI_COMM_NULL)
         return known > 0;
