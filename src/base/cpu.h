@@ -18,4 +18,8 @@ bool espi_cpu_is_intel(void);
    processors; 0 where that is not known. */
 int64_t espi_cpu_cache(void);
 
+/* Nanoseconds that a page of new memory takes when it is first written: 200 to 1,000, on some virtual machines
+   10,000. Takes four such pages; 0: they can not be had. */
+int64_t espi_page_ns(void);
+
 #endif

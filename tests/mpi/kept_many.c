@@ -24,7 +24,7 @@ void many(void)
 /* One type at a time, of ten layouts in turns: more than MPICH has types at hand. */
 void in_turns(void)
 {
-    enum { LAYOUTS = 10, IN_ALL = 4000, SHOWN = 97 };
+    enum { LAYOUTS = 10, IN_ALL = 40000, SHOWN = 97 };
 
     for (int life = 0; life < IN_ALL; life++) {
         MPI_Datatype type;

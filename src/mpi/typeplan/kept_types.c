@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/table.h"
 #include "constructors.h"
 #include "kept.h"
@@ -19,10 +20,8 @@ _Static_assert((uint32_t)MPI_DATATYPE_NULL == ESPI_NO_DATATYPE, "as the stub has
 /* Bytes of the arguments of one and of all; and the handles that may be kept. */
 enum { ONE_MOST = 4 << 20, BYTES_MOST = 16 << 20, LOW_HANDLES = 256 };
 enum { BUCKETS = 128 };
-/* MPICH has three types at hand for a program. When they are not enough it makes room for 1,024, which takes some
-   200 us. So as long as the program gets along with three, no more are kept than leave it those that it needs, unless
-   so many that were made again could have been kept that they would have saved as much. */
-enum { AT_HAND = 3, WORTH = 400 };
+/* MPICH has three types at hand for a program; see espi_kept_worth. */
+enum { AT_HAND = 3 };
 static const uint64_t direct_types = ((1 << AT_HAND) - 1) << ESPI_PAIR_TYPES;
 /* Times that types were freed: whose last one is longer ago makes room for another. What was found to have none, or
    was refused, does not ask for it again until so many times later. */
@@ -218,6 +217,16 @@ static bool is_counted_unseen(MPI_Datatype type)
            counts == 0;
 }
 
+/* Whether so many lives would have saved what room for more types takes. */
+static bool is_worth_room(int lives)
+{
+    static int worth;
+
+    if (worth == 0 && lives >= espi_kept_worth(0))
+        worth = espi_kept_worth(espi_page_ns());
+    return worth > 0 && lives >= worth;
+}
+
 /* An entry that is free, perhaps instead of one that has not come again for long; NULL: there is none. */
 static struct espi_kept_type *room(MPI_Datatype type)
 {
@@ -242,7 +251,7 @@ static struct espi_kept_type *room(MPI_Datatype type)
     if (!wide) { /* each counts, and must be seen for it */
         if (!is_counted_unseen(type))
             espi_types_pay();
-        wide = ++lacking == WORTH;
+        wide = is_worth_room(++lacking);
         return NULL;
     }
     const uint64_t stale = oldest != NULL ? oldest->used + STALE : 0;
