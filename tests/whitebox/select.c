@@ -222,6 +222,60 @@ START_TEST(counted_once)
 }
 END_TEST
 
+static bool is_same(const struct espi_selection *a, const struct espi_selection *b)
+{
+    bool same = a->improved == b->improved && a->forms_pending == b->forms_pending;
+
+    for (int p = 0; p < ESPI_PURPOSES; p++)
+        same = same && (a->better[p] == MPI_DATATYPE_NULL) == (b->better[p] == MPI_DATATYPE_NULL) &&
+               a->gain_ns[p] == b->gain_ns[p] && a->excess_ns[p] == b->excess_ns[p] &&
+               a->engine_ns[p] == b->engine_ns[p];
+    for (int p = 0; p < ESPI_PACKABLES; p++)
+        same = same && a->packed_ns[p] == b->packed_ns[p];
+    return same;
+}
+
+/* Without statistics no form is looked for where none could be clearly faster, and what is decided is the same. */
+START_TEST(silent)
+{
+    enum { TYPES = 24 };
+    int unsought = 0, packed = 0, formed = 0;
+
+    for (int i = 0; i < TYPES; i++) {
+        MPI_Datatype type;
+        if (i % 3 == 0)
+            MPI_Type_vector(1 + i / 2, 1 + i % 4, 7, i % 2 == 0 ? MPI_DOUBLE : MPI_CHAR, &type);
+        else if (i % 6 == 1)
+            type = regular_list(2000 * i);
+        else if (i % 3 == 1)
+            MPI_Type_create_indexed_block(3, 1 + i, (const int[]){0, 30, 90}, MPI_INT, &type);
+        else
+            MPI_Type_create_subarray(2, (const int[]){i, i}, (const int[]){1 + i / 2, 1}, (const int[]){0, 1},
+                                     MPI_ORDER_C, MPI_DOUBLE, &type);
+        type = i % 6 == 1 ? type : committed(type);
+        for (int64_t items = 1; items <= 64; items *= 8) {
+            struct espi_plan_request request = {.mode = AUTO, .count = items, .tier = 1, .one_node = i % 2 != 0};
+            struct decided told, untold;
+            struct espi_decoded layout;
+            ck_assert_int_eq(espi_decode(&arena, type, 0, &layout), ESPI_OK);
+            ck_assert_int_eq(espi_pack_compile(&arena, layout.tree, layout.extent, &request.pack), ESPI_OK);
+            told = decide(type, request);
+            request.silent = true;
+            untold = decide(type, request);
+            ck_assert_msg(is_same(&told.s, &untold.s), "type %d, %d items", i, (int)items);
+            ck_assert(told.facts.before != NULL && untold.facts.before == NULL);
+            unsought += told.counted[ESPI_COUNT_plan_no_variant] > 0 && untold.counted[ESPI_COUNT_plan_no_faster] > 0;
+            packed += told.s.improved;
+            formed += told.s.better[ESPI_WHOLE] != MPI_DATATYPE_NULL;
+            let_go(&told);
+            let_go(&untold);
+        }
+        real.Type_free(&type);
+    }
+    ck_assert_msg(unsought > 0 && packed > 0 && formed > 0, "%d, %d and %d", unsought, packed, formed);
+}
+END_TEST
+
 START_TEST(always)
 {
     const struct espi_plan_request request = {.mode = ESPI_MODE_ALWAYS};
@@ -383,8 +437,8 @@ END_TEST
 int main(int argc, char **argv)
 {
     const TTest *const tests[] = {list_in_chunks, nested_that_are_one, struct_that_is_one, contiguous, subarrays,
-                                  the_fastest,    recorded,            counted_once,       always,     refused,
-                                  high_handles,   shared_in_turns,     empty,              booked};
+                                  the_fastest,    recorded,            counted_once,       silent,     always,
+                                  refused,        high_handles,        shared_in_turns,    empty,      booked};
     TCase *all = types_case(tests, sizeof tests / sizeof *tests);
 
     tcase_add_checked_fixture(all, begin, end);

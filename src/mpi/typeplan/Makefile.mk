@@ -10,4 +10,5 @@ espi_mpi_types += %D%/plan_use.h
 espi_mpi_types += %D%/select.c %D%/select.h %D%/variants.c %D%/variants.h %D%/verify.c %D%/verify.h
 espi_mpi_types += %D%/engine_cost.c %D%/engine_cost.h %D%/engine_calibrate.c %D%/engine_calibrate.h
 espi_mpi_types += %D%/pack_gain.c %D%/pack_gain.h %D%/pack_once.c %D%/pack_once.h
+espi_mpi_types += %D%/forms.c %D%/forms.h
 espi_mpi_types += %D%/exact_program.c %D%/exact_program.h %D%/message_plan.c %D%/message_plan.h

@@ -153,6 +153,7 @@ struct espi_plan_request {
     bool check;                      /* compare entries and packed bytes of every substitute with the original's */
     int64_t count;                   /* items in a typical use, > 0 */
     int tier;                        /* 1 or 2, see above; always: 2 */
+    bool silent;                     /* no statistics are wanted: the layout is not put into words */
     bool forms;                      /* better types are wanted: uses come that no pack program does */
     bool again, was_better;          /* set by espi_plan_improve */
     unsigned reversed;               /* the same: bits 1 << enum espi_packable, not to be packed */

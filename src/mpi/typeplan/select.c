@@ -17,6 +17,7 @@
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/exact_program.h"
+#include "mpi/typeplan/forms.h"
 #include "mpi/typeplan/pack_gain.h"
 #include "mpi/typeplan/tree_size.h"
 #include "mpi/typeplan/verify.h"
@@ -24,47 +25,15 @@
 #include "mpi/typeplan/variants.h"
 #include "reconstruct/reconstruct.h"
 
-enum { AS_IT_STANDS = -1, INNER_COPIES = -2, OUTER_COPIES = -3, ALL_COPIES = -4 };
 enum { TEXT = 400, SHORTEN = 12 };
-/* Better is what takes less time by one part in so many, and by so many nanoseconds. */
-enum { CLEAR = 32, CLEAR_NS = 30 };
 /* What is not farther from the best conceivable form than by one part in so many is not worked on. */
 enum { NEAR = 8 };
 /* Entries up to which the second tier is exact whatever it takes: some milliseconds. */
 enum { EXACT = 400 };
 
-/* How a form is built from the tree that was found (or from the program's own). */
-static const struct recipe {
-    int64_t chunk; /* blocks, > 0; or a negative one of these: */
-    bool original;
-    const char *text;
-} recipes[] = {
-    {AS_IT_STANDS, false, "the tree as it stands"},
-    {INNER_COPIES, false, "innermost vectors as blocks of copies"},
-    {OUTER_COPIES, false, "outermost vectors as blocks of copies"},
-    {ALL_COPIES, false, "vectors as blocks of copies"},
-    {8, false, "lists and vectors in chunks of 8 blocks"},
-    {16, false, "lists and vectors in chunks of 16 blocks"},
-    {32, false, "lists and vectors in chunks of 32 blocks"},
-    {64, false, "lists and vectors in chunks of 64 blocks"},
-    {128, false, "lists and vectors in chunks of 128 blocks"},
-    {ALL_COPIES, true, "the program's own tree, vectors as blocks of copies"},
-    {16, true, "the program's own tree, lists and vectors in chunks of 16 blocks"},
-    {64, true, "the program's own tree, lists and vectors in chunks of 64 blocks"},
-};
-
 /* Nodes that the walks of the model and of the forms may come by, each of which goes to shared parts wherever they
    occur: a few milliseconds. */
 enum { VISITS_MOST = 1 << 17 };
-
-enum { RECIPES = sizeof recipes / sizeof recipes[0] };
-
-/* A form that may win; `tree` NULL: the program's own. */
-struct form {
-    const struct espi_node *tree;
-    const struct recipe *recipe;
-    double ns; /* of a use of request->count items */
-};
 
 struct selecting {
     struct espi_plan_request *request;
@@ -138,40 +107,14 @@ static void select_by_words(struct selecting *g)
         return;
     }
     g->s->better[ESPI_WHOLE] = g->s->better[ESPI_PARTS] = better;
-    g->facts.emission = recipes[0].text;
+    g->facts.emission = espi_form_text(0);
     g->facts.why = "costs fewer words";
 }
 
-/* The tree of a recipe; NULL when it is not one of its own. */
-static const struct espi_node *follow(struct selecting *g, const struct recipe *how)
+/* The fastest form of uses that go through types in parts, or as a whole. */
+static struct espi_form fastest(const struct selecting *g, const struct espi_node *const tree[ESPI_FORMS], bool parts)
 {
-    const struct espi_node *from = how->original ? g->request->layout->tree : g->found.tree, *tree = from;
-    espi_status status = ESPI_OK;
-
-    if (how->chunk > 0)
-        status = espi_variant_chunked(&g->arena, from, how->chunk, &tree);
-    else if (how->chunk != AS_IT_STANDS)
-        status = espi_variant_copies(&g->arena, from,
-                                     how->chunk == INNER_COPIES   ? ESPI_COPIES_INNERMOST
-                                     : how->chunk == OUTER_COPIES ? ESPI_COPIES_OUTERMOST
-                                                                  : ESPI_COPIES_ALL,
-                                     &tree);
-    return status != ESPI_OK || (how->chunk != AS_IT_STANDS && tree == from) ? NULL : tree;
-}
-
-/* The fastest form by the model of those that are not NULL, the program's own if none is clearly faster. */
-static struct form fastest(const struct selecting *g, const struct espi_node *const tree[RECIPES], bool parts)
-{
-    const struct espi_plan_request *r = g->request;
-    struct form best = {NULL, NULL, espi_engine_cost(&g->engine, r->layout->tree, r->count, parts)};
-    const double clear = best.ns - best.ns / CLEAR - CLEAR_NS;
-
-    for (int i = 0; i < RECIPES; i++) {
-        double ns = tree[i] == NULL ? best.ns : espi_engine_cost(&g->engine, tree[i], r->count, parts);
-        if (ns < best.ns && ns <= clear)
-            best = (struct form){tree[i], &recipes[i], ns};
-    }
-    return best;
+    return espi_forms_fastest(&g->engine, g->request->layout->tree, tree, g->request->count, parts);
 }
 
 static uint64_t rounded(double ns)
@@ -192,8 +135,8 @@ static void show(const struct selecting *g, enum espi_purpose p, const struct es
 
 /* Builds the fastest form there is room for and says which it was, also where it could not be built. Forms for which
    there is none are out from then on. */
-static espi_status build_fastest(struct selecting *g, const struct espi_node *tree[RECIPES], bool parts,
-                                 struct form *win, MPI_Datatype *better)
+static espi_status build_fastest(struct selecting *g, const struct espi_node *tree[ESPI_FORMS], bool parts,
+                                 struct espi_form *win, MPI_Datatype *better)
 {
     espi_status status;
 
@@ -203,7 +146,7 @@ static espi_status build_fastest(struct selecting *g, const struct espi_node *tr
             return ESPI_OK;
         status = build(g, win->tree, better);
         if (status == ESPI_ERR_LIMIT) {
-            tree[win->recipe - recipes] = NULL;
+            tree[win->which] = NULL;
             g->reason = ESPI_COUNT_plan_no_room;
         }
     } while (status == ESPI_ERR_LIMIT);
@@ -211,14 +154,14 @@ static espi_status build_fastest(struct selecting *g, const struct espi_node *tr
 }
 
 /* Keeps the fastest forms; `win` gets them, with tree NULL where the program's own stays. */
-static void keep(struct selecting *g, const struct espi_node *tree[RECIPES], bool in_parts,
-                 struct form win[ESPI_PURPOSES])
+static void keep(struct selecting *g, const struct espi_node *tree[ESPI_FORMS], bool in_parts,
+                 struct espi_form win[ESPI_PURPOSES])
 {
     static const char *const why[] = {
         [1] = "by the model of the library's engine, when packed as a whole",
         [2] = "by the model of the library's engine, in messages of several parts",
         [3] = "by the model of the library's engine, in messages and packed as a whole"};
-    const struct form *shown = NULL;
+    const struct espi_form *shown = NULL;
     int which = 0;
 
     for (int p = in_parts ? ESPI_PARTS : ESPI_WHOLE; p >= 0; p--) { /* what messages have is shown */
@@ -242,7 +185,7 @@ static void keep(struct selecting *g, const struct espi_node *tree[RECIPES], boo
     }
     if (shown == NULL)
         return;
-    g->facts.emission = shown->recipe->text;
+    g->facts.emission = espi_form_text(shown->which);
     g->facts.why = why[which];
 }
 
@@ -330,17 +273,16 @@ static void note_excess(struct selecting *g, const double now[ESPI_PURPOSES], bo
 static void select_by_model(struct selecting *g)
 {
     const struct espi_plan_request *r = g->request;
-    const struct espi_node *tree[RECIPES];
-    struct form win[ESPI_PURPOSES];
+    const struct espi_node *tree[ESPI_FORMS];
+    struct espi_form win[ESPI_PURPOSES];
     const bool in_parts = espi_engine_cuts(r->layout->tree, r->layout->extent, r->count);
     bool distinct = false;
     double now[ESPI_PURPOSES];
 
     g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
-    for (int i = 0; i < RECIPES; i++) {
-        tree[i] = follow(g, &recipes[i]);
+    espi_forms_make(&g->arena, r->layout->tree, g->found.tree, tree);
+    for (int i = 0; i < ESPI_FORMS; i++)
         distinct = distinct || (tree[i] != NULL && !espi_node_equal(tree[i], r->layout->tree));
-    }
     g->reason = distinct ? ESPI_COUNT_plan_no_faster : ESPI_COUNT_plan_no_variant;
     keep(g, tree, in_parts, win);
     if (!in_parts) { /* uses that fit one part ask for nothing else */
@@ -397,6 +339,29 @@ static bool select_packing_alone(struct selecting *g)
     return true;
 }
 
+/* Tier 1 of uses so short that no form could be clearly faster, and of which nothing is to be said: none is looked
+   for. What is decided is the same. False: this is none such. */
+static bool select_of_short(struct selecting *g)
+{
+    const struct espi_plan_request *r = g->request;
+    const bool in_parts = espi_engine_cuts(r->layout->tree, r->layout->extent, r->count);
+    double now[ESPI_PURPOSES];
+
+    if (!r->silent || !espi_tree_may_be_walked(r->layout->tree, VISITS_MOST))
+        return false;
+    g->engine = espi_engine_for(r->layout->tree, r->layout->extent);
+    for (int p = 0; p < ESPI_PURPOSES; p++) {
+        const bool parts = p == ESPI_PARTS && in_parts;
+        if (espi_forms_may_win(espi_engine_cost(&g->engine, r->layout->tree, r->count, parts)))
+            return false;
+        now[p] = engine_ns(g, r->layout->tree, p, in_parts);
+    }
+    g->reason = ESPI_COUNT_plan_no_faster;
+    judge_packing(g, now, in_parts);
+    note_excess(g, now, in_parts);
+    return true;
+}
+
 /* Lists whose blocks lie at one distance for long enough, where that costs fewer words. */
 static espi_status find_runs(struct selecting *g, const struct espi_costs *costs)
 {
@@ -417,6 +382,8 @@ static void describe(struct selecting *g, struct espi_stats_type *record, uint64
 
     f->improved = g->s->improved = g->packed || g->s->better[ESPI_WHOLE] != MPI_DATATYPE_NULL ||
                   g->s->better[ESPI_PARTS] != MPI_DATATYPE_NULL;
+    if (g->request->silent)
+        return;
     espi_print(g->request->layout->tree, SHORTEN, before, sizeof before);
     f->before = before;
     if (g->found.tree != NULL) {
@@ -481,7 +448,7 @@ void espi_select_variant(struct espi_plan_request *request, struct espi_stats_ty
     g.facts.cost_after = -1;
     if (request->layout->tree->entries == 0)
         g.reason = ESPI_COUNT_plan_unsupported;
-    else if (!model || request->tier != 1 || !select_packing_alone(&g))
+    else if (!model || request->tier != 1 || (!select_of_short(&g) && !select_packing_alone(&g)))
         select_form(&g, &options);
     describe(&g, record, begun);
     if (!request->again)

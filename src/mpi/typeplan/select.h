@@ -17,8 +17,8 @@ struct espi_selection {
     double engine_ns[ESPI_PURPOSES];    /* what the engine takes for what was kept; where there is a program */
 };
 
-/* Fills `s` whatever happens, describes the layout in `record` and counts the reason when nothing better was
-   found. The second tier may find a better program, too: request->pack. */
+/* Fills `s` whatever happens, describes the layout in `record`, unless the request is silent, and counts the reason
+   when nothing better was found. The second tier may find a better program, too: request->pack. */
 void espi_select_variant(struct espi_plan_request *request, struct espi_stats_type *record,
                          struct espi_selection *s);
 

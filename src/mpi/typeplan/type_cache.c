@@ -190,7 +190,8 @@ espi_status espi_types_start(const struct espi_settings *settings)
         espi_handle_table_forget();
     started_before = true;
     espi_type_service.check = settings->check;
-    espi_type_service.told = espi_settings_tell(settings) && settings->pack == ESPI_MODE_AUTO;
+    espi_type_service.silent = !espi_settings_tell(settings);
+    espi_type_service.told = !espi_type_service.silent && settings->pack == ESPI_MODE_AUTO;
     espi_type_service.packing = (enum espi_mode)settings->pack;
     espi_type_service.one_node = espi_world.open && espi_job_on_one_node(espi_world.size);
     if (!espi_type_service.attributes && key == MPI_KEYVAL_INVALID &&

@@ -274,6 +274,7 @@ static bool consider(struct espi_type_slot *s, struct espi_type_class *class, MP
                                         .staged = class->staged,
                                         .passes = espi_type_service.attributes,
                                         .check = espi_type_service.check,
+                                        .silent = espi_type_service.silent,
                                         .count = count,
                                         .tier = tier,
                                         .forms = forms};

@@ -23,6 +23,7 @@ extern struct espi_type_service {
     enum espi_mode packing;   /* ESPALIER_PACK, off where MPI packs otherwise than pack programs do */
     bool one_node;            /* all ranks are known to be on one node */
     bool check;               /* ESPALIER_CHECK */
+    bool silent;              /* no statistics are wanted */
     bool told;                /* statistics are wanted, and not everything is packed in any case */
     bool attributes;          /* calls do not overlap, so that an attribute's callback may end a generation */
 } espi_type_service;
