@@ -38,6 +38,34 @@ START_TEST(rule)
 }
 END_TEST
 
+/* What planning took lately is in its price, less what the numbers of lists explain; what took very long counts as
+   eight times the mean, and a start forgets it. */
+START_TEST(as_it_took)
+{
+    espi_admission_learns = true;
+    espi_admission_start(10);
+    espi_admission_made(0, 2500);
+    espi_admission_made(100, 2500 + 40 * 100);
+    espi_admission_made(100, 0);
+    ck_assert_uint_eq(espi_admission_rules(0), 2500); /* at least */
+    espi_admission_made(100, 10500 + 40 * 100);
+    ck_assert_uint_eq(espi_admission_rules(0), 2500 - 312 + 1312);
+    ck_assert_uint_eq(espi_admission_rules(10), 3500 + 40 * 10);
+    espi_admission_made(0, UINT64_C(1) << 60);
+    ck_assert_uint_eq(espi_admission_rules(0), 3500 - 437 + 3500);
+    for (int i = 0; i < 100; i++)
+        espi_admission_made(0, 20000);
+    ck_assert_uint_ge(espi_admission_rules(0), 19900);
+    ck_assert_uint_le(espi_admission_rules(0), 20000);
+    for (int i = 0; i < 100; i++)
+        espi_admission_made(0, 0);
+    ck_assert_uint_eq(espi_admission_rules(0), 2500);
+    espi_admission_made(0, 9999);
+    espi_admission_start(10);
+    ck_assert_uint_eq(espi_admission_rules(0), 2500);
+}
+END_TEST
+
 /* The grant is for all work, a tenth of it for work that leads to nothing; half of what is saved adds to both. */
 START_TEST(budget)
 {
@@ -323,6 +351,41 @@ START_TEST(first_plan)
 }
 END_TEST
 
+/* Uses of a new vector until it is read back. */
+static int read_vector_after(int n)
+{
+    const uint64_t decoded = counted(ESPI_COUNT_types_decoded);
+    MPI_Datatype type = vector(n, 3);
+    int uses = 0;
+
+    while (counted(ESPI_COUNT_types_decoded) == decoded && uses < 10 * LONG) {
+        espi_types_better(&own_thread, type, 1, false);
+        uses++;
+    }
+    free_seen(&type);
+    return uses;
+}
+
+/* Types of other classes wait longer where planning takes long: but for the first plan of a process, again. */
+START_TEST(dear_plans)
+{
+    test_clock_stands();
+    start(ESPI_MODE_AUTO);
+    espi_admission_learns = true;
+    espi_admission_start(INT64_C(1) << 34);
+    espi_admission_begins(UINT64_C(1) << 40);
+    test_clock.each = 100000;
+    for (int n = 10, last = 0; n < 14; n++) {
+        const uint64_t price = espi_admission_rules(3), each = each_of(n, 3);
+        ck_assert_int_eq(read_vector_after(n), (int)((price - 1) / each) + 1);
+        ck_assert_int_eq(espi_admission_rules(3) > price, n > 10);
+        ck_assert_int_ge((int)price, last);
+        last = (int)price;
+    }
+    espi_types_stop();
+}
+END_TEST
+
 /* Nothing granted, nothing done; what is used up is asked for again some time. */
 START_TEST(nothing_granted)
 {
@@ -349,6 +412,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "types_earned", rule, budget, dear, share, beginning, by_the_clock, read_at, settled,
-                     refused, looks_idle, first_plan, nothing_granted);
+    return TYPES_RUN(argc, argv, "types_earned", rule, as_it_took, budget, dear, share, beginning, by_the_clock,
+                     read_at, settled, refused, looks_idle, first_plan, dear_plans, nothing_granted);
 }

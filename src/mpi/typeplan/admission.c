@@ -15,6 +15,28 @@ uint64_t espi_admission_number_ns = ESPI_NUMBER_NS;
 static _Atomic uint64_t booked, idled, gained;
 static uint64_t begun, grant;
 
+/* A sample is an eighth of the mean. One that is many times as long, as something came in between, counts as eight
+   times the mean. */
+enum { RULES_NS = 2500, SAMPLES = 8, FAR = 8 };
+static _Atomic uint64_t made_ns = RULES_NS;
+bool espi_admission_learns = true;
+
+uint64_t espi_admission_rules(uint64_t numbers)
+{
+    return atomic_load_explicit(&made_ns, memory_order_relaxed) + espi_admission_number_ns * numbers;
+}
+
+void espi_admission_made(uint64_t numbers, uint64_t took)
+{
+    const uint64_t mean = atomic_load_explicit(&made_ns, memory_order_relaxed),
+                   lists = espi_admission_number_ns * numbers, rest = took > lists ? took - lists : 0,
+                   seen = rest < FAR * mean ? rest : FAR * mean, next = mean - mean / SAMPLES + seen / SAMPLES;
+
+    if (!espi_admission_learns)
+        return;
+    atomic_store_explicit(&made_ns, next > RULES_NS ? next : RULES_NS, memory_order_relaxed);
+}
+
 enum { BEGIN_NS = 250000 };
 static _Atomic uint64_t told;
 static atomic_bool warm; /* a plan was made */
@@ -38,6 +60,7 @@ void espi_admission_start(int64_t grant_ms)
     grant = (uint64_t)grant_ms * 1000000;
     atomic_store(&told, 0);
     atomic_store(&warm, false);
+    atomic_store(&made_ns, RULES_NS);
     atomic_store(&booked, 0);
     atomic_store(&idled, 0);
     atomic_store(&gained, 0);

@@ -40,12 +40,14 @@ enum { ESPI_NUMBER_NS = 40, ESPI_NUMBER_PACKED_NS = 20 };
 extern uint64_t espi_admission_number_ns; /* one of these; the first unless set */
 
 /* Estimated nanoseconds of the first tier: reading a type back whose constructor has `numbers` counts and
-   displacements, and compiling a pack program; or the rules, and building its form in chunks. (What a look at one
-   more type of the class takes, whose plan is known, was measured at the looks before: type_look.c.) */
-static inline uint64_t espi_admission_rules(uint64_t numbers)
-{
-    return 2500 + espi_admission_number_ns * numbers;
-}
+   displacements, and compiling a pack program; or the rules, and building its form in chunks. Beside the numbers it
+   is what it took lately, in the mean, and 2,500 at least: code and data are not in the caches where a program does
+   other things in between, and each new page of memory takes ten microseconds on some virtual machines. (What a look
+   at one more type of the class takes, whose plan is known, was measured at the looks before: type_look.c.) */
+uint64_t espi_admission_rules(uint64_t numbers);
+/* To read such a type back and to plan it took so long. */
+void espi_admission_made(uint64_t numbers, uint64_t took);
+extern bool espi_admission_learns; /* from that; tests in which uses are counted out beforehand say no */
 
 /* Estimated nanoseconds of the second tier, the least-cost tree, for a type whose constructor has `numbers` counts
    and displacements and one element of which has `size` bytes. */

@@ -311,6 +311,8 @@ static bool consider(struct espi_type_slot *s, struct espi_type_class *class, MP
     espi_types_lock_classes();
     if (!recognized)
         class->cold = !espi_admission_was_warm();
+    if (!recognized && !class->cold && class->family == NULL && tier == 1)
+        espi_admission_made(class->numbers, took);
     espi_tiers_looked(class, TYING_NS + (remembering > 0 ? remembering : took),
                       recognized ? 0 : TYING_NS + took);
     espi_tiers_learnt(class);
