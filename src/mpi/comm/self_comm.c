@@ -5,23 +5,18 @@
 
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/private_comm.h"
+#include "mpi/comm/world.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the making of `own` */
 static _Atomic MPI_Comm own = MPI_COMM_NULL;
 static atomic_uint ticket;
-
-static bool is_world_begun(void)
-{
-    int begun = 0;
-    return espi_pmpi.Initialized(&begun) == MPI_SUCCESS && begun;
-}
 
 static MPI_Comm make(bool early)
 {
     MPI_Comm comm;
     pthread_mutex_lock(&lock);
     comm = atomic_load_explicit(&own, memory_order_relaxed);
-    if (comm == MPI_COMM_NULL && is_world_begun())
+    if (comm == MPI_COMM_NULL && espi_world_is_there())
         atomic_store_explicit(&own, comm = espi_private_comm(MPI_COMM_SELF, early), memory_order_release);
     pthread_mutex_unlock(&lock);
     return comm;
@@ -36,7 +31,7 @@ MPI_Comm espi_self_comm(void)
 MPI_Comm espi_self_for_packing(void)
 {
     MPI_Comm comm = atomic_load_explicit(&own, memory_order_acquire);
-    return comm == MPI_COMM_NULL && is_world_begun() ? MPI_COMM_WORLD : comm;
+    return comm == MPI_COMM_NULL && espi_world_is_there() ? MPI_COMM_WORLD : comm;
 }
 
 void espi_self_start(void)

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /* A private communicator of this process alone whose errors return; MPI_COMM_NULL when it can not be made, and
-   without MPI_COMM_SELF (sessions only). Made by the first call: MPICH has eight communicators ready, and one more
-   than these costs a program the making of 1,024. Not while an MPI_Comm_idup is on its way, nor while another thread
-   may use MPI_COMM_SELF: so a program's first idup, and a start under MPI_THREAD_MULTIPLE, come after such a call.
-   Thread-safe. */
+   without MPI_COMM_SELF (sessions only, also after MPI_Finalize). Made by the first call: MPICH has eight
+   communicators ready, and one more than these costs a program the making of 1,024. Not while an MPI_Comm_idup is on
+   its way, nor while another thread may use MPI_COMM_SELF: so a program's first idup, and a start under
+   MPI_THREAD_MULTIPLE, come after such a call. Thread-safe. */
 MPI_Comm espi_self_comm(void);
 /* One for MPI_Pack and MPI_Unpack of arguments that are right, which look at it for errors alone: MPI_COMM_WORLD as
    long as the other is not made. So what goes wrong (no memory) goes where errors of datatypes go. MPI_COMM_NULL as

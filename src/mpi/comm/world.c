@@ -70,6 +70,13 @@ bool espi_world_is_last(enum espi_fn fn)
     return is_last != NULL && is_last(fn);
 }
 
+bool espi_world_is_there(void)
+{
+    int begun = 0, ended = 0;
+    return espi_pmpi.Initialized(&begun) == MPI_SUCCESS && begun && espi_pmpi.Finalized(&ended) == MPI_SUCCESS &&
+           !ended;
+}
+
 /* A tool behind us sees gathers along trees nowhere; and what it makes of a call, on some ranks only perhaps, would
    come to us again. */
 static bool are_calls_ours(void)

@@ -25,6 +25,8 @@ extern struct espi_world espi_world;
 void espi_world_start(bool (*is_last)(enum espi_fn fn));
 /* Whether no other tool stands between us and the MPI library for this function. */
 bool espi_world_is_last(enum espi_fn fn);
+/* Whether MPI_Init was called and MPI_Finalize was not; sessions may begin before, and live on. */
+bool espi_world_is_there(void);
 /* Right before the real MPI_Init, which then tells the others that this rank has the core. */
 void espi_world_announce(void);
 /* Right after it, whatever it returned. */

@@ -203,20 +203,13 @@ static void begin_world(void)
     espi_count_anywhere(ESPI_COUNT_time_start, espi_stats_now() - begun);
 }
 
-static bool mpi_is_usable(void)
-{
-    int begun = 0, ended = 0;
-    return espi_pmpi.Initialized(&begun) == MPI_SUCCESS && begun && espi_pmpi.Finalized(&ended) == MPI_SUCCESS &&
-           !ended;
-}
-
 /* A tool that stands behind us may call MPI in its MPI_Init, when MPI says that it has begun; and another thread. All
    ranks begin after theirs, and ask each other then. */
 static atomic_bool in_init;
 
 static bool start_late(void)
 {
-    if (atomic_load(&in_init) || !mpi_is_usable())
+    if (atomic_load(&in_init) || !espi_world_is_there())
         return false;
     begin_world();
     return atomic_load_explicit(&espi_running, memory_order_acquire);
