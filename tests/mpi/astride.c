@@ -85,6 +85,32 @@ static void blocks(MPI_Datatype type, MPI_Datatype anew, int time, int n)
         CK(MPI_Allgather(from, 1, type, to, 1, mine, prog.comm));
 }
 
+/* From the last rank, which has packed its type often before; the others meet theirs first. */
+static void broadcasts(int n, int whole)
+{
+    enum { PACKS = 300, BROADCASTS = 20 };
+    const int root = prog.ranks - 1, size = 17 * n;
+    MPI_Datatype type = make(n, whole, 1);
+    MPI_Request request;
+
+    for (int i = 0; i < PACKS && prog.me == root; i++) {
+        int at = 0;
+        CK(MPI_Pack(from, 1, type, to, size, &at, MPI_COMM_SELF));
+    }
+    for (int time = 0; time < BROADCASTS; time++) {
+        void *data = prog.me == root ? from : to;
+        memset(to, 0, (size_t)size);
+        if (time % 2 == 0) {
+            CK(MPI_Bcast(data, 1, type, root, prog.comm));
+        } else {
+            CK(MPI_Ibcast(data, 1, type, root, prog.comm, &request));
+            CK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        check_bytes(NULL, "broadcast", "received", to, (size_t)size);
+    }
+    MPI_Type_free(&type);
+}
+
 /* To the own rank, where the library cuts a little earlier; the receiver's items have no gaps. */
 static void to_oneself(MPI_Datatype type, int n, int time)
 {
@@ -128,7 +154,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof items / sizeof *items && prog.ranks > 1; i++)
         for (int whole = 0; whole < 2; whole++) {
             const int n = items[i], times = n < 5000 ? TIMES : TIMES / 10;
-            MPI_Datatype type = make(n, whole, 0);
+            MPI_Datatype type;
+            broadcasts(n, whole);
+            type = make(n, whole, 0);
             fill_bytes(from, all, mix(prog.seed, (uint64_t)(prog.me + 100 * n + whole)));
             for (int time = 0; time < times; time++) {
                 MPI_Datatype anew = make(n, whole, prog.me == 1 || time >= times / 2 ? time : 0);

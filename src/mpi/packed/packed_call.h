@@ -37,6 +37,14 @@ static inline bool espi_packs_blocks(enum espi_packable use)
            use == ESPI_PACK_EACH_HALF || use == ESPI_PACK_REPLACED;
 }
 
+/* Bytes may meet a side that goes by its type (see espi_plan_is_cut): also of what the library packs as a whole, as
+   it sends that from a root other than rank 0 of the node to this one as it is, first. */
+static inline bool espi_packs_across(enum espi_packable use)
+{
+    return use == ESPI_PACK_MESSAGE || use == ESPI_PACK_STAGED || use == ESPI_PACK_SCHEDULED ||
+           espi_packs_blocks(use);
+}
+
 /* What a use is where that makes none. */
 static inline enum espi_packable espi_packs_as(enum espi_packable use)
 {

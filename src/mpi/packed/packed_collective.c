@@ -76,7 +76,7 @@ static bool in_place(struct espi_collective_side *out, enum family family, int s
     return true;
 }
 
-/* A message that the library packs and unpacks as a whole, once, and sends on as bytes. */
+/* A message that the library packs and unpacks as a whole, once, and sends on as bytes (but espi_packs_across). */
 static enum espi_packable staged_use(const struct espi_api_row *row)
 {
     return row->kind & ESPI_NONBLOCKING ? ESPI_PACK_SCHEDULED : ESPI_PACK_STAGED;

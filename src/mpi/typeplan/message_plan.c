@@ -194,7 +194,7 @@ static bool is_for_blocks(struct espi_blocks_plan *found, int64_t count, bool wh
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
-    const bool is_cut = espi_packs_blocks(use) && espi_plan_is_cut(plan, count); /* of all: they may differ */
+    const bool is_cut = espi_packs_across(use) && espi_plan_is_cut(plan, count); /* of all: they may differ */
     found->timed = !is_cut && found->far && each > 0 && plan->size > ESPI_ENGINE_PART / each;
     if (bytes <= INT32_MAX && !is_cut &&
         (found->far ? espi_plan_may_pack_far(plan, use, each) : espi_plan_packs(plan, use, each)))
@@ -234,7 +234,7 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
     struct espi_plan *plan = found->of;
     const bool may = plan != NULL && plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
                      plan->size <= INT32_MAX / count &&
-                     !(espi_packs_blocks(found->use) && espi_plan_is_cut(plan, count));
+                     !(espi_packs_across(found->use) && espi_plan_is_cut(plan, count));
 
     return may ? plan : NULL;
 }

@@ -93,7 +93,7 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
 
     if (use == ESPI_PACK_LOCAL || !fits)
         return packs && use == ESPI_PACK_LOCAL;
-    if ((use == ESPI_PACK_MESSAGE || espi_packs_blocks(use)) && espi_plan_is_cut(plan, count))
+    if (espi_packs_across(use) && espi_plan_is_cut(plan, count))
         return false;
     const bool far_blocks = !near && espi_packs_blocks(use);
     if (far_blocks && !espi_plan_may_pack_far(plan, use, each))
