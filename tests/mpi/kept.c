@@ -412,6 +412,7 @@ int main(int argc, char **argv)
                  {"names", names},               {"nested", nested}, {"contents", contents},
                  {"equals", equals},             {"uncommitted", uncommitted}, {"many", many},
                  {"in_turns", in_turns},         {"second_reference", second_reference},
+                 {"twice_inside", twice_inside},
                  {"nowhere", nowhere},           {"asleep", asleep},
                  {"constructors", constructors},
                  {"high", high},                 {"high_dup", high_dup}, {"high_inside", high_inside},

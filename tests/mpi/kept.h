@@ -19,6 +19,7 @@ void use(MPI_Datatype type, int how);
 
 void many(void);
 void in_turns(void);
+void twice_inside(void);
 void asleep(void);
 void second_reference(void);
 void nowhere(void);

@@ -97,6 +97,45 @@ void second_reference(void)
     CK(MPI_Type_free(&whole));
 }
 
+/* A struct of a type twice is read back while the program has that type, and both references are freed: it stays the
+   program's, whatever is made then, and if it has a name none that is made afterwards has it. */
+void twice_inside(void)
+{
+    enum { ROUNDS = 14 };
+    MPI_Datatype first, whole, equal, parts[2];
+    int three[3], at = 0, length;
+    MPI_Aint places[2];
+    char name[MPI_MAX_OBJECT_NAME];
+
+    for (int named = 0; named < 2; named++) {
+        for (int life = 0; life < ROUNDS; life++) {
+            CK(MPI_Type_vector(2, 1, 9, MPI_FLOAT, &first));
+            CK(MPI_Type_commit(&first));
+            if (life < ROUNDS - 1)
+                CK(MPI_Type_free(&first));
+        }
+        if (named)
+            CK(MPI_Type_set_name(first, "mine"));
+        CK(MPI_Type_create_struct(2, (const int[]){1, 1}, (const MPI_Aint[]){0, 400},
+                                  (const MPI_Datatype[]){first, first}, &whole));
+        CK(MPI_Type_get_contents(whole, 3, 2, 2, three, places, parts));
+        for (int i = 0; i < 2; i++)
+            CK(MPI_Type_free(&parts[i]));
+        CK(MPI_Type_vector(2, 1, 9, MPI_FLOAT, &equal)); /* not committed */
+        at = 0;
+        memset(packed, 0, sizeof packed);
+        CK(MPI_Pack(data, 1, first, packed, sizeof packed, &at, MPI_COMM_SELF));
+        digest(packed, 64);
+        CK(MPI_Type_free(&equal));
+        CK(MPI_Type_free(&whole));
+        CK(MPI_Type_free(&first));
+        CK(MPI_Type_vector(2, 1, 9, MPI_FLOAT, &equal));
+        CK(MPI_Type_get_name(equal, name, &length));
+        digest(name, length);
+        CK(MPI_Type_free(&equal));
+    }
+}
+
 /* Nowhere to put what is to be made, in the life after one that was kept: an error, and nothing is lost. */
 void nowhere(void)
 {

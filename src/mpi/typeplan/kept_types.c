@@ -221,7 +221,6 @@ static bool is_counted_unseen(MPI_Datatype type)
 static bool is_worth_room(int lives)
 {
     static int worth;
-
     if (worth == 0 && lives >= espi_kept_worth(0))
         worth = espi_kept_worth(espi_page_ns());
     return worth > 0 && lives >= worth;
@@ -320,6 +319,8 @@ static bool is_kept_first(uint32_t *type, bool is_wanted)
     unsigned char misses = 0;
 
     wide = wide || espi_handle_number(handle) >= 0;
+    if (atomic_load_explicit(&espi_hot->types[at].shared, memory_order_relaxed) > 0) /* the program has it still: */
+        return false; /* what it is not kept for holds until then */
     const bool is_never = *kept_at(at) == ESPI_KEPT_NEVER || (e != NULL && (e->state == ESPI_KEPT_FREED || e->never));
     if (*kept_at(at) == ESPI_KEPT_NEVER)
         *kept_at(at) = 0;
@@ -405,8 +406,7 @@ static uint32_t made_again(enum espi_fn fn, const espi_word *args, uint64_t hint
     return 0;
 }
 
-/* What it takes to look at a type that is freed, about. */
-enum { LOOK_NS = 50 };
+enum { LOOK_NS = 50 }; /* what it takes to look at a type that is freed, about */
 
 bool espi_kept_pay(void)
 {
