@@ -43,9 +43,8 @@ static espi_word go_on(enum espi_fn fn, const espi_word *args, espi_next next)
 static enum espi_reduction reduction_of(enum espi_fn fn)
 {
     switch (fn) {
-#define BOTH(name, kind)       \
-    case ESPI_FN_##name:       \
-    case ESPI_FN_##name##_c:   \
+#define BOTH(name, kind)                            \
+    case ESPI_FN_##name: case ESPI_FN_##name##_c:   \
         return kind;
 #define FORMS(name, iname, kind) BOTH(name, kind) BOTH(iname, kind) BOTH(name##_init, kind)
         FORMS(Reduce, Ireduce, ESPI_RED_REDUCE)
@@ -61,7 +60,7 @@ static enum espi_reduction reduction_of(enum espi_fn fn)
 /* A failure of our own (no memory) becomes what MPI does with an error of that class on this communicator. */
 static espi_word fail(const struct espi_api_row *row, const espi_word *args, int error)
 {
-    MPI_Comm comm = row->comm >= 0 ? (MPI_Comm)args[(int)row->comm] : MPI_COMM_SELF;
+    MPI_Comm comm = row->comm >= 0 ? (MPI_Comm)args[(int)row->comm] : MPI_COMM_WORLD; /* as MPICH does without one */
     espi_pmpi.Comm_call_errhandler(comm, error);
     return error;
 }
@@ -97,8 +96,8 @@ static void *scaled_counts(const void *counts, bool from_large, bool to_large, i
 /* An array that MPI may read until the operation is complete. */
 static void *keep_counts(void *counts, bool large, int n)
 {
-    const void *kept = counts ? espi_pooled_array(counts,
-                                                  (size_t)n * (large ? sizeof(MPI_Count) : sizeof(int))) : NULL;
+    const size_t each = large ? sizeof(MPI_Count) : sizeof(int);
+    const void *kept = counts ? espi_pooled_array(counts, (size_t)n * each) : NULL;
     free(counts);
     return (void *)kept;
 }
@@ -134,7 +133,20 @@ static MPI_Count word_count(const struct espi_api_row *row, espi_word word)
     return row->large ? (MPI_Count)word : (MPI_Count)(int)word;
 }
 
-/* Reads the call. False: leave it to MPI (counts that MPI refuses, numbers that overflow). */
+static bool is_in_place(const struct reduction *r)
+{
+    return r->kind != ESPI_RED_LOCAL && (void *)r->args[SENDBUF] == MPI_IN_PLACE;
+}
+
+/* MPI_IN_PLACE where it says nothing: no address to read from, or write to. */
+static bool is_misplaced(const struct reduction *r)
+{
+    const bool is_at_root = r->kind == ESPI_RED_REDUCE ? r->gets && !r->inter : r->kind != ESPI_RED_LOCAL;
+    return (r->gets && (void *)r->args[RECVBUF] == MPI_IN_PLACE) ||
+           (r->gives && (void *)r->args[SENDBUF] == MPI_IN_PLACE && !is_at_root);
+}
+
+/* Reads the call. False: leave it to MPI (counts or buffers that MPI refuses, numbers that overflow). */
 static bool read_call(struct reduction *r)
 {
     const struct espi_api_row *row = r->row;
@@ -179,7 +191,7 @@ static bool read_call(struct reduction *r)
         r->gives = r->inter ? root != MPI_ROOT && root != MPI_PROC_NULL : true;
     }
     MPI_Count bytes;
-    return !__builtin_mul_overflow(r->copies, r->view->each, &bytes) &&
+    return !is_misplaced(r) && !__builtin_mul_overflow(r->copies, r->view->each, &bytes) &&
            !__builtin_mul_overflow(bytes, r->view->unit, &bytes) && bytes <= PTRDIFF_MAX / 4;
 }
 
@@ -213,11 +225,6 @@ static espi_word call_on_elements(const struct reduction *r, espi_word in, espi_
     if (!later)
         free(counts);
     return rc;
-}
-
-static bool is_in_place(const struct reduction *r)
-{
-    return r->kind != ESPI_RED_LOCAL && (void *)r->args[SENDBUF] == MPI_IN_PLACE;
 }
 
 /* No gaps: the elements stand at the same place, `start` bytes on (a buffer may be MPI_BOTTOM). */
@@ -325,9 +332,8 @@ static MPI_Count sum_of_counts(struct espi_comm_facts *facts, const struct espi_
 static bool may_be_large(struct espi_thread_state *thread_state, enum espi_reduction kind,
                          const struct espi_api_row *row, const espi_word *args)
 {
-    if (atomic_load_explicit(&espi_world.all_present,
-                             memory_order_relaxed) == ESPI_ALL_PRESENT_NO || kind == ESPI_RED_LOCAL ||
-        row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
+    if (atomic_load_explicit(&espi_world.all_present, memory_order_relaxed) == ESPI_ALL_PRESENT_NO ||
+        kind == ESPI_RED_LOCAL || row->kind & (ESPI_NONBLOCKING | ESPI_PERSISTENT))
         return false;
     if (kind == ESPI_RED_SCATTER)
         return sum_of_counts(&thread_state->comm, row, args) > espi_reduce_never_large(1);
@@ -462,7 +468,7 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
         return result;
     if (predefined)
         return go_on(fn, args, next);
-    if (dense)
+    if (dense && (kind != ESPI_RED_REDUCE || !is_in_place(&r))) /* else it is staged, see there */
         return reduce_dense(&r);
     return r.kind == ESPI_RED_LOCAL ? reduce_local(&r) : reduce_with_gaps(&r);
 }
@@ -473,8 +479,7 @@ espi_word espi_reduce_told(struct espi_thread *thread, enum espi_fn fn, espi_wor
     struct espi_thread_state *thread_state;
     unsigned bit;
     *done = ESPI_REDUCED_AS_RETURNED;
-    if (!espi_is_running() ||
-        !(thread_state = espi_thread_state(thread)))
+    if (!espi_is_running() || !(thread_state = espi_thread_state(thread)))
         return go_on(fn, args, next);
     espi_count_call(thread_state->stats, fn);
     enum espi_reduction kind = reduction_of(fn);
