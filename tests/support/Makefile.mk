@@ -9,7 +9,8 @@ check_LTLIBRARIES += %D%/yield.la %D%/nomem.la
 # Runs a program on pretended hosts.
 dist_check_SCRIPTS += %D%/two-hosts %D%/pretended-host
 dist_check_SCRIPTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh
-TESTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh
+dist_check_SCRIPTS += %D%/check-run-tests.sh
+TESTS += %D%/check-lint.sh %D%/check-pairs.sh %D%/check-instructions.sh %D%/check-layouts.sh %D%/check-sim.sh %D%/check-run-tests.sh
 
 # Assertions that hold, in the programs of tests/unit and tests/whitebox.
 if HAVE_CHECK
