@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -130,9 +131,15 @@ static bool is_text(const struct cli_text *file)
 bool cli_elf_read(const char *name, struct cli_elf *elf)
 {
     struct cli_text file;
+    struct stat status;
     bool good = true;
 
     *elf = (struct cli_elf){.kind = CLI_PROGRAM_OTHER};
+    /* Opening a pipe waits for who writes into it, and some devices never end; folders cli_read_text refuses. */
+    if (stat(name, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        cli_fail("%s: expected a program, found no regular file", name);
+        return false;
+    }
     if (!cli_read_text(name, &file))
         return false;
     if (file.len >= 2 && memcmp(file.data, "#!", 2) == 0) {
