@@ -42,14 +42,14 @@ int cli_read_sizes(const char *file, int64_t **size, int *p)
             }
             *size = more;
         }
-        int width = end - at > 40 ? 40 : (int)(end - at);
+        char word[CLI_WORD];
         if (!espi_whole_parse(text.data + at, end - at, &(*size)[n]) || (*size)[n] < 0)
             code = cli_fail("%s:%zu: expected a block size (a whole number that is not negative and fits 63 bits), "
-                            "found '%.*s'",
-                            shown, number, width, text.data + at);
+                            "found '%s'",
+                            shown, number, cli_word(word, text.data + at, end - at));
         else if (__builtin_add_overflow(total, (*size)[n], &total))
-            code = cli_fail("%s:%zu: expected a sum of sizes that fits 63 bits, found more with %.*s", shown, number,
-                            width, text.data + at);
+            code = cli_fail("%s:%zu: expected a sum of sizes that fits 63 bits, found more with %s", shown, number,
+                            cli_word(word, text.data + at, end - at));
         n++;
         at = end;
     }
