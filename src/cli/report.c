@@ -66,8 +66,9 @@ static void print_header(const char *name, json_t *root)
     json_t *settings = json_object_get(root, "settings"), *value;
     const char *key;
 
-    printf("Espalier report of %s\n\n", name);
-    printf("  program    ");
+    printf("Espalier report of ");
+    report_print_text(name, 0);
+    printf("\n\n  program    ");
     report_print_command(root);
     printf("\n  run        ");
     report_print_text(stat_text(root, "started", "at an unknown time"), 0);
@@ -306,8 +307,9 @@ static void print_balance(json_t *root)
         int64_t sum = stat_number(value, "sum", NULL, NULL);
         if (sum == 0)
             continue;
-        printf("  %-16s ", strncmp(name, "time_", 5) == 0 ? name + 5 : name);
-        printf("%10s in all,", cli_time(text, sizeof text, (double)sum));
+        printf("  ");
+        report_print_padded(strncmp(name, "time_", 5) == 0 ? name + 5 : name, 16);
+        printf(" %10s in all,", cli_time(text, sizeof text, (double)sum));
         printf(" %10s at most",
                cli_time(text, sizeof text, (double)stat_number(value, "max", NULL, NULL)));
         print_which(value, "max_rank", " in one rank");

@@ -39,7 +39,9 @@ static int compare_members(const json_t *a, const json_t *b, const char *object)
         if (x == y)
             continue;
         shown++;
-        printf("  %-24s %12" PRId64 " %12" PRId64 "   %+" PRId64, name, x, y, y - x);
+        printf("  ");
+        report_print_padded(name, 24);
+        printf(" %12" PRId64 " %12" PRId64 "   %+" PRId64, x, y, y - x);
         print_help(name);
     }
     json_object_foreach(in_b, name, value) {
@@ -47,7 +49,9 @@ static int compare_members(const json_t *a, const json_t *b, const char *object)
         if (json_object_get(in_a, name) != NULL || y == 0)
             continue;
         shown++;
-        printf("  %-24s %12s %12" PRId64 "   %+" PRId64, name, "-", y, y);
+        printf("  ");
+        report_print_padded(name, 24);
+        printf(" %12s %12" PRId64 "   %+" PRId64, "-", y, y);
         print_help(name);
     }
     return shown;
@@ -131,8 +135,11 @@ static void compare_types(const json_t *a, const json_t *b, int64_t top)
 
 int report_compare(const char *name_a, const json_t *a, const char *name_b, const json_t *b, int64_t top)
 {
-    printf("Espalier report of two runs: A is %s, B is %s\n\n", name_a, name_b);
-    printf("  A: ");
+    printf("Espalier report of two runs: A is ");
+    report_print_text(name_a, 0);
+    printf(", B is ");
+    report_print_text(name_b, 0);
+    printf("\n\n  A: ");
     report_print_command(a);
     printf(", %" PRId64 " ranks, ", stat_number(a, "ranks", NULL, NULL));
     report_print_text(stat_text(a, "started", "?"), 0);

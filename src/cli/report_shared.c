@@ -18,6 +18,13 @@ void report_print_text(const char *text, size_t width)
         printf("...");
 }
 
+void report_print_padded(const char *text, int width)
+{
+    report_print_text(text, 0);
+    for (size_t len = strlen(text); len < (size_t)width; len++)
+        putchar(' ');
+}
+
 void report_print_command(const json_t *root)
 {
     const json_t *command = json_object_get(root, "command");

@@ -8,6 +8,8 @@
 
 /* Text from a file, control bytes shown as '?', at most `width` bytes (0: all) and then "...". */
 void report_print_text(const char *text, size_t width);
+/* The same of the whole text, filled up with blanks to `width` bytes, as %-*s does. */
+void report_print_padded(const char *text, int width);
 /* What a counter counts, as a phrase; NULL for one that this version does not have. */
 const char *report_counter_help(const char *name);
 void report_print_command(const json_t *root);
