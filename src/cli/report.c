@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "cli/cli.h"
 #include "cli/report_collectives.h"
 #include "cli/report_compare.h"
@@ -217,22 +218,22 @@ static void print_other_changes(const json_t *root)
     if (exchanged > 0)
         printf("  exchanged: %" PRId64 " calls of MPI_Alltoall and its kin through shared memory (%s)\n", exchanged,
                cli_bytes(text, sizeof text, (double)counter_sum(root, "bytes_exchanged")));
-    if (dense + packed > 0)
+    if (dense > 0 || packed > 0)
         printf("  reductions: %" PRId64 " calls with a predefined operation on a derived type (%" PRId64
                " with gaps, %" PRId64 " in pieces);\n              erroneous MPI, these fail without Espalier\n",
-               dense + packed, packed, counter_sum(root, "reduce_pieces"));
-    if (copied + tried > 0)
+               espi_add_signed_saturated(dense, packed), packed, counter_sum(root, "reduce_pieces"));
+    if (copied > 0 || tried > 0)
         printf("  own blocks: %" PRId64 " copied from layout to layout (%s); %" PRId64
                " timed, by MPI and by the copy, to choose:\n              the copy %" PRId64
                " times, MPI's way %" PRId64 " times, reversed %" PRId64 " times\n",
                copied, cli_bytes(text, sizeof text, (double)counter_sum(root, "bytes_copied")), tried,
                counter_sum(root, "pairs_kept"), stat_number(root, "left_alone", "pairs_no_faster", "sum"),
                counter_sum(root, "pairs_reversed"));
-    if (along + library > 0)
+    if (along > 0 || library > 0)
         printf("  gathers and scatters: %" PRId64 " calls along a tree, %" PRId64 " left to the library, by %" PRId64
                " leases\n",
                along, library, counter_sum(root, "tree_leases"));
-    if (passed + failed > 0)
+    if (passed > 0 || failed > 0)
         printf("  checks: %" PRId64 " passed, %" PRId64 " %s\n", passed, failed,
                failed > 0 ? "FAILED (what they found wrong was not used; please report this)" : "failed");
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "cli/cli.h"
 #include "cli/report_collectives.h"
 #include "cli/report_shared.h"
@@ -41,7 +42,8 @@ static int compare_members(const json_t *a, const json_t *b, const char *object)
         shown++;
         printf("  ");
         report_print_padded(name, 24);
-        printf(" %12" PRId64 " %12" PRId64 "   %+" PRId64, x, y, y - x);
+        printf(" %12" PRId64 " %12" PRId64 "   %+" PRId64, x, y,
+               espi_subtract_signed_saturated(y, x));
         print_help(name);
     }
     json_object_foreach(in_b, name, value) {
