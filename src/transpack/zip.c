@@ -12,8 +12,10 @@
 
 struct zipper {
     struct espi_arena *arena;
-    size_t left; /* array elements and parts that may still be made */
+    size_t left;  /* array elements and parts that may still be made */
+    size_t steps; /* by which cuts may still be looked for; some 20 ms */
 };
+enum { STEPS_MOST = 1 << 26 };
 
 /* count copies of child: at 0, stride, ... where disp is NULL. */
 struct copies {
@@ -183,6 +185,20 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
+/* A cut of a node with buckets or parts is looked for from the first one on: of n parts against n buckets these would
+   be n * n. ESPI_ERR_LIMIT: there were too many such steps. */
+static espi_status slice_of(struct zipper *z, const struct espi_node *node, int64_t from, int64_t to,
+                            const struct espi_node **part)
+{
+    const bool sought = node->kind == ESPI_STRUC || node->kind == ESPI_IDXBUC || node->kind == ESPI_BUCKET;
+    const size_t steps = sought ? (size_t)node->count : 0;
+
+    if (steps > z->steps)
+        return ESPI_ERR_LIMIT;
+    z->steps -= steps;
+    return espi_node_slice(z->arena, node, from, to, 0, part);
+}
+
 /* Side s is a struc: the other is cut where its parts end. */
 static espi_status cut_at_parts(struct zipper *z, const struct espi_node *const side[2], int s,
                                 const struct espi_node *out[2])
@@ -213,7 +229,7 @@ static espi_status cut_at_parts(struct zipper *z, const struct espi_node *const 
             part[1 - s] = side[1 - s]->sub[j];
             disp[1 - s][n] = side[1 - s]->disp[j];
         } else {
-            status = espi_node_slice(z->arena, side[1 - s], at, at + part[s]->entries, 0, &part[1 - s]);
+            status = slice_of(z, side[1 - s], at, at + part[s]->entries, &part[1 - s]);
         }
         at += part[s]->entries;
         if (status == ESPI_OK && (part[0] != last[0] || part[1] != last[1]))
@@ -305,7 +321,7 @@ espi_status espi_zip(struct espi_arena *arena, const struct espi_node *from, con
 {
     const struct espi_node *const side[2] = {from, onto};
     const struct espi_node *out[2] = {NULL, NULL};
-    struct zipper z = {arena, limit};
+    struct zipper z = {arena, limit, STEPS_MOST};
     espi_status status;
 
     if (from->entries == 0 && onto->entries == 0) {

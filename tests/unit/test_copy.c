@@ -359,6 +359,29 @@ START_TEST(huge)
 }
 END_TEST
 
+/* A struc of parts against buckets that they cut: looked for from the first bucket on each time, up to so many
+   steps. */
+START_TEST(cut_buckets)
+{
+    enum { MOST = 40000 };
+    static int64_t at[2][MOST], length[MOST];
+    static const struct espi_node *parts[MOST];
+    const struct espi_node *i = leaf("MPI_INT"), *buckets = NULL, *whole = NULL, *za, *zb;
+
+    for (int n = 1000; n <= MOST; n *= 40) { /* lengths 1, 3, 1, 3, ... against 2, 2, 2, ... */
+        for (int k = 0; k < n; k++) {
+            length[k] = k % 2 == 0 ? 1 : 3;
+            at[0][k] = 20 * k;
+            at[1][k] = 24 * k;
+            parts[k] = vec(2, 4 + 4 * (k % 2), i);
+        }
+        ck_assert_int_eq(espi_node_idxbuc(&arena, n, 4, at[0], length, i, &buckets), ESPI_OK);
+        ck_assert_int_eq(espi_node_struc(&arena, n, at[1], parts, &whole), ESPI_OK);
+        ck_assert_int_eq(espi_zip(&arena, whole, buckets, LIMIT, &za, &zb), n == MOST ? ESPI_ERR_LIMIT : ESPI_OK);
+    }
+}
+END_TEST
+
 START_TEST(bad_pairs)
 {
     const struct espi_node *za, *zb, *i = leaf("MPI_INT"), *d = leaf("MPI_DOUBLE");
@@ -379,5 +402,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-copy", 300, setup, teardown, nests_of_one_type, records, records_to_arrays, transpositions,
-                     grids, huge, bad_pairs);
+                     grids, huge, cut_buckets, bad_pairs);
 }
