@@ -58,21 +58,32 @@ void asleep(void)
     }
 }
 
+/* Lives before a type is looked at that comes again. */
+enum { ROUNDS = 14 };
+
+/* Two numbers, so many apart, in the last of its lives; those before have ended. */
+static MPI_Datatype after_lives(int apart)
+{
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+
+    for (int life = 0; life < ROUNDS; life++) {
+        if (life > 0)
+            CK(MPI_Type_free(&type));
+        CK(MPI_Type_vector(2, 1, apart, MPI_FLOAT, &type));
+        CK(MPI_Type_commit(&type));
+    }
+    return type;
+}
+
 /* A type that the program has a second reference to, by MPI_Type_get_contents, while so many others come and go that
    what is known of it makes room. It is freed, and an equal one made but not committed: the first one stays good. */
 void second_reference(void)
 {
-    enum { LAYOUTS = 150, ROUNDS = 14 };
-    MPI_Datatype first, whole, part, equal;
+    enum { LAYOUTS = 150 };
+    MPI_Datatype first = after_lives(7), whole, part, equal;
     int at = 0, three;
     MPI_Aint none;
 
-    for (int life = 0; life < ROUNDS; life++) {
-        CK(MPI_Type_vector(2, 1, 7, MPI_FLOAT, &first));
-        CK(MPI_Type_commit(&first));
-        if (life < ROUNDS - 1)
-            CK(MPI_Type_free(&first));
-    }
     CK(MPI_Type_contiguous(3, first, &whole));
     CK(MPI_Type_get_contents(whole, 1, 0, 1, &three, &none, &part));
     for (int i = 0; i < LAYOUTS * ROUNDS; i++) {
@@ -101,19 +112,13 @@ void second_reference(void)
    program's, whatever is made then, and if it has a name none that is made afterwards has it. */
 void twice_inside(void)
 {
-    enum { ROUNDS = 14 };
     MPI_Datatype first, whole, equal, parts[2];
     int three[3], at = 0, length;
     MPI_Aint places[2];
     char name[MPI_MAX_OBJECT_NAME];
 
     for (int named = 0; named < 2; named++) {
-        for (int life = 0; life < ROUNDS; life++) {
-            CK(MPI_Type_vector(2, 1, 9, MPI_FLOAT, &first));
-            CK(MPI_Type_commit(&first));
-            if (life < ROUNDS - 1)
-                CK(MPI_Type_free(&first));
-        }
+        first = after_lives(9);
         if (named)
             CK(MPI_Type_set_name(first, "mine"));
         CK(MPI_Type_create_struct(2, (const int[]){1, 1}, (const MPI_Aint[]){0, 400},

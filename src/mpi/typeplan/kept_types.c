@@ -319,8 +319,8 @@ static bool is_kept_first(uint32_t *type, bool is_wanted)
     unsigned char misses = 0;
 
     wide = wide || espi_handle_number(handle) >= 0;
-    if (atomic_load_explicit(&espi_hot->types[at].shared, memory_order_relaxed) > 0) /* the program has it still: */
-        return false; /* what it is not kept for holds until then */
+    if (atomic_load_explicit(&espi_hot->types[at].shared, memory_order_relaxed) > 0)
+        return false; /* the program has it still, and what forbids to keep it holds on */
     const bool is_never = *kept_at(at) == ESPI_KEPT_NEVER || (e != NULL && (e->state == ESPI_KEPT_FREED || e->never));
     if (*kept_at(at) == ESPI_KEPT_NEVER)
         *kept_at(at) = 0;
