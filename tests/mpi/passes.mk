@@ -3,7 +3,8 @@ if HAVE_MPIEXEC
 check_PROGRAMS += %D%/reduce_derived %D%/reduce_mixed %D%/reduce_refused %D%/reduce_requests %D%/gather_bottom \
 	%D%/gather_stress \
 	%D%/gather_truncate %D%/gather_comms %D%/gather_many %D%/gather_contest %D%/gather_persistent \
-	%D%/idup_pending %D%/nested_free %D%/threads_commit %D%/type_references
+	%D%/idup_pending %D%/nested_free %D%/threads_commit %D%/type_attributes \
+	%D%/type_references
 %C%_reduce_derived_SOURCES = %D%/reduce_derived.c %D%/reduce_elements.h
 TESTS += %D%/run-reduce %D%/run-trees
 endif

@@ -168,9 +168,6 @@ static int is_gone(MPI_Datatype type, int keyval, void *value, void *extra)
 
 static bool tie(const struct espi_kept_type *e)
 {
-    if (key == MPI_KEYVAL_INVALID &&
-        espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, is_gone, &key, NULL) != MPI_SUCCESS)
-        return false;
     return espi_pmpi.Type_set_attr((MPI_Datatype)e->type, key, attribute_of(e)) == MPI_SUCCESS;
 }
 
@@ -476,7 +473,8 @@ void espi_kept_forbid(void)
 
 void espi_kept_start(void)
 {
-    if (is_forbidden || !are_ours())
+    if (is_forbidden || !are_ours() || (key == MPI_KEYVAL_INVALID &&
+        espi_pmpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, is_gone, &key, NULL) != MPI_SUCCESS))
         return;
     atomic_store(&espi_hot->made_again, made_again);
     atomic_store(&espi_hot->freed, freed);
