@@ -100,8 +100,9 @@ START_TEST(beginning)
     other.uses = other.items = other.retry;
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), 0);
     ck_assert_uint_eq(c.told, lost(&c));
+    ck_assert_uint_gt(espi_tiers_next_look(&c, AUTO, 1, false), 1);
     ck_assert_int_eq(espi_tiers_due(&other, AUTO, false), 1);
-    c.uses = c.items = c.retry;
+    ck_assert_uint_eq(espi_tiers_next_look(&c, AUTO, 1, false), 1); /* not when it has been used twice as often */
     ck_assert_int_eq(espi_tiers_due(&c, AUTO, false), 1);
 }
 END_TEST

@@ -80,9 +80,17 @@ static bool outgrown(const struct espi_type_class *class)
            class->items * (uint64_t)class->size / class->uses > ESPI_ENGINE_PART;
 }
 
+/* The uses at which it is to ask again. What it was told before planning had begun does not hold any more since. */
+static uint64_t retry_of(const struct espi_type_class *class)
+{
+    return class->told > 0 && espi_admission_begins(0) ? 0 : class->retry;
+}
+
 /* Work of this price was earned. False: the budget is used up. */
 static bool admit(struct espi_type_class *class, uint64_t price, bool dear)
 {
+    class->retry = retry_of(class);
+    class->told = 0;
     if (class->uses < class->retry)
         return false;
     if (dear ? espi_admission_open_dear(price) : espi_admission_open(price))
@@ -195,7 +203,7 @@ uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uin
                    ? 1
                    : uses_until(price_of_first(class), spent(class),
                                 class->uses > 0 ? spent(class) / class->uses : 0);
-        return most(wait, class->retry > class->uses ? class->retry - class->uses : 1);
+        return most(wait, retry_of(class) > class->uses ? retry_of(class) - class->uses : 1);
     case ESPI_CLASS_BETTER:
         if (!planned)
             return next_of_better(class, made);
@@ -209,7 +217,7 @@ uint64_t espi_tiers_next_look(const struct espi_type_class *class, int mode, uin
     }
     if (second_may_pay(class))
         wait = least(wait, most(uses_until(price_of_second(class), class->uses * class->excess_ns, class->excess_ns),
-                                class->retry > class->uses ? class->retry - class->uses : 1));
+                                retry_of(class) > class->uses ? retry_of(class) - class->uses : 1));
     return wait;
 }
 
