@@ -80,6 +80,32 @@ static void one_way(MPI_Comm comm)
     CK(MPI_Comm_free(&row));
 }
 
+/* Calls in which one rank's buffers are none, of nothing: MPI takes them. */
+static void nothing_in_place(MPI_Comm comm)
+{
+    static const int none[RANKS_MOST];
+    const int around = 1;
+    int to[2] = {0}, from[RANKS_MOST], class;
+    MPI_Comm ring;
+    MPI_Datatype empty;
+
+    CK(MPI_Cart_create(comm, 1, &prog.ranks, &around, 0, &ring));
+    CK(MPI_Type_contiguous(0, MPI_INT, &empty));
+    CK(MPI_Type_commit(&empty));
+    for (int time = 0; time < 40; time++) {
+        void *const place = prog.me == time % prog.ranks ? MPI_IN_PLACE : from;
+        CK(MPI_Neighbor_alltoall(place, 0, MPI_INT, from, 0, MPI_INT, ring));
+        CK(MPI_Neighbor_alltoall(place, 1, empty, from, 1, empty, ring));
+        CK(MPI_Neighbor_alltoall(to, 0, MPI_INT, place, 0, MPI_INT, ring));
+        CK(MPI_Alltoallv(to, none, none, MPI_INT, place, none, none, MPI_INT, comm));
+        plain(comm, "after calls of nothing", 1);
+    }
+    MPI_Error_class(MPI_Alltoall(NULL, 5, empty, NULL, 5, empty, comm), &class);
+    check_value(NULL, "nothing", "class of a buffer that is given twice", class);
+    MPI_Type_free(&empty);
+    MPI_Comm_free(&ring);
+}
+
 /* With nine ranks and more MPI sends short blocks together: one rank receives less than it says. */
 static void unequal(MPI_Comm comm)
 {
@@ -104,6 +130,7 @@ int main(int argc, char **argv)
     one_way(comm);
     refused_alone(comm);
     ends(comm);
+    nothing_in_place(comm);
     unequal(comm);
     MPI_Comm_free(&comm);
     return prog_end("exchange_odd");

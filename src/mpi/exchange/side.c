@@ -70,13 +70,15 @@ static bool look_at(struct type_facts *facts, MPI_Datatype type, bool stands)
     return true;
 }
 
-/* From a null pointer on there are data where a type, or a displacement, has addresses; where it has none MPI refuses
-   the call, or it fails when it comes to them. */
-static bool is_somewhere(const struct espi_exchange_block *block)
+/* Whether a block with data has an address. From a null pointer on there are data where a type, or a displacement,
+   has addresses; where it has none MPI refuses the call, or it fails when it comes to them. MPI_IN_PLACE is none. */
+static bool is_somewhere(const struct espi_exchange_block *block, const void *buffer)
 {
     enum { PAGE = 4096 };
     MPI_Count lb = 0, extent;
 
+    if (buffer != NULL)
+        return buffer != MPI_IN_PLACE;
     return (block->dense || espi_pmpi.Type_get_true_extent_c(block->type, &lb, &extent) == MPI_SUCCESS) &&
            (uintptr_t)block->data + (uintptr_t)lb >= PAGE;
 }
@@ -110,7 +112,7 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     block->data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)place);
     block->dense = facts->dense;
     block->type = type;
-    return args[typed->buffer] != 0 || block->bytes == 0 || is_somewhere(block);
+    return block->bytes == 0 || is_somewhere(block, (const void *)args[typed->buffer]);
 }
 
 bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_api_row *row, int which,
@@ -230,6 +232,6 @@ bool espi_exchange_is_aliased(const struct espi_api_row *row, const espi_word *a
     return !(row->kind & ESPI_NEIGHBOUR) && args[a->buffer] == args[b->buffer] && args[a->type] == args[b->type] &&
            args[a->count] == args[b->count] &&
            (a->shape != ESPI_SHAPE_ONE ||
-            (args[a->buffer] != 0 && (row->large ? args[a->count] != 0 : (int)args[a->count] != 0))) &&
+            (row->large ? args[a->count] != 0 : (int)args[a->count] != 0)) &&
            espi_self_refuses_alias();
 }
