@@ -81,8 +81,15 @@ static void check_places(void)
         check("Scan into place", MPI_Scan(in, MPI_IN_PLACE, 1, types[i], MPI_SUM, one) != MPI_SUCCESS);
         check("Allreduce into place", MPI_Allreduce(in, MPI_IN_PLACE, 1, types[i], MPI_SUM, one) != MPI_SUCCESS);
         check("Reduce_local in place", MPI_Reduce_local(MPI_IN_PLACE, out, 1, types[i], MPI_SUM) != MPI_SUCCESS);
-        if (i == 1) /* MPICH reads there what has no gaps */
-            check("Reduce_local of nothing", MPI_Reduce_local(NULL, out, 1, types[i], MPI_SUM) != MPI_SUCCESS);
+        check("Reduce_local of nothing", MPI_Reduce_local(NULL, out, 1, types[i], MPI_SUM) != MPI_SUCCESS);
+        check("Allreduce of nothing",
+              class_of(MPI_Allreduce(NULL, out, 1, types[i], MPI_SUM, one)) == MPI_ERR_BUFFER);
+        for (int k = 0; k < 2 * MANY; k++)
+            in[k] = k;
+        check("Reduce to nothing", class_of(MPI_Reduce(in, NULL, 1, types[i], MPI_SUM, 0, one)) == MPI_ERR_BUFFER);
+        check("Allreduce to itself", class_of(MPI_Allreduce(in, in, 1, types[i], MPI_SUM, one)) == MPI_ERR_BUFFER);
+        check("Reduce_local to itself", MPI_Reduce_local(in, in, 1, types[i], MPI_SUM) != MPI_SUCCESS);
+        check("an input was written", in[0] == 0 && in[2] == 2 && in[2 * (MANY - 1)] == 2 * (MANY - 1));
         MPI_Type_free(&types[i]);
     }
     MPI_Comm_free(&one);

@@ -349,17 +349,14 @@ static int refusal_of(const struct reduction *r, espi_word buffer, int64_t copie
     return espi_pmpi.Send_c((const void *)buffer, copies, (MPI_Datatype)r->args[TYPE], MPI_PROC_NULL, 0, self);
 }
 
-/* The ranks agree before they reduce in pieces; one whose buffers MPI refuses must not be there, as it will call
-   again. */
+/* The error with which MPI refuses a buffer, or one that is given twice, as what it gets are buffers of our own. The
+   ranks agree before they reduce in pieces; one whose buffers are refused must not be there: it will call again. */
 static int refused_buffers(const struct reduction *r)
 {
-    int rc = MPI_SUCCESS;
-    if (r->gives && !is_in_place(r)) {
-        rc = refusal_of(r, r->args[SENDBUF], r->copies);
-        if (!rc && r->gets && r->args[SENDBUF] == r->args[RECVBUF] && r->args[SENDBUF] && r->copies > 0 &&
-            espi_self_refuses_alias())
-            rc = MPI_ERR_BUFFER;
-    }
+    int rc = r->gives && !is_in_place(r) ? refusal_of(r, r->args[SENDBUF], r->copies) : MPI_SUCCESS;
+    if (!rc && r->gives && r->gets && r->args[SENDBUF] == r->args[RECVBUF] && r->copies > 0 &&
+        espi_self_refuses_alias())
+        rc = MPI_ERR_BUFFER;
     return rc || !r->gets ? rc : refusal_of(r, r->args[RECVBUF], r->copies_out);
 }
 
@@ -453,6 +450,7 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
     bool predefined = espi_type_is_predefined(type);
     struct espi_elements base;
     espi_word result;
+    int refused;
     struct reduction r = {.thread = thread, .thread_state = espi_thread_state(thread), .fn = fn, .kind = kind,
                           .row = &espi_api_rows[fn], .args = args, .next = next, .done = done};
     if (predefined)
@@ -468,6 +466,8 @@ static __attribute__((noinline)) espi_word reduction_call(struct espi_thread *th
         return result;
     if (predefined)
         return go_on(fn, args, next);
+    if ((!dense || kind == ESPI_RED_LOCAL) && (refused = refused_buffers(&r)) != MPI_SUCCESS)
+        return withhold(&r, refused);
     if (dense && (kind != ESPI_RED_REDUCE || !is_in_place(&r))) /* else it is staged, see there */
         return reduce_dense(&r);
     return r.kind == ESPI_RED_LOCAL ? reduce_local(&r) : reduce_with_gaps(&r);
