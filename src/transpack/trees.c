@@ -18,9 +18,13 @@ static void take_number(struct espi_pair_side *side, int64_t number)
     side->reach = far > INT64_MAX ? INT64_MAX : (int64_t)far > side->reach ? (int64_t)far : side->reach;
 }
 
+/* Of every node also how far it reaches: displacements of nodes and of those above them may cancel. */
 static void survey_tree(struct espi_pair_side *side, const struct espi_node *node)
 {
     int64_t reach;
+    if (__builtin_sub_overflow(node->true_ub > 0 ? node->true_ub : 0, node->true_lb < 0 ? node->true_lb : 0, &reach))
+        reach = INT64_MAX;
+    side->reach = reach > side->reach ? reach : side->reach;
     if (node->kind == ESPI_LEAF)
         return;
     if (node->stride != 0 || node->stride2 != 0) {
@@ -42,14 +46,12 @@ static void survey_tree(struct espi_pair_side *side, const struct espi_node *nod
 
 static espi_status measure_tree(struct espi_pair_side *side, const struct espi_node *node)
 {
-    int64_t span;
     *side = (struct espi_pair_side){0};
     survey_tree(side, node);
-    if (__builtin_sub_overflow(node->true_ub > 0 ? node->true_ub : 0, node->true_lb < 0 ? node->true_lb : 0, &span) ||
-        side->reach == INT64_MAX)
+    if (side->reach == INT64_MAX)
         return ESPI_ERR_LIMIT;
     side->unit = side->unit == 0 ? 1 : side->unit;
-    side->reach = (side->reach > span ? side->reach : span) / side->unit + 1;
+    side->reach = side->reach / side->unit + 1;
     return ESPI_OK;
 }
 
