@@ -102,6 +102,8 @@ static void nothing_in_place(MPI_Comm comm)
     }
     MPI_Error_class(MPI_Alltoall(NULL, 5, empty, NULL, 5, empty, comm), &class);
     check_value(NULL, "nothing", "class of a buffer that is given twice", class);
+    MPI_Error_class(MPI_Alltoall(to, 1, empty, MPI_IN_PLACE, 1, empty, comm), &class);
+    check_value(NULL, "nothing", "class of a buffer that is none", class);
     MPI_Type_free(&empty);
     MPI_Comm_free(&ring);
 }

@@ -95,6 +95,23 @@ static void check_places(void)
     MPI_Comm_free(&one);
 }
 
+/* Between groups MPICH does not ask whether one buffer is given twice. */
+static void check_between(void)
+{
+    static int data[8];
+    MPI_Comm half, between;
+    MPI_Datatype gaps;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &between);
+    MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
+    MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    check("one buffer between groups", MPI_Allreduce(data, data, 1, gaps, MPI_SUM, between) == MPI_SUCCESS);
+    MPI_Type_free(&gaps);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+}
+
 /* A sum in place at the last rank, of so many elements that MPICH 4.0.2 has a fault there. */
 static int is_summed_in_place(int size)
 {
@@ -157,6 +174,8 @@ int main(int argc, char **argv)
 
     check_no_types();
     check_places();
+    if (size > 1)
+        check_between();
 
     MPI_Op product;
     MPI_Op_create(multiply, 0, &product);

@@ -112,7 +112,9 @@ static bool read_block(struct espi_exchange_block *block, const struct espi_api_
     block->data = (char *)((uintptr_t)args[typed->buffer] + (uintptr_t)place);
     block->dense = facts->dense;
     block->type = type;
-    return block->bytes == 0 || is_somewhere(block, (const void *)args[typed->buffer]);
+    if (block->bytes == 0) /* of neighbours MPI does not look where */
+        return row->kind & ESPI_NEIGHBOUR || (const void *)args[typed->buffer] != MPI_IN_PLACE;
+    return is_somewhere(block, (const void *)args[typed->buffer]);
 }
 
 bool espi_exchange_side_read(struct espi_exchange_side *side, const struct espi_api_row *row, int which,

@@ -355,7 +355,8 @@ static int refused_buffers(const struct reduction *r)
 {
     int rc = r->gives && !is_in_place(r) ? refusal_of(r, r->args[SENDBUF], r->copies) : MPI_SUCCESS;
     if (!rc && r->gives && r->gets && r->args[SENDBUF] == r->args[RECVBUF] && r->copies > 0 &&
-        espi_self_refuses_alias())
+        (r->kind == ESPI_RED_LOCAL || (espi_comm_look_now(&r->thread_state->comm, r->comm) &&
+                                       !r->thread_state->comm.inter)) && espi_self_refuses_alias())
         rc = MPI_ERR_BUFFER;
     return rc || !r->gets ? rc : refusal_of(r, r->args[RECVBUF], r->copies_out);
 }
