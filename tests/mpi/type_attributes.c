@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCKS = 100, ITEMS = 8 * BLOCKS, USES = 3000, TYPES = 4 };
+enum { BLOCKS = 100, ITEMS = 8 * BLOCKS, USES = 3000, TYPES = 4, LIVES = 14 };
 
 static int passed, failed, deletes;
 static long deleted;
@@ -78,13 +78,35 @@ static void set_and_replace(MPI_Datatype type, int key)
     check("a value that is removed is gone", !there);
 }
 
+/* A type that comes again, as it was made and freed like that before: there is an attribute on it, too. `spare`: a
+   key whose number the program's first one for datatypes gets. */
+static void comes_again(int spare)
+{
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int key;
+
+    for (int life = 0; life < LIVES; life++) {
+        if (life > 0)
+            MPI_Type_free(&type);
+        MPI_Type_vector(2, 1, 9, MPI_FLOAT, &type);
+        MPI_Type_commit(&type);
+    }
+    MPI_Comm_free_keyval(&spare);
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_value, &key, NULL);
+    set_and_replace(type, key);
+    MPI_Type_free_keyval(&key);
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
-    int level, spare, key, late;
+    int level, spare, other, key, late;
 
     MPI_Init_thread(&argc, &argv,
                     argc > 1 && strcmp(argv[1], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, ignore, &spare, NULL);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, ignore, &other, NULL);
+    comes_again(other);
     use(MPI_INT);
     for (int i = 1; i <= TYPES; i++) {
         MPI_Datatype type = make_type(i);
