@@ -80,9 +80,9 @@ struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, in
 }
 
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                                      enum espi_packable use, int64_t each)
+                                      enum espi_packable use, int64_t each, int together)
 {
-    (void)each;
+    (void)each, (void)together;
     return espi_types_way(thread, type, count, whole, use);
 }
 
@@ -251,9 +251,9 @@ void espi_message_plan_own(struct espi_stats_thread *stats, const struct espi_me
 struct espi_type_service espi_type_service;
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each, bool near)
+                      enum espi_packable use, int64_t each, int together, bool near)
 {
-    (void)near;
+    (void)near, (void)together;
     (void)found;
     (void)type;
     (void)count;
@@ -363,9 +363,9 @@ espi_word espi_selfcopy_call(struct espi_thread *thread, enum espi_fn fn, espi_w
     return substitute(thread, fn, args, next);
 }
 
-bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count)
+bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count, int together)
 {
-    (void)plan, (void)count;
+    (void)plan, (void)count, (void)together;
     return false;
 }
 

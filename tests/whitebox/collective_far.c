@@ -264,6 +264,34 @@ START_TEST(root_uses)
 }
 END_TEST
 
+/* Where a rank has more neighbours on one side, MPICH mixes up the int counts. */
+START_TEST(confused_counts)
+{
+    static int numbers[PEERS];
+    static MPI_Aint at[PEERS];
+    static MPI_Datatype each[PEERS];
+    begin();
+    for (int i = 0; i < PEERS; i++)
+        each[i] = type;
+    const espi_word n = (espi_word)numbers, a = (espi_word)at, t = (espi_word)each,
+                    args[] = {(espi_word)from, n, a, t, (espi_word)onto, n, a, t, MPI_COMM_SELF};
+    const int in = thread_state->comm.in, out = thread_state->comm.out;
+    for (int side = 0; side < 2; side++)
+        for (int more = -1; more <= 1; more++) {
+            thread_state->comm.in = PEERS;
+            thread_state->comm.out = PEERS + more;
+            const bool packs = use_of(ESPI_FN_Neighbor_alltoallw, side, args) != ESPI_PACK_NOT;
+            ck_assert_int_eq(packs, more == 0);
+            ck_assert_int_eq(use_of(ESPI_FN_Ineighbor_alltoallw, side, args) != ESPI_PACK_NOT, more == 0);
+            ck_assert_int_ne(use_of(ESPI_FN_Neighbor_alltoallw_c, side, args), ESPI_PACK_NOT);
+            ck_assert_int_ne(use_of(ESPI_FN_Neighbor_alltoall, side, args), ESPI_PACK_NOT);
+        }
+    thread_state->comm.in = in;
+    thread_state->comm.out = out;
+    end();
+}
+END_TEST
+
 /* Whether a call that is left to the library is let pass, where a pair of its type is so marked. */
 static bool passes_marked(enum espi_fn fn, const espi_word *args, unsigned marks)
 {
@@ -298,5 +326,5 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "collective_far", far_blocks, short_blocks, mixed_blocks, short_beside_short,
-                     better_types, root_uses, own_marks);
+                     better_types, root_uses, confused_counts, own_marks);
 }

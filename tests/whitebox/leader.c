@@ -191,15 +191,15 @@ START_TEST(doubts)
         for (int doubtful = 0; doubtful < 2; doubtful++) {
             const enum espi_message_calls calls = espi_message_calls_of(uses[i]);
             plan->doubtful[calls] = doubtful;
-            ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT));
+            ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1));
             suite_another_leads(true);
-            ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT), !doubtful);
+            ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1), !doubtful);
             plan->found_of[calls][0] = (struct espi_plan_found){COUNT, false}; /* it was */
             plan->n_found[calls] = 1;
-            ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT));
+            ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1));
             plan->found_of[calls][0].loses = true;
             plan->n_lost = 1;
-            ck_assert(!espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT));
+            ck_assert(!espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1));
             plan->n_found[calls] = plan->n_lost = 0;
             plan->doubtful[calls] = false;
             suite_another_leads(false);

@@ -209,7 +209,7 @@ START_TEST(packed_again)
         espi_types_committed(espi_thread_state(&own_thread), types[i]);
         slot[i] = espi_slot_of(types[i]);
         for (int k = 0; k < 2000 && atomic_load(&slot[i]->look) != ESPI_NEVER; k++)
-            ck_assert_ptr_null(espi_types_blocks_way(&own_thread, types[i], 1, true, ESPI_PACK_NOT, 1).packed);
+            ck_assert_ptr_null(espi_types_blocks_way(&own_thread, types[i], 1, true, ESPI_PACK_NOT, 1, 1).packed);
     }
     struct espi_type_class *class = espi_slot_class(slot[0]);
     ck_assert(class == espi_slot_class(slot[1]) && slot[0]->plan == NULL && class->state == ESPI_CLASS_PLAIN);
@@ -226,7 +226,7 @@ START_TEST(packed_again)
         }
     }
     for (int k = 0; k < 2000; k++) /* it is known now that it is of use */
-        espi_types_blocks_way(&own_thread, types[0], 1, true, ESPI_PACK_NOT, 1);
+        espi_types_blocks_way(&own_thread, types[0], 1, true, ESPI_PACK_NOT, 1, 1);
     ck_assert(slot[0]->plan != NULL && class->state == ESPI_CLASS_BETTER);
     for (int i = 0; i < 2; i++) {
         espi_types_ending(espi_thread_state(&own_thread), types[i]);

@@ -361,9 +361,9 @@ END_TEST
 /* ---- a plan that another thread drops ---- */
 
 bool __real_espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
-                                 enum espi_packable use, int64_t each);
+                                 enum espi_packable use, int64_t each, int together);
 bool __wrap_espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
-                                 enum espi_packable use, int64_t each);
+                                 enum espi_packable use, int64_t each, int together);
 
 static struct espi_type_slot *to_drop; /* the slot whose plan is dropped when it is next asked what it is good for */
 
@@ -385,14 +385,14 @@ static void drop_plan(struct espi_type_slot *slot)
 }
 
 bool __wrap_espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
-                                 enum espi_packable use, int64_t each)
+                                 enum espi_packable use, int64_t each, int together)
 {
     struct espi_type_slot *slot = to_drop;
 
     to_drop = NULL;
     if (slot != NULL)
         drop_plan(slot);
-    return __real_espi_plan_is_to_pack(plan, count, purpose, use, each);
+    return __real_espi_plan_is_to_pack(plan, count, purpose, use, each, together);
 }
 
 START_TEST(dropped_elsewhere)

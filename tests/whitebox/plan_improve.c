@@ -389,7 +389,7 @@ START_TEST(of_no_use)
             espi_types_committed(espi_thread_state(&own_thread), type);
             slot = espi_slot_of(type);
             while (slot->plan == NULL && ++uses < 1000)
-                espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_NOT, 1);
+                espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_NOT, 1, 1);
             ck_assert_int_eq(slot->plan != NULL, life == 0 || served);
             espi_slot_class(slot)->packs = served;
             espi_slot_class(slot)->passed = ESPI_CLASS_PASSED_MOST;
@@ -421,13 +421,13 @@ START_TEST(staged)
         espi_types_committed(espi_thread_state(&own_thread), type);
         slot = espi_slot_of(type);
         while (way.packed == NULL && made++ < 1000)
-            way = espi_types_blocks_way(&own_thread, type, 1, true, uses[k], 1);
+            way = espi_types_blocks_way(&own_thread, type, 1, true, uses[k], 1, 1);
         ck_assert_int_eq(way.packed != NULL, uses[k] == ESPI_PACK_STAGED);
         ck_assert_int_eq(slot->plan != NULL, uses[k] == ESPI_PACK_STAGED);
         if (way.packed != NULL)
             espi_plan_release(way.packed);
         for (made = 0; slot->plan != NULL && made < 1000; made++) {
-            way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_SCHEDULED, 1);
+            way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_SCHEDULED, 1, 1);
             ck_assert_ptr_null(way.packed);
         }
         ck_assert(slot->plan == NULL && espi_slot_class(slot)->state == ESPI_CLASS_PLAIN);
@@ -456,11 +456,11 @@ START_TEST(between_nodes)
         espi_types_committed(espi_thread_state(&own_thread), type);
         slot = espi_slot_of(type);
         for (int made = 0; way.packed == NULL && made < 1000; made++)
-            way = espi_types_blocks_way(&own_thread, type, 1, true, uses[k], 1);
+            way = espi_types_blocks_way(&own_thread, type, 1, true, uses[k], 1, 1);
         ck_assert_ptr_nonnull(way.packed);
         ck_assert(way.packed->improved); /* which is what the report says */
         espi_plan_release(way.packed);
-        way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_SCHEDULED, 1);
+        way = espi_types_blocks_way(&own_thread, type, 1, true, ESPI_PACK_SCHEDULED, 1, 1);
         ck_assert_ptr_null(way.packed);
         ck_assert_uint_gt(atomic_load(&slot->plan->record->saved_ps[ESPI_SAVED_ALONE]), 0);
         espi_types_ending(espi_thread_state(&own_thread), type);

@@ -143,16 +143,16 @@ START_TEST(short_ones)
     for (int found = 0; found < 2; found++) {
         for (int doubtful = 0; doubtful < 2; doubtful++) {
             plan->doubtful[ESPI_ALONE] = doubtful;
-            ck_assert_int_eq(espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_STARTED_SENT, 1),
+            ck_assert_int_eq(espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_STARTED_SENT, 1, 1),
                              !doubtful || found);
-            ck_assert(espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_MESSAGE, 1));
+            ck_assert(espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_MESSAGE, 1, 1));
         }
         plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){1, false};
         plan->n_found[ESPI_ALONE] = 1;
     }
     plan->found_of[ESPI_ALONE][0].loses = true;
     plan->n_lost = 1;
-    ck_assert(!espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_STARTED_RECEIVED, 1));
+    ck_assert(!espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_STARTED_RECEIVED, 1, 1));
     MPI_Type_free(&type);
     end();
 }
@@ -167,12 +167,12 @@ START_TEST(without_turns)
     plan->engine_ns[ESPI_PARTS] = 1000;
     for (int saves = 400; saves <= 600; saves += 200) {
         atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], (uint64_t)saves);
-        ck_assert_int_eq(espi_plan_is_to_pack(plan, 1, ESPI_PARTS, ESPI_PACK_STARTED_SENT, 1), saves > 500);
-        ck_assert_int_eq(espi_plan_is_to_pack(plan, 1, ESPI_PARTS, ESPI_PACK_STARTED_RECEIVED, 1), saves > 500);
+        ck_assert_int_eq(espi_plan_is_to_pack(plan, 1, ESPI_PARTS, ESPI_PACK_STARTED_SENT, 1, 1), saves > 500);
+        ck_assert_int_eq(espi_plan_is_to_pack(plan, 1, ESPI_PARTS, ESPI_PACK_STARTED_RECEIVED, 1, 1), saves > 500);
     }
     plan->open[true] = ESPI_WAYS_SURE;
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 400);
-    ck_assert(espi_plan_is_to_pack(plan, 1, ESPI_PARTS, ESPI_PACK_STARTED_SENT, 1));
+    ck_assert(espi_plan_is_to_pack(plan, 1, ESPI_PARTS, ESPI_PACK_STARTED_SENT, 1, 1));
     MPI_Type_free(&type);
     end();
 }

@@ -125,7 +125,7 @@ static bool find_plans(struct espi_call_side *s, const struct espi_api_row *row,
             others++;
             continue;
         }
-        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count, s->near) ||
+        if (!espi_blocks_plan(found, types[i], count, s->facts.whole, s->facts.use, count, 1, s->near) ||
             (found->plan != NULL && (__builtin_mul_overflow(found->plan->size, count, &bytes) ||
                                      __builtin_add_overflow(s->bytes, bytes, &s->bytes))))
             return false;
@@ -188,7 +188,7 @@ static bool find_plan(struct espi_call_side *s, const struct espi_api_row *row, 
     s->types = 1;
     s->count[0] = items;
     if (!espi_blocks_plan(&s->found[0], type, items, goes_whole(row, which, &s->facts, args), s->facts.use, each,
-                          s->near))
+                          s->facts.together, s->near))
         return false;
     if (s->found[0].tried && (s->found[0].plan = espi_blocks_plan_of_other(&s->found[0], items)) != NULL)
         s->joined = true;

@@ -84,7 +84,7 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct
     const bool kept = !plan->stands || count == 1;
     uint64_t ps, told;
 
-    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || espi_plan_is_cut(plan, count) ||
+    if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || espi_plan_is_cut(plan, count, 1) ||
         is_in_doubt(plan, slot, count, asking) ||
         !espi_plan_packs_message(plan, count, ESPI_ALONE))
         return false;

@@ -126,7 +126,8 @@ static void one_type(struct espi_substitution *d, const struct espi_buffer_args 
         use = espi_packed_message_use(d->row, typed);
     else if (d->row->kind & ESPI_RMA)
         use = ESPI_PACK_ONE_SIDED;
-    struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks);
+    const int together = side < 2 && is_collective(d->row) ? d->collective[side].together : 1;
+    struct espi_way way = espi_types_blocks_way(d->thread, type, count, whole, use, count / blocks, together);
     if (way.packed) {
         d->plans[side] = way.packed;
     } else if (way.type != type) {

@@ -39,7 +39,7 @@ static struct espi_way *ways_of(struct espi_substitution *d, const struct espi_b
             continue;
         }
         espi_count(d->thread_state->stats, ESPI_COUNT_calls_examined, 1);
-        ways[i] = espi_types_blocks_way(d->thread, types[i], count, whole, use, count);
+        ways[i] = espi_types_blocks_way(d->thread, types[i], count, whole, use, count, 1);
         programs += ways[i].packed != NULL;
         others += ways[i].packed == NULL;
     }

@@ -18,6 +18,7 @@
 struct espi_collective_side {
     enum espi_packable use; /* ESPI_PACK_NOT: this side is the library's */
     int blocks;             /* one for each peer, or one */
+    int together;           /* so many of them the library may send or receive in one message */
     int own;                /* the one that a rank has for itself where it is treated in another way; else -1 */
     uint64_t nobody;        /* a bit for each block of a neighbour that is not there (comm_cache.h) */
     bool sent, received, own_sent;

@@ -29,7 +29,7 @@ static bool serves(struct espi_message_plan *found, int64_t count, enum espi_pac
 
     if (__builtin_mul_overflow(plan->size, count, &found->bytes) || found->bytes <= 0 || found->bytes > INT32_MAX)
         return false;
-    if (espi_plan_is_cut(plan, count))
+    if (espi_plan_is_cut(plan, count, 1))
         return false;
     found->parts = found->bytes > ESPI_ENGINE_PART;
     if (found->parts)
@@ -182,7 +182,7 @@ void espi_message_plan_own(struct espi_stats_thread *stats, const struct espi_me
 
 /* What the plan says of blocks. False: something that only the general way does. */
 static bool is_for_blocks(struct espi_blocks_plan *found, int64_t count, bool whole, enum espi_packable use,
-                          int64_t each)
+                          int64_t each, int together)
 {
     struct espi_plan *plan = found->of;
     int64_t bytes;
@@ -194,7 +194,8 @@ static bool is_for_blocks(struct espi_blocks_plan *found, int64_t count, bool wh
         if (espi_plan_is_outgrown(plan, count))
             return false;
     }
-    const bool is_cut = espi_packs_across(use) && espi_plan_is_cut(plan, count); /* of all: they may differ */
+    const bool is_cut = espi_packs_across(use) &&
+                        espi_plan_is_cut(plan, count, together); /* of all: they may differ */
     found->timed = !is_cut && found->far && each > 0 && plan->size > ESPI_ENGINE_PART / each;
     if (bytes <= INT32_MAX && !is_cut &&
         (found->far ? espi_plan_may_pack_far(plan, use, each) : espi_plan_packs(plan, use, each)))
@@ -210,7 +211,7 @@ static bool is_for_blocks(struct espi_blocks_plan *found, int64_t count, bool wh
 }
 
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each, bool near)
+                      enum espi_packable use, int64_t each, int together, bool near)
 {
     struct espi_type_slot *s = espi_slot_of(type);
 
@@ -220,13 +221,14 @@ bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t
     found->slot = s;
     found->purpose = ESPI_WHOLE;
     found->use = use;
+    found->together = together;
     found->far = !near && espi_packs_blocks(use);
     if (s == NULL || atomic_load_explicit(&espi_type_service.mode, memory_order_relaxed) == ESPI_MODE_OFF ||
         !espi_type_is_looked_at(s, type, count, use))
         return false;
     found->of = espi_plan_borrow(s);
     return found->of == NULL ||
-           (espi_types_slot_is_tied(s, type) && is_for_blocks(found, count, whole, use, each));
+           (espi_types_slot_is_tied(s, type) && is_for_blocks(found, count, whole, use, each, together));
 }
 
 struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found, int64_t count)
@@ -234,7 +236,7 @@ struct espi_plan *espi_blocks_plan_of_other(const struct espi_blocks_plan *found
     struct espi_plan *plan = found->of;
     const bool may = plan != NULL && plan->pack != NULL && espi_type_service.packing != ESPI_MODE_OFF &&
                      plan->size <= INT32_MAX / count &&
-                     !(espi_packs_across(found->use) && espi_plan_is_cut(plan, count));
+                     !(espi_packs_across(found->use) && espi_plan_is_cut(plan, count, found->together));
 
     return may ? plan : NULL;
 }

@@ -78,7 +78,8 @@ static inline void espi_plan_count_use(struct espi_stats_thread *stats, struct e
 }
 
 /* What is done with `count` items (> 0) of a derived type on one side of a collective call, whose blocks have `each`;
-   `whole`: the library would go through the type in one go; `near`: all ranks are on one node. False: something that
+   `together`: so many blocks of `count` items it may send or receive in one message; `whole`: it would go through the
+   type in one go; `near`: all ranks are on one node. False: something that
    only espi_types_blocks_way does. */
 struct espi_blocks_plan {
     struct espi_plan *plan; /* by which they are to be packed; NULL: they go as they are, or */
@@ -87,13 +88,14 @@ struct espi_blocks_plan {
     struct espi_type_slot *slot;
     enum espi_purpose purpose;
     enum espi_packable use;
+    int together;
     bool far;     /* it leaves the node */
     bool timed;   /* and is long, so that what packing it saves is known from times alone */
     bool tried;   /* no model says that packing it pays, nor that it does not: it is to be found out, on one node */
     bool unnoted; /* if it is not packed, espi_types_blocks_way has to see it */
 };
 bool espi_blocks_plan(struct espi_blocks_plan *found, MPI_Datatype type, int64_t count, bool whole,
-                      enum espi_packable use, int64_t each, bool near);
+                      enum espi_packable use, int64_t each, int together, bool near);
 
 /* Counts that use, which is made: `bytes` are packed; or they might be, but go as `type` (MPI_DATATYPE_NULL: the
    program's); `saved` as above; or they go as `better`; or as the program's type, which is remembered of its kind

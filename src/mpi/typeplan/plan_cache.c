@@ -341,11 +341,11 @@ static const struct espi_pack *compile(struct espi_plan_entry *e, const struct e
     return pack;
 }
 
-bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count)
+bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count, int together)
 {
     enum { UNCUT = 8184 }; /* of the shortest part, of a message to oneself */
 
-    return plan->astride && count > 0 && plan->size > UNCUT / count;
+    return plan->astride && count > 0 && plan->size > UNCUT / count / together;
 }
 
 struct espi_plan *espi_plan_make(struct espi_plan_request *request)

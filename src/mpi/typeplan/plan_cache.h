@@ -92,14 +92,15 @@ struct espi_plan {
 };
 
 /*
- * Whether `count` items of it, one message, may not be packed, nor go where they stand. MPICH over UCX cuts a message
+ * Whether `count` items of it, of which a message may have `together` times as many, may not be packed, nor go where
+ * they stand. MPICH over UCX cuts a message
  * of several parts that is sent as bytes every 8,240 of them, or 64 kB and so on, always at a multiple of 16; one to
  * the own rank has several from 8,185 bytes on, where others have them from 8,256 on. Where
  * the other side receives it by its type, and such a cut lies within an element, the engine (Yaksa, MPICH 4.0.2)
  * unpacks less than it was given, and the receive fails as truncated (tests/mpi/astride.c). Sent by its type it is
  * cut between elements. What the other side does is not known.
  */
-bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count);
+bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count, int together);
 
 /* What turns have shown of messages of one part and so many items; NULL: they were not tried. */
 static inline const struct espi_plan_found *espi_plan_found(const struct espi_plan *plan, int64_t count,

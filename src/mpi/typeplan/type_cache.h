@@ -48,9 +48,10 @@ struct espi_way {
 };
 struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                enum espi_packable use);
-/* The same of a side of a collective call, whose blocks have `each` items. */
+/* The same of a side of a collective call, whose blocks have `each` items, and of which the library may send or
+   receive `together` times `count` in one message. */
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                                      enum espi_packable use, int64_t each);
+                                      enum espi_packable use, int64_t each, int together);
 
 /* As espi_types_way, and counts the use: that there is one, and what becomes of it. */
 static inline struct espi_way espi_types_counted_way(struct espi_thread *thread, struct espi_stats_thread *stats,

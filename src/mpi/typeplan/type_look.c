@@ -81,7 +81,7 @@ bool espi_plan_is_untried(const struct espi_plan *plan, int64_t count, enum espi
 }
 
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
-                          enum espi_packable exactly, int64_t each)
+                          enum espi_packable exactly, int64_t each, int together)
 {
     const enum espi_packable use = espi_packs_as(exactly);
     const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
@@ -93,7 +93,7 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
 
     if (use == ESPI_PACK_LOCAL || !fits)
         return packs && use == ESPI_PACK_LOCAL;
-    if (espi_packs_across(use) && espi_plan_is_cut(plan, count))
+    if (espi_packs_across(use) && espi_plan_is_cut(plan, count, together))
         return false;
     const bool far_blocks = !near && espi_packs_blocks(use);
     if (far_blocks && !espi_plan_may_pack_far(plan, use, each))

@@ -62,9 +62,10 @@ static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count
 bool espi_plan_packs(struct espi_plan *plan, enum espi_packable use, int64_t each);
 
 /* Whether it is, where nothing is known of the ranks of the call but of all. Messages of several parts, and such
-   blocks that leave the node, go the way found for ones like it. `exactly`: the use, before espi_packs_as. */
+   blocks that leave the node, go the way found for ones like it. `exactly`: the use, before espi_packs_as; `together`
+   blocks of `count` items may be one message of the library's. */
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
-                          enum espi_packable exactly, int64_t each);
+                          enum espi_packable exactly, int64_t each, int together);
 
 /* Whether blocks of `each` items may be packed that leave the node: short ones as within the node, as it saves the
    library's general code there, too (doc/pack-programs.md); of long ones the way is to be found out. */

@@ -11,7 +11,7 @@
 #include "mpi/typeplan/unseen.h"
 
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
-                                      enum espi_packable exactly, int64_t each)
+                                      enum espi_packable exactly, int64_t each, int together)
 {
     struct espi_stats_thread *stats = espi_thread_state(thread)->stats;
     struct espi_type_slot *s;
@@ -51,7 +51,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     if (purpose == ESPI_PARTS && espi_plan_is_outgrown(plan, count))
         atomic_store_explicit(&s->look, 0, memory_order_relaxed); /* the next one is planned for parts */
     better = atomic_load_explicit(&plan->better[purpose], memory_order_acquire);
-    const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each);
+    const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each, together);
     const bool few = !packs && !lasts && espi_packs_started(exactly) && purpose == ESPI_WHOLE &&
                      espi_plan_packs_message(plan, count, ESPI_ALONE) &&
                      !espi_plan_is_doubtful(plan, count, ESPI_ALONE);
@@ -83,7 +83,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
 struct espi_way espi_types_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                enum espi_packable use)
 {
-    return espi_types_blocks_way(thread, type, count, whole, use, count);
+    return espi_types_blocks_way(thread, type, count, whole, use, count, 1);
 }
 
 MPI_Datatype espi_types_better(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole)
