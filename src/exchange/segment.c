@@ -22,6 +22,7 @@ struct head {
         int64_t id;
         uintptr_t at;
     } process[ESPI_SEGMENT_PROCESSES];
+    atomic_uchar said[ESPI_SEGMENT_PROCESSES]; /* enum espi_segment_word */
     _Alignas(64) atomic_uchar marks[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_MARKS];
 };
 _Static_assert(sizeof(struct head) <= PAGE, "it is a page");
@@ -137,14 +138,24 @@ static uint64_t word_of(const struct head *head, int process)
     return espi_mix(head->word, (uint64_t)process);
 }
 
-void espi_segment_introduce(const struct espi_segment *segment, int process)
+void espi_segment_say(const struct espi_segment *segment, int process, enum espi_segment_word word)
 {
-    static uint64_t word;
+    static uint64_t own;
     struct head *head = segment->memory;
 
-    word = word_of(head, process);
-    head->process[process].id = getpid();
-    head->process[process].at = (uintptr_t)&word;
+    if (word == ESPI_SEGMENT_HERE) {
+        own = word_of(head, process);
+        head->process[process].id = getpid();
+        head->process[process].at = (uintptr_t)&own;
+    }
+    atomic_store_explicit(&head->said[process], word, memory_order_release);
+}
+
+enum espi_segment_word espi_segment_said(const struct espi_segment *segment, int process)
+{
+    const struct head *head = segment->memory;
+
+    return (enum espi_segment_word)atomic_load_explicit(&head->said[process], memory_order_acquire);
 }
 
 struct espi_process espi_segment_process(const struct espi_segment *segment, int process)

@@ -41,8 +41,12 @@ void espi_segment_close(struct espi_segment *segment);
 enum { ESPI_SEGMENT_MARKS = 32 };
 atomic_uchar *espi_segment_marks(const struct espi_segment *segment, int process);
 
-/* Tells the others who this process is, which has such a number; they may ask when they know that it has. */
-void espi_segment_introduce(const struct espi_segment *segment, int process);
+/* What a process says of itself. Each says HERE when it has opened the memory, and one of the others later. */
+enum espi_segment_word { ESPI_SEGMENT_NOTHING, ESPI_SEGMENT_HERE, ESPI_SEGMENT_STAYS_OUT, ESPI_SEGMENT_TAKES_PART };
+/* HERE tells the others who this process is, which has such a number. */
+void espi_segment_say(const struct espi_segment *segment, int process, enum espi_segment_word word);
+enum espi_segment_word espi_segment_said(const struct espi_segment *segment, int process);
+/* Of one that has said something. */
 struct espi_process espi_segment_process(const struct espi_segment *segment, int process);
 
 /* The channel from one process, by its number, to another one. */

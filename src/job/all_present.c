@@ -5,6 +5,8 @@
  * the same keys and come to the same verdict, without a word between ranks. One that cannot ask has put no key, and
  * all others find that it is missing.
  *
+ * Where the launcher says that all are on one node, rank 0 says something to all beside (struct espi_meeting).
+ *
  * Who wants to know rank 0's settings are the ranks that have others: the first key that is read tells which it has.
  */
 #include "job/all_present.h"
@@ -23,6 +25,7 @@ static struct espi_roll roll;
 static int wire = -1;
 static bool begun, heard; /* the relay stands, has stood */
 static struct espi_roll_ask ask;
+static const struct espi_meeting *meeting;
 
 /* -1: none. */
 static int number_in_environment(const char *name)
@@ -33,7 +36,14 @@ static int number_in_environment(const char *name)
                                                                                                          : -1;
 }
 
-void espi_all_present_announce(const void *library, uint64_t hash, const char *text, size_t length)
+static void all_are_known(const struct espi_roll_ask *known)
+{
+    if (known->level == ESPI_ROLL_ON_NODE && known->first_said[0] != '\0')
+        meeting->meets(roll.rank, roll.size, known->first_said);
+}
+
+void espi_all_present_announce(const void *library, uint64_t hash, const char *text, size_t length,
+                               const struct espi_meeting *where)
 {
     const int size = number_in_environment("PMI_SIZE"), rank = number_in_environment("PMI_RANK");
     if (begun || heard || size < 2 || rank < 0 || rank >= size || length > ESPI_ROLL_TEXT)
@@ -46,8 +56,11 @@ void espi_all_present_announce(const void *library, uint64_t hash, const char *t
         .text = text,
         .length = length,
     };
+    meeting = roll.level == ESPI_ROLL_ON_NODE ? where : NULL;
+    if (meeting != NULL && meeting->says != NULL && rank == 0)
+        meeting->says(size, roll.said);
     wire = number_in_environment("PMI_FD");
-    begun = espi_relay_start(wire, library, &roll);
+    begun = espi_relay_start(wire, library, &roll, meeting != NULL ? all_are_known : NULL);
 }
 
 void espi_all_present_announced(void)

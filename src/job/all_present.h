@@ -14,10 +14,20 @@
 #define ESPI_ALL_PRESENT_TEXT ESPI_ROLL_TEXT /* bytes of settings at most */
 #define ESPI_ALL_PRESENT_DEFAULTS 0 /* stands for the hash of the defaults */
 
+/* What ranks on one node do in MPI_Init to meet. */
+struct espi_meeting {
+    /* On rank 0, of so many: writes what it says to all (roll.h). Nothing, or NULL here: they do not meet. */
+    void (*says)(int size, char said[ESPI_ROLL_SAID]);
+    /* On each rank, when it knows that all are present and on its node, and what rank 0 has said. When MPI_Init is
+       over this has been on every rank, or will not be any more (relay_calls.h). */
+    void (*meets)(int rank, int size, const char *said);
+};
+
 /* Right before the real MPI_Init. `library`: anything in the MPI library. `hash`: of this rank's settings, or
    ESPI_ALL_PRESENT_DEFAULTS. `text`, of `length` bytes, is what the others may take from rank 0; 0 bytes: the
-   defaults. It must stay until espi_all_present_announced. */
-void espi_all_present_announce(const void *library, uint64_t hash, const char *text, size_t length);
+   defaults. It must stay until espi_all_present_announced, and `meeting`, which may be NULL, too. */
+void espi_all_present_announce(const void *library, uint64_t hash, const char *text, size_t length,
+                               const struct espi_meeting *meeting);
 
 /* Right after the real MPI_Init, whatever it returned. */
 void espi_all_present_announced(void);

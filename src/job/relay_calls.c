@@ -32,6 +32,7 @@ static struct {
     int wire;
     dev_t device; /* of the socket */
     ino_t inode;
+    espi_relay_known known; /* NULL: not to be called any more */
     struct espi_relay relay;
 } run; /* but for `stands`, that thread's */
 
@@ -90,6 +91,17 @@ static ssize_t relay_write(int fd, const void *bytes, size_t size)
     return (ssize_t)size;
 }
 
+/* What is known is known by the answer that has just come; the barrier that it was asked before is yet to be
+   written. */
+static void tell_known(void)
+{
+    const espi_relay_known known = run.known;
+    if (known == NULL || run.relay.talk.ask.keys != ESPI_ROLL_DONE)
+        return;
+    run.known = NULL;
+    known(&run.relay.talk.ask);
+}
+
 static ssize_t relay_read(int fd, void *bytes, size_t size)
 {
     if (!is_ours(fd) || size == 0)
@@ -101,6 +113,7 @@ static ssize_t relay_read(int fd, void *bytes, size_t size)
         if (got <= 0)
             return got;
         espi_relay_answered(&run.relay, heard, (size_t)got, &launcher, &library);
+        tell_known();
         if (!write_all(&launcher))
             return -1;
         if (library.used > 0)
@@ -134,12 +147,13 @@ static bool is_at_rest(void)
            ioctl(run.wire, FIONREAD, &unread) == 0 && unread == 0 && espi_relay_is_quiet(&run.relay);
 }
 
-bool espi_relay_start(int wire, const void *library, const struct espi_roll *roll)
+bool espi_relay_start(int wire, const void *library, const struct espi_roll *roll, espi_relay_known known)
 {
     pthread_mutex_lock(&lock);
     bool good = !run.stands && note_wire(wire);
     if (good) {
         run.thread = pthread_self();
+        run.known = known;
         espi_relay_begin(&run.relay, roll);
         good = run.stands = espi_imports_lead(library, imports, CALLS);
     }
@@ -150,6 +164,7 @@ bool espi_relay_start(int wire, const void *library, const struct espi_roll *rol
 bool espi_relay_stop(struct espi_relay_ended *ended)
 {
     pthread_mutex_lock(&lock);
+    run.known = NULL; /* a barrier that the library still waits for may be behind those of other ranks */
     bool good = run.stands && is_at_rest() && run.relay.version != ESPI_PMI_UNKNOWN;
     if (good) {
         ended->version = run.relay.version;

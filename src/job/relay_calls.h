@@ -9,10 +9,14 @@
 #include "job/pmi_message.h"
 #include "job/roll.h"
 
+/* What is called when all is known of the ranks that there is to know, in MPI_Init: before this rank goes into the
+   barrier that was held back for it. So behind that barrier it has been called on each rank, or never will be. */
+typedef void (*espi_relay_known)(const struct espi_roll_ask *ask);
+
 /* Before the real MPI_Init, on its thread. `wire`: the descriptor that the library will speak on; `library`: anything
-   in it. `roll` stays the caller's and must last until espi_relay_stop. False: nothing has changed; MPI_Init goes its
-   way as without. */
-bool espi_relay_start(int wire, const void *library, const struct espi_roll *roll);
+   in it; `known` may be NULL. `roll` stays the caller's and must last until espi_relay_stop. False: nothing has
+   changed; MPI_Init goes its way as without. */
+bool espi_relay_start(int wire, const void *library, const struct espi_roll *roll, espi_relay_known known);
 
 /* What has come of it. */
 struct espi_relay_ended {

@@ -32,7 +32,7 @@
 #define KEY "espalier-"
 #define KEY_GROUP "espalier-group-"
 #define KEY_WHOLE "espalier-all"
-#define VALUE "espalier-world-" PACKAGE_VERSION "-" /* behind it a hash of settings and a level */
+#define VALUE "espalier-world-" PACKAGE_VERSION "-" /* behind it a hash of settings, a level, and what is said */
 enum {
     FEW = 4,          /* ranks that each read the keys of all */
     GROUP_LEAST = 16, /* ranks in a group: fewer would not be worth another step */
@@ -63,30 +63,33 @@ static int asks_before(int size)
     return are_few(size) ? 2 : groups_of(size) == 1 ? 3 : 0;
 }
 
-static void write_value(char value[ESPI_PMI_VALUE], uint64_t hash, enum espi_roll_level level)
+static void write_value(char value[ESPI_PMI_VALUE], const struct espi_roll *roll, enum espi_roll_level level)
 {
-    snprintf(value, ESPI_PMI_VALUE, "%s%016" PRIx64 "-%d", VALUE, hash, (int)level);
+    snprintf(value, ESPI_PMI_VALUE, "%s%016" PRIx64 "-%d%s%s", VALUE, roll->hash, (int)level,
+             roll->said[0] != '\0' ? "-" : "", roll->said);
 }
 
 /* False: of another version, or something else. */
-static bool read_value(const char *value, uint64_t *hash, enum espi_roll_level *level)
+static bool read_value(const char *value, uint64_t *hash, enum espi_roll_level *level, const char **said)
 {
     int number = -1, length = 0;
     if (value == NULL || strncmp(value, VALUE, sizeof VALUE - 1) != 0)
         return false;
     value += sizeof VALUE - 1;
-    if (sscanf(value, "%16" SCNx64 "-%1d%n", hash, &number, &length) != 2 || value[length] != '\0' || number < 0 ||
+    if (sscanf(value, "%16" SCNx64 "-%1d%n", hash, &number, &length) != 2 || number < 0 ||
         number > ESPI_ROLL_ON_NODE)
         return false;
     *level = (enum espi_roll_level)number;
-    return true;
+    *said = value + length + (value[length] == '-');
+    return value[length] == '\0' || (value[length] == '-' && **said != '\0' && strlen(*said) < ESPI_ROLL_SAID);
 }
 
 static void join_level(enum espi_roll_level *level, const char *value)
 {
     uint64_t hash;
+    const char *said;
     enum espi_roll_level other;
-    if (!read_value(value, &hash, &other))
+    if (!read_value(value, &hash, &other, &said))
         other = ESPI_ROLL_ABSENT;
     if (other < *level)
         *level = other;
@@ -113,7 +116,7 @@ static bool next_of_own(const struct espi_roll_talk *talk, const struct espi_rol
     q->puts = true;
     if (talk->step == own) {
         snprintf(q->key, sizeof q->key, "%s%d", KEY, roll->rank);
-        write_value(q->value, roll->hash, roll->level);
+        write_value(q->value, roll, roll->level);
     } else if (talk->step == pieces) {
         snprintf(q->key, sizeof q->key, "%s", ESPI_ROLL_SETTINGS);
         snprintf(q->value, sizeof q->value, "%d", pieces);
@@ -138,7 +141,7 @@ static bool next_of_others(struct espi_roll_talk *talk, const struct espi_roll *
     if (q->puts) {
         talk->step = end - first; /* nothing behind it */
         snprintf(q->key, sizeof q->key, "%s", verdict);
-        write_value(q->value, roll->hash, talk->level);
+        write_value(q->value, roll, talk->level);
     } else {
         snprintf(q->key, sizeof q->key, "%s%d", base, number);
     }
@@ -208,7 +211,8 @@ void espi_roll_ask_heard(struct espi_roll_ask *ask, int size, const char *value)
 {
     uint64_t hash;
     enum espi_roll_level level;
-    const bool good = read_value(value, &hash, &level);
+    const char *said;
+    const bool good = read_value(value, &hash, &level, &said);
     if (ask->next == 0 && !good) { /* rank 0 has not put such a key */
         ask->keys++;
         return;
@@ -216,6 +220,7 @@ void espi_roll_ask_heard(struct espi_roll_ask *ask, int size, const char *value)
     if (ask->next == 0) {
         ask->first_known = true;
         ask->first_hash = hash;
+        strcpy(ask->first_said, said); /* it fits */
         ask->level = level;
     } else if (!good) {
         ask->level = ESPI_ROLL_ABSENT;

@@ -1,7 +1,7 @@
 /*
  * The roll call of a job: which keys each rank puts into the launcher's store and which it reads, and what follows
  * (roll.c). Does every rank have an active core of this version? Do all know that they stand on one node? Which
- * settings has rank 0? Nothing here reads or writes.
+ * settings has rank 0, and what else has it to say to all? Nothing here reads or writes.
  *
  * What a rank puts it puts before a barrier of the MPI library, in the library's own conversation with the launcher
  * (relay.h), and whoever reads a key reads it behind that barrier. So for each reader the store holds the same.
@@ -17,6 +17,7 @@
 
 enum {
     ESPI_ROLL_TEXT = 4096,     /* bytes of settings at most */
+    ESPI_ROLL_SAID = 64,       /* room for what rank 0 says to all */
     ESPI_ROLL_EACH_MOST = 1024, /* ranks, where each has to read the keys of all */
     ESPI_ROLL_BARRIERS = 3     /* before so many barriers there is something to put */
 };
@@ -31,6 +32,7 @@ struct espi_roll {
     uint64_t hash;              /* of its settings */
     const char *text;           /* on rank 0: settings for the others, `length` bytes; 0: the defaults */
     size_t length;              /* at most ESPI_ROLL_TEXT */
+    char said[ESPI_ROLL_SAID];  /* on rank 0, for all: letters, digits and dots; "": nothing */
 };
 
 /* A question to the launcher. */
@@ -46,6 +48,7 @@ struct espi_roll_ask {
     int next;                   /* number of the key */
     bool first_known;           /* whether rank 0 has said something, which is `first_hash` */
     uint64_t first_hash;
+    char first_said[ESPI_ROLL_SAID];
     enum espi_roll_level level; /* of all ranks, when done */
 };
 /* The key to ask for next; false: done. At first there are at most three until `first_known` or done; behind that, as

@@ -2,7 +2,7 @@
 if HAVE_MPIEXEC
 check_PROGRAMS += %D%/bytes_p2p %D%/bytes_coll %D%/bytes_local %D%/bad_calls %D%/life %D%/one_type %D%/own_blocks \
 	%D%/own_messages %D%/own_apart %D%/lives %D%/packed %D%/packed_coll %D%/packed_stress %D%/dense_types %D%/padding %D%/one_buffer \
-	%D%/slabs %D%/exchange %D%/exchange_odd %D%/exchange_once %D%/exchange_rows %D%/astride %D%/beside %D%/told_session %D%/kept %D%/started \
+	%D%/slabs %D%/exchange %D%/exchange_odd %D%/exchange_apart %D%/exchange_once %D%/exchange_rows %D%/astride %D%/beside %D%/told_session %D%/kept %D%/started \
 	%D%/led
 ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typegrow.c %D%/typegrow.h
 %C%_bytes_p2p_SOURCES = %D%/bytes_p2p.c $(ESPI_BYTES_SOURCES)
@@ -21,6 +21,7 @@ ESPI_BYTES_SOURCES = %D%/bytes.c %D%/bytes.h %D%/typegen.c %D%/typegen.h %D%/typ
 %C%_astride_SOURCES = %D%/astride.c $(ESPI_BYTES_SOURCES)
 %C%_exchange_SOURCES = %D%/exchange.c $(ESPI_BYTES_SOURCES)
 %C%_exchange_odd_SOURCES = %D%/exchange_odd.c $(ESPI_BYTES_SOURCES)
+%C%_exchange_apart_SOURCES = %D%/exchange_apart.c $(ESPI_BYTES_SOURCES)
 %C%_exchange_once_SOURCES = %D%/exchange_once.c $(ESPI_BYTES_SOURCES)
 %C%_exchange_rows_SOURCES = %D%/exchange_rows.c $(ESPI_BYTES_SOURCES)
 %C%_slabs_SOURCES = %D%/slabs.c $(ESPI_BYTES_SOURCES)

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < TEXT; i++)
         text[i] = (char)i;
     if (argc < 3 || atoi(argv[2]) != rank)
-        espi_all_present_announce(&wire, rank == 0 ? 7 : 5, text, rank == 0 ? TEXT : 0);
+        espi_all_present_announce(&wire, rank == 0 ? 7 : 5, text, rank == 0 ? TEXT : 0, NULL);
     init(rank, size, atoi(argv[1]));
     espi_all_present_announced();
     const bool other = espi_all_present_settings(rank, settings, sizeof settings, &length);

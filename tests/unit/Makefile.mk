@@ -56,7 +56,7 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_dense_SOURCES = %D%/test_dense.c
 %C%_test_roll_SOURCES = %D%/test_roll.c %D%/roll_job.c %D%/roll_job.h
 %C%_test_relay_SOURCES = %D%/test_relay.c
-%C%_test_relay_calls_SOURCES = %D%/test_relay_calls.c
+%C%_test_relay_calls_SOURCES = %D%/test_relay_calls.c %D%/relay_wire.c %D%/relay_wire.h
 %C%_test_import_slots_SOURCES = %D%/test_import_slots.c
 %C%_test_import_slots_CPPFLAGS = $(AM_CPPFLAGS) -DESPI_TEST_READ_ONLY=0
 %C%_test_import_slots_LDFLAGS = -Wl,-z,lazy,-z,norelro,--wrap=mprotect
@@ -65,7 +65,7 @@ check_LTLIBRARIES += %D%/libespi-unit.la
 %C%_test_import_slots_now_LDFLAGS = -Wl,-z,now,-z,relro,--wrap=mprotect
 %C%_test_hydra_SOURCES = %D%/test_hydra.c
 %C%_test_pmi_SOURCES = %D%/test_pmi.c
-%C%_test_all_present_SOURCES = %D%/test_all_present.c
+%C%_test_all_present_SOURCES = %D%/test_all_present.c %D%/all_present_job.c %D%/all_present_job.h
 %C%_test_nodes_SOURCES = %D%/test_nodes.c
 %C%_test_log_SOURCES = %D%/test_log.c
 %C%_test_settings_SOURCES = %D%/test_settings.c

@@ -245,6 +245,8 @@ static void converse(int rank)
     say(rank, two ? "cmd=kvs-fence;" : "cmd=barrier_in", NULL);
 }
 
+#define SAID "0123456789abcdef.0123456789abcdef.0123456789abcdef.rank.0.says" /* as long as it may be */
+
 static void start(int rank)
 {
     const bool first = rank == 0 && job->settings > 0;
@@ -254,6 +256,7 @@ static void start(int rank)
                                      .hash = rank == 0 ? 77 : 5,
                                      .text = first ? settings : NULL,
                                      .length = first ? job->settings : 0};
+    snprintf(rolls[rank].said, ESPI_ROLL_SAID, "%s", rank == 0 ? SAID : "");
     espi_relay_begin(&relays[rank], &rolls[rank]);
 }
 
@@ -307,6 +310,7 @@ static enum espi_roll_level ask(int rank, uint64_t *first_hash, bool *first_know
         early += !state.first_known;
     }
     need(early <= 3);
+    need(!state.first_known || strcmp(state.first_said, SAID) == 0);
     *first_hash = state.first_hash;
     *first_known = state.first_known;
     return state.level;

@@ -213,6 +213,36 @@ START_TEST(others_are_not_opened)
 }
 END_TEST
 
+START_TEST(words_are_seen)
+{
+    enum { PROCESSES = ESPI_SEGMENT_PROCESSES };
+    struct espi_segment segment, other;
+    struct espi_segment_key key;
+    int status;
+
+    ck_assert(espi_segment_make(&segment, PROCESSES, &key));
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool good = espi_segment_open(&other, PROCESSES, &key);
+        if (good)
+            espi_segment_say(&other, PROCESSES - 1, ESPI_SEGMENT_HERE);
+        _exit(!good);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    espi_segment_say(&segment, 0, ESPI_SEGMENT_HERE);
+    espi_segment_say(&segment, 0, ESPI_SEGMENT_TAKES_PART);
+    for (int i = 0; i < PROCESSES; i++)
+        ck_assert_int_eq(espi_segment_said(&segment, i), i == 0               ? ESPI_SEGMENT_TAKES_PART
+                                                         : i < PROCESSES - 1 ? ESPI_SEGMENT_NOTHING
+                                                                             : ESPI_SEGMENT_HERE);
+    ck_assert_int_eq(espi_segment_process(&segment, PROCESSES - 1).id, child);
+    ck_assert_int_eq(espi_segment_process(&segment, 0).id, getpid());
+    ck_assert_uint_ne(espi_segment_process(&segment, 0).word, espi_segment_process(&segment, 1).word);
+    espi_segment_close(&segment);
+}
+END_TEST
+
 /* ---- reading another process's memory ---- */
 
 enum { HELD = 1 << 21 };
@@ -231,7 +261,7 @@ static void hold(const struct espi_segment_key *key)
 
     if (!espi_segment_open(&segment, 2, key))
         _exit(1);
-    espi_segment_introduce(&segment, 1);
+    espi_segment_say(&segment, 1, ESPI_SEGMENT_HERE);
     for (uint64_t i = 0; i < HELD; i++)
         held[i] = byte_held(i);
     struct espi_channel_end out = espi_segment_channel(&segment, 1, 0), in = espi_segment_channel(&segment, 0, 1);
@@ -321,6 +351,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, marks_are_seen, slots_fill_up,
-                     channels_are_apart, others_are_not_opened, memory_is_read_where_it_lies);
+    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, marks_are_seen, words_are_seen,
+                     slots_fill_up, channels_are_apart, others_are_not_opened, memory_is_read_where_it_lies);
 }

@@ -1,7 +1,6 @@
 /*
- * The relay's place (src/job/relay_calls.c): the test's main thread is the library, this program its object, and
- * another thread the launcher. Whoever goes, and whatever is on its way then, nothing is lost, and each side hears
- * what it would natively.
+ * The relay's place (src/job/relay_calls.c). Whoever goes, and whatever is on its way then, nothing is lost, and each
+ * side hears what it would natively.
  */
 #define _GNU_SOURCE
 #include <config.h>
@@ -21,138 +20,16 @@
 #include <unistd.h>
 
 #include "job/relay_calls.h"
+#include "relay_wire.h"
 #include "runner.h"
 
-#define INIT "cmd=init pmi_version=1 pmi_subversion=1\n"
-#define GOOD "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
-#define ASK_NAME "cmd=get_my_kvsname\n"
-#define NAME "cmd=my_kvsname kvsname=kvs_1\n"
-#define OWN "cmd=put kvsname=kvs_1 key=espalier-1 value=espalier-world-" PACKAGE_VERSION "-0000000000000005-1\n"
-#define STORED "cmd=put_result rc=0\n"
-#define IN "cmd=barrier_in\n"
-#define OUT "cmd=barrier_out\n"
-
 static const struct espi_roll roll = {.rank = 1, .size = 5, .level = ESPI_ROLL_PRESENT, .hash = 5};
-static int wire, other; /* the library's end, the launcher's */
 static struct espi_relay_ended ended;
-
-static void begin(void)
-{
-    int pair[2];
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    wire = pair[0];
-    other = pair[1];
-    signal(SIGPIPE, SIG_IGN);
-}
-
-static void finish(void)
-{
-    close(wire);
-    close(other);
-}
 
 static bool starts(void)
 {
-    return espi_relay_start(wire, &wire, &roll);
+    return espi_relay_start(wire, &wire, &roll, NULL);
 }
-
-/* ---- the launcher ---- */
-
-struct step {
-    const char *hears, *says; /* NULL: nothing */
-};
-static struct step steps[16];
-static int n_steps;
-static pthread_t launcher;
-
-/* By calls that are not led elsewhere even in the same object. What went wrong, or NULL. */
-static void *launch(void *unused)
-{
-    for (int i = 0; i < n_steps; i++) {
-        char heard[256];
-        const size_t length = steps[i].hears != NULL ? strlen(steps[i].hears) : 0;
-        if (length > 0 && (recv(other, heard, length, MSG_WAITALL) != (ssize_t)length ||
-                           memcmp(heard, steps[i].hears, length) != 0))
-            return &steps[i];
-        if (steps[i].says != NULL && send(other, steps[i].says, strlen(steps[i].says), MSG_NOSIGNAL) < 0)
-            return &steps[i];
-    }
-    return unused;
-}
-
-static void launcher_does(int n, const struct step *does)
-{
-    ck_assert_int_le(n, (int)(sizeof steps / sizeof *steps));
-    memcpy(steps, does, (size_t)n * sizeof *steps);
-    n_steps = n;
-    ck_assert_int_eq(pthread_create(&launcher, NULL, launch, NULL), 0);
-}
-#define LAUNCHER(...) \
-    launcher_does((int)(sizeof((struct step[]){__VA_ARGS__}) / sizeof(struct step)), (struct step[]){__VA_ARGS__})
-
-static void launcher_ends(void)
-{
-    void *wrong;
-    ck_assert_int_eq(pthread_join(launcher, &wrong), 0);
-    ck_assert_msg(wrong == NULL, "the launcher has not heard '%s'",
-                  wrong == NULL ? "" : ((struct step *)wrong)->hears);
-}
-
-/* ---- the library ---- */
-
-static void say(const char *text)
-{
-    ck_assert_int_eq(write(wire, text, strlen(text)), (ssize_t)strlen(text));
-}
-
-/* In pieces of so many bytes at most; 0: of any size. */
-static void hear_by(size_t piece, const char *text)
-{
-    char heard[1024];
-    const size_t length = strlen(text);
-    for (size_t used = 0; used < length;) {
-        const size_t room = piece > 0 ? piece : length - used;
-        ssize_t got = read(wire, heard + used, room);
-        if (got < 0 && errno == EAGAIN) {
-            struct pollfd fd = {wire, POLLIN, 0};
-            ck_assert_int_eq(poll(&fd, 1, 60000), 1);
-            continue;
-        }
-        ck_assert_msg(got > 0, "read %zd for '%s'", got, text);
-        used += (size_t)got;
-        ck_assert_uint_le(used, length);
-        ck_assert(memcmp(heard, text, used) == 0);
-    }
-}
-
-static void asks_by(size_t piece, const char *question, const char *answer)
-{
-    say(question);
-    hear_by(piece, answer);
-}
-
-static void asks(const char *question, const char *answer)
-{
-    asks_by(0, question, answer);
-}
-
-static void opens(void)
-{
-    asks(INIT, GOOD);
-    asks(ASK_NAME, NAME);
-}
-
-/* Nobody stands between. */
-static void check_direct(void)
-{
-    char byte;
-    LAUNCHER({"direct\n", "indeed\n"});
-    asks("direct\n", "indeed\n");
-    launcher_ends();
-    ck_assert(recv(wire, &byte, 1, MSG_DONTWAIT) < 0 && recv(other, &byte, 1, MSG_DONTWAIT) < 0);
-}
-
-/* ---- tests ---- */
 
 START_TEST(ordinary)
 {
@@ -193,10 +70,70 @@ START_TEST(no_wires)
     const int listening = socket(AF_INET, SOCK_STREAM, 0), file = open("/dev/null", O_RDWR);
     const int wires[] = {-1, 1000, ends[0], ends[1], datagrams[0], listening, file};
     for (size_t i = 0; i < sizeof wires / sizeof *wires; i++)
-        ck_assert_msg(!espi_relay_start(wires[i], &wire, &roll), "%zu", i);
-    ck_assert(!espi_relay_start(wire, &ends, &roll));
+        ck_assert_msg(!espi_relay_start(wires[i], &wire, &roll, NULL), "%zu", i);
+    ck_assert(!espi_relay_start(wire, &ends, &roll, NULL));
     ck_assert(!espi_relay_stop(&ended));
     check_direct();
+    finish();
+}
+END_TEST
+
+/* ---- when all is known ---- */
+
+#define VALUE(rank) "cmd=get_result rc=0 msg=x value=espalier-world-" PACKAGE_VERSION "-0000000000000005-2" rank "\n"
+#define GET(rank) "cmd=get kvsname=kvs_1 key=espalier-" rank "\n"
+static const struct espi_roll one_of_two = {.rank = 1, .size = 2, .level = ESPI_ROLL_ON_NODE, .hash = 5};
+static _Atomic(int) times_known;
+static int heard_before;
+
+/* Were the barrier written already, the launcher would have heard it by then. */
+static void note_known(const struct espi_roll_ask *ask)
+{
+    ck_assert_int_eq(ask->level, ESPI_ROLL_ON_NODE);
+    ck_assert_str_eq(ask->first_said, "word");
+    times_known++;
+    usleep(50000);
+    heard_before = times_heard;
+}
+
+START_TEST(known_before_the_barrier)
+{
+    begin();
+    times_known = times_heard = 0;
+    ck_assert(espi_relay_start(wire, &wire, &one_of_two, note_known));
+    LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {PUT_2, STORED}, {IN, OUT}, {GET("0"), VALUE("-word")},
+             {GET("1"), VALUE("")}, {IN, OUT}, {IN, OUT});
+    opens();
+    asks(IN, OUT);
+    ck_assert_int_eq(times_known, 0);
+    asks(IN, OUT);
+    ck_assert_int_eq(times_known, 1);
+    ck_assert_int_eq(heard_before, 6); /* all but the barrier */
+    asks(IN, OUT);
+    ck_assert_int_eq(times_known, 1);
+    launcher_ends();
+    ck_assert(espi_relay_stop(&ended));
+    check_direct();
+    finish();
+}
+END_TEST
+
+/* MPI_Init was over before. */
+START_TEST(known_too_late)
+{
+    begin();
+    times_known = times_heard = 0;
+    ck_assert(espi_relay_start(wire, &wire, &one_of_two, note_known));
+    LAUNCHER({INIT, GOOD}, {ASK_NAME, NAME}, {PUT_2, STORED}, {IN, OUT});
+    opens();
+    asks(IN, OUT);
+    launcher_ends();
+    say(IN);
+    ck_assert(!espi_relay_stop(&ended));
+    LAUNCHER({GET("0"), VALUE("-word")}, {GET("1"), VALUE("")}, {IN, OUT});
+    hear_by(0, OUT);
+    launcher_ends();
+    ck_assert_int_eq(times_known, 0);
     finish();
 }
 END_TEST
@@ -493,6 +430,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-relay-calls", 120, NULL, NULL, ordinary, no_wires, over_tcp, others, launcher_goes,
+    return RUN_SUITE("test-relay-calls", 120, NULL, NULL, ordinary, no_wires,
+                     known_before_the_barrier, known_too_late, over_tcp, others, launcher_goes,
                      library_goes, not_at_rest, waits_later, does_not_wait, exits, signals, streams);
 }

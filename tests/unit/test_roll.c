@@ -63,6 +63,34 @@ START_TEST(few)
 }
 END_TEST
 
+/* What a rank makes of the first key that it gets. */
+static enum espi_roll_level of_value(const char *behind, char said[ESPI_ROLL_SAID])
+{
+    char value[256], key[ESPI_PMI_KEY];
+    struct espi_roll_ask ask = {0};
+    snprintf(value, sizeof value, "espalier-world-" PACKAGE_VERSION "-00000000000000ab-%s", behind);
+    ck_assert(espi_roll_ask_next(&ask, 2, key));
+    espi_roll_ask_heard(&ask, 2, value);
+    strcpy(said, ask.first_said);
+    return ask.first_known && ask.first_hash == 0xab ? ask.level : ESPI_ROLL_ABSENT;
+}
+
+START_TEST(what_is_said)
+{
+    static const char *const said_is[][2] = {{"2", ""}, {"1-a", "a"}, {"2-a-b", "a-b"}};
+    char said[ESPI_ROLL_SAID], longest[ESPI_ROLL_SAID + 3] = "2-";
+    for (size_t i = 0; i < sizeof said_is / sizeof *said_is; i++) {
+        ck_assert_int_eq(of_value(said_is[i][0], said), said_is[i][0][0] - '0');
+        ck_assert_str_eq(said, said_is[i][1]);
+    }
+    memset(longest + 2, 'x', ESPI_ROLL_SAID - 1);
+    ck_assert_int_eq(of_value(longest, said), ESPI_ROLL_ON_NODE);
+    ck_assert_str_eq(said, longest + 2);
+    longest[ESPI_ROLL_SAID + 1] = 'x';
+    ck_assert_int_eq(of_value(longest, said), ESPI_ROLL_ABSENT);
+}
+END_TEST
+
 START_TEST(at_1024)
 {
     for (enum espi_pmi_version version = ESPI_PMI_1; version <= ESPI_PMI_2; version++)
@@ -146,6 +174,8 @@ START_TEST(foreign_values)
                                         "espalier-world-" PACKAGE_VERSION "-00000000000000ff-",
                                         "espalier-world-" PACKAGE_VERSION "-00000000000000ff",
                                         "espalier-world-" PACKAGE_VERSION "-00000000000000ff-22",
+                                        "espalier-world-" PACKAGE_VERSION "-00000000000000ff-2-",
+                                        "espalier-world-" PACKAGE_VERSION "-00000000000000ff-2a",
                                         "espalier-world-" PACKAGE_VERSION "-00000000000000ff--1",
                                         "espalier-world-" PACKAGE_VERSION "-",
                                         "espalier-world-" PACKAGE_VERSION "-x-1"};
@@ -196,5 +226,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-roll", 300, NULL, NULL, few, at_1024, at_16384, at_100000, later_faults, lost_verdicts,
-                     foreign_values, foreign_settings);
+                     what_is_said, foreign_values, foreign_settings);
 }

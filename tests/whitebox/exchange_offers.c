@@ -47,7 +47,7 @@ void *__wrap_espi_pool_get(size_t size)
 static void begin(void)
 {
     ck_assert(espi_segment_make(&segment, 2, &key));
-    espi_segment_introduce(&segment, 0);
+    espi_segment_say(&segment, 0, ESPI_SEGMENT_HERE);
     *espi_exchange_process(0) = espi_segment_process(&segment, 0);
     out = espi_segment_channel(&segment, 0, 1);
     in = espi_segment_channel(&segment, 0, 1);

@@ -34,23 +34,30 @@ static uint64_t hash_of_shared(size_t length)
     return hash;
 }
 
-void espi_world_announce(void)
+void espi_world_announce(const struct espi_meeting *meeting, bool (*wanted)(const struct espi_settings *settings))
 {
-    const void *library = (const void *)(uintptr_t)espi_pmpi.Initialized;
+    static struct espi_meeting own;
     struct espi_settings settings;
-    if (!espi_settings_given()) {
-        espi_all_present_announce(library, ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
-        return;
-    }
+    uint64_t hash = ESPI_ALL_PRESENT_DEFAULTS;
+    size_t length = 0;
     espi_settings_defaults(&settings);
-    uint64_t defaults = hash_of_shared(put_in_shared(&settings));
-    espi_settings_load_process(&settings, false);
-    size_t length = put_in_shared(&settings);
-    uint64_t hash = hash_of_shared(length);
-    if (length > 0 && hash == defaults)
-        espi_all_present_announce(library, ESPI_ALL_PRESENT_DEFAULTS, NULL, 0);
-    else if (length > 0)
-        espi_all_present_announce(library, hash, shared, length);
+    if (espi_settings_given()) {
+        const uint64_t defaults = hash_of_shared(put_in_shared(&settings));
+        espi_settings_load_process(&settings, false);
+        length = put_in_shared(&settings);
+        hash = hash_of_shared(length);
+        if (length == 0)
+            return;
+        if (hash == defaults) {
+            hash = ESPI_ALL_PRESENT_DEFAULTS;
+            length = 0;
+        }
+    }
+    own = *meeting;
+    if (!wanted(&settings))
+        own.says = NULL;
+    const void *library = (const void *)(uintptr_t)espi_pmpi.Initialized;
+    espi_all_present_announce(library, hash, length > 0 ? shared : NULL, length, &own);
 }
 
 void espi_world_announced(void)

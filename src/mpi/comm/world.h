@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/settings.h"
+#include "job/all_present.h"
 #include "abi.h"
 
 enum espi_all_present_known { ESPI_ALL_PRESENT_UNKNOWN, ESPI_ALL_PRESENT_NO, ESPI_ALL_PRESENT_YES };
@@ -27,8 +28,9 @@ void espi_world_start(bool (*is_last)(enum espi_fn fn));
 bool espi_world_is_last(enum espi_fn fn);
 /* Whether MPI_Init was called and MPI_Finalize was not; sessions may begin before, and live on. */
 bool espi_world_is_there(void);
-/* Right before the real MPI_Init, which then tells the others that this rank has the core. */
-void espi_world_announce(void);
+/* Right before the real MPI_Init, which then tells the others that this rank has the core. Ranks on one node meet in
+   it as far as rank 0's settings want that. */
+void espi_world_announce(const struct espi_meeting *meeting, bool (*wanted)(const struct espi_settings *settings));
 /* Right after it, whatever it returned. */
 void espi_world_announced(void);
 /* After the real MPI_Init, on every rank that has the core. Puts rank 0's settings into `settings`, if it has the

@@ -228,12 +228,13 @@ espi_word espi_handle_init(struct espi_thread *thread, enum espi_fn fn, espi_wor
     (void)thread;
     /* After a session MPI has nothing left to wait for in MPI_Init, so that others could look before. */
     if (!atomic_load(&had_session) && espi_pmpi.Initialized(&begun) == MPI_SUCCESS && !begun)
-        espi_world_announce();
+        espi_world_announce(&espi_exchange_meeting, espi_exchange_is_wanted);
     atomic_store(&in_init, true);
     espi_word result = fn == ESPI_FN_Init ? ESPI_CALL(next, 2, args) : ESPI_CALL(next, 4, args);
     espi_world_announced();
     if ((int)result == MPI_SUCCESS)
         begin_world();
+    espi_exchange_begun();
     atomic_store(&in_init, false);
     return result;
 }

@@ -452,12 +452,13 @@ espi_word espi_exchange_call(struct espi_thread *thread, enum espi_fn fn, espi_w
                            *facts = thread_state != NULL ? &thread_state->comm : &without;
     struct call c; /* large: what is not used is not touched */
 
+    const bool by_all = espi_exchange_is_by_all();
     c.begun = espi_exchange_has_turns ? espi_stats_now() : 0;
     c.thread = thread;
     c.row = &espi_api_rows[fn];
     c.args = args;
-    if (!espi_is_running() || !espi_comm_look(facts, (MPI_Comm)args[c.row->comm]) || !find_peers(&c, facts) ||
-        !read_call(&c) || goes_together(&c))
+    if (!by_all || !espi_is_running() || !espi_comm_look(facts, (MPI_Comm)args[c.row->comm]) ||
+        !find_peers(&c, facts) || !read_call(&c) || goes_together(&c))
         return otherwise(thread, fn, args, next);
     const bool overlap = espi_calls_overlap;
     bool done = false;

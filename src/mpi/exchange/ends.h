@@ -1,4 +1,5 @@
-/* This rank's ends of the channels between the ranks of MPI_COMM_WORLD (start.c). */
+/* This rank's ends of the channels between the ranks of MPI_COMM_WORLD, when it is known that all take part
+   (start.c). */
 #ifndef ESPI_MPI_EXCHANGE_ENDS_H
 #define ESPI_MPI_EXCHANGE_ENDS_H
 
@@ -11,7 +12,7 @@ extern struct espi_exchange_peer {
     struct espi_channel_end to, from;
     struct espi_process process;
 } espi_exchange_peers[ESPI_SEGMENT_PROCESSES];
-extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them; all know the same */
+extern bool espi_exchange_is_crowded; /* there are more ranks than processors for them */
 
 extern bool espi_exchange_fetches; /* blocks may be read in the sender's memory */
 

@@ -6,9 +6,9 @@
  * doc/exchange.md has the figures.
  *
  * All ranks must do alike, as a rank that called the library would wait for the others there. So nothing is chosen:
- * at the start all ranks of MPI_COMM_WORLD agree whether they share memory (start.c), and from then on every such
- * call goes this way whose communicator has at least two ranks, all of MPI_COMM_WORLD; neighbourhood forms on
- * Cartesian ones. Exceptions follow from what is the same on all ranks: short blocks of MPI_Alltoall on nine ranks
+ * at the start each rank of MPI_COMM_WORLD says whether it takes part (start.c), and if all do, every such call
+ * goes this way whose communicator has at least two ranks, all of MPI_COMM_WORLD; neighbourhood forms on Cartesian
+ * ones. Exceptions follow from what is the same on all ranks: short blocks of MPI_Alltoall on nine ranks
  * or more, where the library has an algorithm whose number of messages grows with the logarithm of that of ranks; and
  * turns in which the library is timed, on which the ranks agree in the call (turns.h).
  *
@@ -25,12 +25,20 @@
 
 #include "abi.h"
 #include "base/settings.h"
+#include "job/all_present.h"
 
-extern bool espi_exchange_is_on; /* the same on all ranks of MPI_COMM_WORLD, from the start to the end */
-
-/* Before the program's first call, with the world open: where all ranks of MPI_COMM_WORLD are known to have the core
-   and to be on one node, and the settings allow it, they agree whether they exchange so. Collective over it then. */
+/* Ranks on one node open the memory in MPI_Init. Whether settings want that. */
+extern const struct espi_meeting espi_exchange_meeting;
+bool espi_exchange_is_wanted(const struct espi_settings *settings);
+/* Behind MPI_Init, with the world open: says whether this rank takes part. */
 void espi_exchange_start(const struct espi_settings *settings);
+/* When MPI_Init has come to its end, whatever came of it: one that has said nothing stays out. */
+void espi_exchange_begun(void);
+
+extern bool espi_exchange_is_on; /* this rank takes part, until the end */
+/* Whether all of MPI_COMM_WORLD do: the same on all that do. The first call may wait for one that has not come to the
+   end of its MPI_Init. Not after espi_exchange_stop. */
+bool espi_exchange_is_by_all(void);
 /* This rank makes no such call any more. */
 void espi_exchange_stop(void);
 

@@ -1,5 +1,16 @@
+/*
+ * Ranks open the memory in MPI_Init, before a barrier that they meet in (relay_calls.h): behind it, each has said in
+ * that memory that it is there, or never will. At the end of its MPI_Init each that has says whether it takes part.
+ * So whoever looks later sees the same words, once those are said that are still to come, and all come to the same
+ * verdict, without a call of MPI. They look in the first call that wants to know. Who waits there for a word lets MPI
+ * go on: the other rank's MPI_Init needs no more of it.
+ */
 #define _GNU_SOURCE
+#include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -19,7 +30,15 @@ bool espi_exchange_is_crowded;
 bool espi_exchange_fetches;
 struct espi_exchange_peer espi_exchange_peers[ESPI_SEGMENT_PROCESSES] ESPI_TABLE;
 static struct espi_segment segment;
+static int own = -1; /* this rank, where it has said that it is there, */
+static bool spoken;  /* and whether it takes part */
+static bool tells;   /* a report is wanted */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of the verdict */
+static atomic_int verdict;
+enum { UNKNOWN, BY_ALL, NOT_BY_ALL };
 static MPI_Request pending = MPI_REQUEST_NULL; /* that never completes; see espi_exchange_poll */
+
+/* ---- progress ---- */
 
 static int nothing_to_query(void *state, MPI_Status *status)
 {
@@ -39,13 +58,11 @@ static int nothing_to_cancel(void *state, int complete)
     return MPI_SUCCESS;
 }
 
-/* MPI_Test of a request that is not complete goes through all that is under way. MPI_Iprobe does not always: not on
-   MPI_COMM_SELF and its kin, nor as long as it finds a message that waits (MPICH 4.0.2). */
-void espi_exchange_poll(void)
+/* Where MPI has no memory for it, the next best thing is used. */
+static void begin_pending(void)
 {
-    int flag;
-
-    espi_pmpi.Test(&pending, &flag, MPI_STATUS_IGNORE);
+    if (espi_pmpi.Grequest_start(nothing_to_query, nothing_to_free, nothing_to_cancel, NULL, &pending) != MPI_SUCCESS)
+        pending = MPI_REQUEST_NULL;
 }
 
 static void end_pending(void)
@@ -55,69 +72,63 @@ static void end_pending(void)
     pending = MPI_REQUEST_NULL;
 }
 
-/* What all ranks come to know of each other: whether one is not good, and which processors one of them may use. */
-struct together {
-    uint64_t bad, processors[CPU_SETSIZE / 64];
-};
-
-static struct together this_rank(bool good)
+/* MPI_Test of a request that is not complete goes through all that is under way. MPI_Iprobe does not always: not on
+   MPI_COMM_SELF and its kin, nor as long as it finds a message that waits (MPICH 4.0.2). */
+void espi_exchange_poll(void)
 {
-    struct together own = {.bad = !good};
-    cpu_set_t set;
+    int flag;
 
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) /* more than the set has */
-        memset(&set, -1, sizeof set);
-    for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &set))
-            own.processors[i / 64] |= UINT64_C(1) << i % 64;
-    return own;
+    if (pending != MPI_REQUEST_NULL)
+        espi_pmpi.Test(&pending, &flag, MPI_STATUS_IGNORE);
+    else
+        espi_pmpi.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
-static bool are_fewer(const struct together *all, int size)
-{
-    int processors = 0;
+/* ---- meeting ---- */
 
-    for (int i = 0; i < CPU_SETSIZE / 64; i++)
-        processors += __builtin_popcountll(all->processors[i]);
-    return processors < size;
+/* Rank 0 makes the memory, and says where. */
+static void say_where(int size, char said[ESPI_ROLL_SAID])
+{
+    struct espi_segment_key key;
+
+    if (size < ESPI_SEGMENT_PROCESSES && espi_segment_make(&segment, size, &key))
+        snprintf(said, ESPI_ROLL_SAID, "%" PRIx64 ".%" PRIx64 ".%" PRIx64, key.word, (uint64_t)key.process,
+                 (uint64_t)key.file);
 }
 
-/* Rank 0 makes the memory. Every rank makes the same calls, whatever it is able to. */
-static bool share_memory(int rank, int size, bool able)
+static bool open_where(int size, const char *said)
 {
-    static struct espi_segment_key key; /* static: MPI may still be at them where waiting fails */
-    static struct together own, all;
+    struct espi_segment_key key;
+    uint64_t process, file;
+    int length = 0;
 
-    key = (struct espi_segment_key){0, 0, -1};
-    int good = able && espi_pmpi.Grequest_start(nothing_to_query, nothing_to_free, nothing_to_cancel, NULL,
-                                                &pending) == MPI_SUCCESS;
-
-    if (rank == 0 && good)
-        good = espi_segment_make(&segment, size, &key);
-    MPI_Request request;
-    const int told = espi_pmpi.Ibcast(&key, (int)sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-    if (espi_wait_yielding(told, &request) != MPI_SUCCESS)
-        good = false;
-    if (rank != 0 && good)
-        good = espi_segment_open(&segment, size, &key);
-    if (good)
-        espi_segment_introduce(&segment, rank);
-    own = this_rank(good);
-    all = (struct together){.bad = 1};
-    const int asked = espi_pmpi.Iallreduce(&own, &all, (int)(sizeof own / sizeof own.bad), MPI_UINT64_T, MPI_BOR,
-                                           MPI_COMM_WORLD, &request);
-    if (espi_wait_yielding(asked, &request) != MPI_SUCCESS || all.bad) {
-        espi_segment_close(&segment);
-        end_pending();
+    if (sscanf(said, "%16" SCNx64 ".%16" SCNx64 ".%16" SCNx64 "%n", &key.word, &process, &file, &length) != 3 ||
+        said[length] != '\0' || size >= ESPI_SEGMENT_PROCESSES)
         return false;
-    }
-    espi_segment_shared(&segment);
-    espi_exchange_is_crowded = are_fewer(&all, size);
-    return true;
+    key.process = (int64_t)process;
+    key.file = (int64_t)file;
+    return espi_segment_open(&segment, size, &key);
 }
 
-/* Whether this rank may take part, as far as the others can not know. */
+static void meet(int rank, int size, const char *said)
+{
+    if (rank != 0 ? !open_where(size, said) : segment.memory == NULL)
+        return;
+    espi_segment_say(&segment, rank, ESPI_SEGMENT_HERE);
+    own = rank;
+}
+
+const struct espi_meeting espi_exchange_meeting = {say_where, meet};
+
+/* ---- who takes part ---- */
+
+bool espi_exchange_is_wanted(const struct espi_settings *settings)
+{
+    return settings->exchange != ESPI_EXCHANGE_OFF && settings->pack != ESPI_MODE_OFF &&
+           settings->datatypes != ESPI_MODE_OFF && !settings->check && settings->world != ESPI_WORLD_ALL;
+}
+
+/* Whether nothing of this rank is in the way. */
 static bool is_able(void)
 {
     static const enum espi_fn calls[] = {
@@ -136,30 +147,96 @@ static bool is_able(void)
     return able;
 }
 
+/* Behind MPI_Init all have opened the memory that will. */
 void espi_exchange_start(const struct espi_settings *settings)
 {
-    const int rank = espi_world.rank, size = espi_world.size;
-
-    if (settings->exchange == ESPI_EXCHANGE_OFF || settings->pack == ESPI_MODE_OFF ||
-        settings->datatypes == ESPI_MODE_OFF || settings->check || settings->world == ESPI_WORLD_ALL || size < 2 ||
-        size >= ESPI_SEGMENT_PROCESSES || !espi_world_all_present() || !espi_all_present_on_node())
+    espi_segment_shared(&segment);
+    if (own < 0)
         return;
-    if (!share_memory(rank, size, is_able())) {
-        espi_log(ESPI_LOG_INFO, "rank %d: the ranks share no memory, so MPI_Alltoall and its kin are the library's",
-                 rank);
+    espi_exchange_is_on = espi_exchange_is_wanted(settings) && own == espi_world.rank &&
+                          segment.processes == espi_world.size && espi_world_all_present() &&
+                          espi_all_present_on_node() && is_able();
+    espi_segment_say(&segment, own, espi_exchange_is_on ? ESPI_SEGMENT_TAKES_PART : ESPI_SEGMENT_STAYS_OUT);
+    spoken = true;
+    if (!espi_exchange_is_on)
         return;
-    }
-    for (int other = 0; other < size; other++) {
-        *espi_exchange_to(other) = espi_segment_channel(&segment, rank, other);
-        *espi_exchange_from(other) = espi_segment_channel(&segment, other, rank);
-        *espi_exchange_process(other) = espi_segment_process(&segment, other);
-    }
     /* long blocks may be read in another rank's memory */
     espi_exchange_fetches = settings->exchange == ESPI_EXCHANGE_AUTO;
-    espi_exchange_turns_start(espi_settings_tell(settings) && !espi_exchange_is_crowded);
-    espi_exchange_is_on = true;
+    tells = espi_settings_tell(settings);
     _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
-    espi_trial_numbers_share(espi_segment_marks(&segment, 0), rank);
+    espi_trial_numbers_share(espi_segment_marks(&segment, 0), own);
+}
+
+void espi_exchange_begun(void)
+{
+    if (own >= 0 && !spoken)
+        espi_segment_say(&segment, own, ESPI_SEGMENT_STAYS_OUT);
+    spoken = true;
+    if (!espi_exchange_is_on)
+        espi_segment_close(&segment);
+}
+
+/* ---- the verdict ---- */
+
+/* Of the processors that any of the ranks may use. */
+static bool are_fewer_than_ranks(void)
+{
+    cpu_set_t all, one;
+
+    CPU_ZERO(&all);
+    for (int rank = 0; rank < segment.processes; rank++) {
+        if (sched_getaffinity((pid_t)espi_segment_process(&segment, rank).id, sizeof one, &one) != 0)
+            return false; /* there are more than the set has */
+        CPU_OR(&all, &all, &one);
+    }
+    return CPU_COUNT(&all) < segment.processes;
+}
+
+/* Waits for what it has to say yet. */
+static bool takes_part(int rank)
+{
+    enum espi_segment_word said;
+
+    while ((said = espi_segment_said(&segment, rank)) == ESPI_SEGMENT_HERE) {
+        espi_exchange_poll();
+        sched_yield();
+    }
+    return said == ESPI_SEGMENT_TAKES_PART;
+}
+
+static bool is_by_all(void)
+{
+    for (int rank = 0; rank < segment.processes; rank++)
+        if (!takes_part(rank)) {
+            espi_log(ESPI_LOG_INFO, "rank %d: MPI_Alltoall and its kin are the library's, as rank %d takes no part",
+                     own, rank);
+            return false;
+        }
+    for (int rank = 0; rank < segment.processes; rank++) {
+        *espi_exchange_to(rank) = espi_segment_channel(&segment, own, rank);
+        *espi_exchange_from(rank) = espi_segment_channel(&segment, rank, own);
+        *espi_exchange_process(rank) = espi_segment_process(&segment, rank);
+    }
+    espi_exchange_is_crowded = are_fewer_than_ranks();
+    espi_exchange_turns_start(tells && !espi_exchange_is_crowded);
+    return true;
+}
+
+bool espi_exchange_is_by_all(void)
+{
+    int known = atomic_load_explicit(&verdict, memory_order_acquire);
+
+    if (__builtin_expect(known != UNKNOWN, 1))
+        return known == BY_ALL;
+    pthread_mutex_lock(&lock);
+    known = atomic_load_explicit(&verdict, memory_order_relaxed);
+    if (known == UNKNOWN) {
+        begin_pending();
+        known = is_by_all() ? BY_ALL : NOT_BY_ALL;
+        atomic_store_explicit(&verdict, known, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    return known == BY_ALL;
 }
 
 void espi_exchange_stop(void)
