@@ -53,6 +53,16 @@ static bool map(struct espi_segment *segment, int processes, int file)
     return true;
 }
 
+/* The library opens more in MPI_Init, to the last that it may have. */
+static bool leaves_enough(int file)
+{
+    enum { ENOUGH = 64 };
+    struct rlimit most;
+
+    return getrlimit(RLIMIT_NOFILE, &most) == 0 &&
+           (most.rlim_cur == RLIM_INFINITY || most.rlim_cur > (rlim_t)file + ENOUGH);
+}
+
 /* Whether the process may have a file of that size: the signal for one that is longer would end it. */
 static bool is_allowed(size_t size)
 {
@@ -69,7 +79,8 @@ bool espi_segment_make(struct espi_segment *segment, int processes, struct espi_
     *key = (struct espi_segment_key){0, getpid(), file};
     if (file < 0)
         return false;
-    if (!is_allowed(segment_size(processes)) || ftruncate(file, (off_t)segment_size(processes)) != 0 ||
+    if (!leaves_enough(file) || !is_allowed(segment_size(processes)) ||
+        ftruncate(file, (off_t)segment_size(processes)) != 0 ||
         getrandom(&key->word, sizeof key->word, GRND_NONBLOCK) != sizeof key->word || key->word == 0 ||
         !map(segment, processes, file)) {
         key->word = 0;
@@ -112,9 +123,10 @@ bool espi_segment_open(struct espi_segment *segment, int processes, const struct
     return false;
 }
 
+/* Of one that was never made the descriptor may say 0, which is the program's. */
 void espi_segment_shared(struct espi_segment *segment)
 {
-    if (segment->file >= 0)
+    if (segment->memory != NULL && segment->file >= 0)
         close(segment->file);
     segment->file = -1;
 }

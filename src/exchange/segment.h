@@ -22,7 +22,7 @@ struct espi_segment_key {
 };
 
 struct espi_segment {
-    void *memory; /* NULL: not open */
+    void *memory; /* NULL: not open, as when all is zero */
     int processes;
     int64_t room; /* of each slot of its channels */
     int file;     /* in the process that made it, until espi_segment_shared; else -1 */

@@ -7,7 +7,8 @@
  * barrier, and each rank reads it before the third: ranks that wait for a launcher do not poll, as they may behind
  * MPI_Init, where an answer would have to wait for a processor. Few ranks read the keys of all of them before the
  * second barrier, their own too, and none puts more: two ranks ask twice each at the same time then, where else one
- * would ask twice while the other waits, and both once more.
+ * would ask twice while the other waits, and both once more. In between, where there are few groups, each rank reads
+ * the keys of all groups before the third barrier, and none is put for the whole job: that would be there behind it.
  *
  * A library whose MPI_Init has but two barriers (MPICH 4.0.2 with one rank on each node; with several it has three)
  * leaves the last key out, one with a single barrier those of the groups, too. Then the others are read in their
@@ -26,6 +27,7 @@
 #include <config.h>
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@
 #define VALUE "espalier-world-" PACKAGE_VERSION "-" /* behind it a hash of settings, a level, and what is said */
 enum {
     FEW = 4,          /* ranks that each read the keys of all */
+    SOME = 64,        /* that each read those of all groups, in MPI_Init where it has three barriers */
     GROUP_LEAST = 16, /* ranks in a group: fewer would not be worth another step */
     PIECE = 200       /* bytes of settings in one value, two digits each */
 };
@@ -57,10 +60,20 @@ static bool are_few(int size)
     return size <= FEW;
 }
 
-/* Before which barrier each rank asks for the verdict; 0: not in MPI_Init. */
+static bool are_some(int size)
+{
+    return size <= SOME && groups_of(size) > 1;
+}
+
+/* Before which barrier each rank asks for the verdict; 0: not in MPI_Init. And how often: of few, all their keys. */
 static int asks_before(int size)
 {
-    return are_few(size) ? 2 : groups_of(size) == 1 ? 3 : 0;
+    return are_few(size) ? 2 : groups_of(size) == 1 || are_some(size) ? 3 : 0;
+}
+
+static int asks_most(int size)
+{
+    return are_few(size) ? INT_MAX : are_some(size) ? groups_of(size) : 1;
 }
 
 static void write_value(char value[ESPI_PMI_VALUE], const struct espi_roll *roll, enum espi_roll_level level)
@@ -165,7 +178,7 @@ bool espi_roll_next(struct espi_roll_talk *talk, const struct espi_roll *roll, i
         more = next_of_own(talk, roll, question);
     } else if (barrier == asks_before(roll->size)) {
         question->puts = false;
-        more = (are_few(roll->size) || talk->step == 0) &&
+        more = talk->step < asks_most(roll->size) &&
                espi_roll_ask_next(&talk->ask, roll->size, question->key);
     } else if (barrier == 2 && roll->rank % group == 0) {
         snprintf(verdict, sizeof verdict, "%s%d", KEY_GROUP, roll->rank / group);
@@ -194,6 +207,8 @@ bool espi_roll_ask_next(struct espi_roll_ask *ask, int size, char key[ESPI_PMI_K
 {
     if (are_few(size) && ask->keys < ESPI_ROLL_RANKS)
         ask->keys = ESPI_ROLL_RANKS;
+    if (are_some(size) && ask->keys < ESPI_ROLL_GROUPS)
+        ask->keys = ESPI_ROLL_GROUPS;
     if (ask->keys == ESPI_ROLL_RANKS && ask->next > 0 && size > ESPI_ROLL_EACH_MOST) {
         ask->level = ESPI_ROLL_ABSENT;
         ask->keys = ESPI_ROLL_DONE;

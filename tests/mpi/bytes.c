@@ -1,7 +1,9 @@
 #include "bytes.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,27 @@
 struct program prog = {.passes = 1, .budget = 160, .only_kind = -1, .only_base = -1, .seed = 1};
 
 static FILE *digests;
+
+/* The program's own descriptors, its input among them, are there from the start to the end. */
+enum { OWN_FILES = 3 };
+static bool had[OWN_FILES];
+
+static void note_files(void)
+{
+    for (int i = 0; i < OWN_FILES; i++)
+        had[i] = fcntl(i, F_GETFD) >= 0;
+}
+
+static int files_lost(const char *when)
+{
+    int lost = 0;
+    for (int i = 0; i < OWN_FILES; i++)
+        if (had[i] && fcntl(i, F_GETFD) < 0) {
+            fprintf(stderr, "descriptor %d is closed %s\n", i, when);
+            lost++;
+        }
+    return lost;
+}
 
 uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -62,10 +85,12 @@ void prog_start(int *argc, char ***argv, int threads)
     /* Long memory is had and given back all the time, and its pages would be made anew each time. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    note_files();
     if (threads)
         MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &have);
     else
         MPI_Init(argc, argv);
+    prog.failures += files_lost("after MPI_Init");
     MPI_Comm_rank(MPI_COMM_WORLD, &prog.me);
     MPI_Comm_size(MPI_COMM_WORLD, &prog.ranks);
     prog.comm = MPI_COMM_WORLD;
@@ -113,7 +138,7 @@ int prog_end(const char *name)
     if (digests)
         fclose(digests);
     MPI_Finalize();
-    return all[1] ? 1 : 0;
+    return all[1] + files_lost("after MPI_Finalize") > 0;
 }
 
 void prog_families(int copies, void (*run)(const struct family *f))

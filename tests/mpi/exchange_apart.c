@@ -14,7 +14,7 @@
 
 #include "bytes.h"
 
-enum { RANKS_MOST = 16, LENGTH = 5000 };
+enum { RANKS_MOST = 20, LENGTH = 5000 };
 
 /* The kernel refuses that call from here on. */
 static void refuse(unsigned call)

@@ -2,6 +2,7 @@
    waits where all slots are full alone; and the memory that they are in is found by whoever has its key. */
 #define _GNU_SOURCE
 #include <check.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -213,6 +214,21 @@ START_TEST(others_are_not_opened)
 }
 END_TEST
 
+/* One that was not made has no descriptor, and 0 is another one's. */
+START_TEST(nothing_is_closed)
+{
+    struct espi_segment segment = {0};
+    const int before = fcntl(0, F_GETFD), zero = before < 0 ? open("/dev/null", O_RDONLY) : 0;
+
+    ck_assert_int_eq(zero, 0);
+    espi_segment_shared(&segment);
+    ck_assert_int_ge(fcntl(0, F_GETFD), 0);
+    segment = (struct espi_segment){0};
+    espi_segment_close(&segment);
+    ck_assert_int_ge(fcntl(0, F_GETFD), 0);
+}
+END_TEST
+
 START_TEST(words_are_seen)
 {
     enum { PROCESSES = ESPI_SEGMENT_PROCESSES };
@@ -351,6 +367,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, marks_are_seen, words_are_seen,
-                     slots_fill_up, channels_are_apart, others_are_not_opened, memory_is_read_where_it_lies);
+    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, marks_are_seen,
+                     nothing_is_closed, words_are_seen, slots_fill_up, channels_are_apart, others_are_not_opened,
+                     memory_is_read_where_it_lies);
 }

@@ -18,7 +18,6 @@
 #include "job/all_present.h"
 #include "mpi/comm/world.h"
 #include "mpi/core/pmpi.h"
-#include "mpi/core/yielding_wait.h"
 #include "mpi/exchange/ends.h"
 #include "mpi/exchange/exchange.h"
 #include "mpi/exchange/turns.h"
@@ -32,7 +31,8 @@ struct espi_exchange_peer espi_exchange_peers[ESPI_SEGMENT_PROCESSES] ESPI_TABLE
 static struct espi_segment segment;
 static int own = -1; /* this rank, where it has said that it is there, */
 static bool spoken;  /* and whether it takes part */
-static bool tells;   /* a report is wanted */
+static bool wanted;  /* by settings; */
+static bool tells;   /* and a report */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the finding of the verdict */
 static atomic_int verdict;
 enum { UNKNOWN, BY_ALL, NOT_BY_ALL };
@@ -151,9 +151,10 @@ static bool is_able(void)
 void espi_exchange_start(const struct espi_settings *settings)
 {
     espi_segment_shared(&segment);
+    wanted = espi_exchange_is_wanted(settings) && espi_world.size > 1 && espi_world.size < ESPI_SEGMENT_PROCESSES;
     if (own < 0)
         return;
-    espi_exchange_is_on = espi_exchange_is_wanted(settings) && own == espi_world.rank &&
+    espi_exchange_is_on = wanted && own == espi_world.rank &&
                           segment.processes == espi_world.size && espi_world_all_present() &&
                           espi_all_present_on_node() && is_able();
     espi_segment_say(&segment, own, espi_exchange_is_on ? ESPI_SEGMENT_TAKES_PART : ESPI_SEGMENT_STAYS_OUT);
@@ -172,8 +173,12 @@ void espi_exchange_begun(void)
     if (own >= 0 && !spoken)
         espi_segment_say(&segment, own, ESPI_SEGMENT_STAYS_OUT);
     spoken = true;
-    if (!espi_exchange_is_on)
-        espi_segment_close(&segment);
+    if (espi_exchange_is_on)
+        return;
+    espi_segment_close(&segment);
+    if (wanted && espi_all_present_on_node())
+        espi_log(ESPI_LOG_INFO, "rank %d shares no memory, so MPI_Alltoall and its kin are the library's",
+                 espi_world.rank);
 }
 
 /* ---- the verdict ---- */
@@ -186,7 +191,7 @@ static bool are_fewer_than_ranks(void)
     CPU_ZERO(&all);
     for (int rank = 0; rank < segment.processes; rank++) {
         if (sched_getaffinity((pid_t)espi_segment_process(&segment, rank).id, sizeof one, &one) != 0)
-            return false; /* there are more than the set has */
+            return false; /* there are more than the set has, or a rank has ended */
         CPU_OR(&all, &all, &one);
     }
     return CPU_COUNT(&all) < segment.processes;
@@ -208,7 +213,7 @@ static bool is_by_all(void)
 {
     for (int rank = 0; rank < segment.processes; rank++)
         if (!takes_part(rank)) {
-            espi_log(ESPI_LOG_INFO, "rank %d: MPI_Alltoall and its kin are the library's, as rank %d takes no part",
+            espi_log(ESPI_LOG_INFO, "rank %d: MPI_Alltoall and its kin are the library's, as rank %d shares none",
                      own, rank);
             return false;
         }
