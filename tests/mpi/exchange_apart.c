@@ -16,6 +16,12 @@
 
 enum { RANKS_MOST = 20, LENGTH = 5000 };
 
+#ifdef SYS_readlink
+enum { READLINK = SYS_readlink };
+#else
+enum { READLINK = SYS_readlinkat };
+#endif
+
 /* The kernel refuses that call from here on. */
 static void refuse(unsigned call)
 {
@@ -55,7 +61,7 @@ int main(int argc, char **argv)
     if (strcmp(apart, "memory") == 0 && rank != NULL && atoi(rank) == 0)
         refuse(SYS_memfd_create);
     if (strcmp(apart, "open") == 0 && last)
-        refuse(SYS_readlink);
+        refuse(READLINK);
     prog_start(&argc, &argv, strcmp(apart, "threads") == 0 && last);
     call(prog.comm, 3, "short"); /* ranks may come to it before others are through MPI_Init */
     CK(MPI_Comm_split(prog.comm, prog.me == 0, prog.me, &part));

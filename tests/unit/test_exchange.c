@@ -214,6 +214,29 @@ START_TEST(others_are_not_opened)
 }
 END_TEST
 
+/* MPI opens more files behind it, to the last that the process may have. */
+START_TEST(descriptors_are_left)
+{
+    struct espi_segment segment;
+    struct espi_segment_key key;
+    struct rlimit before, few;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 64;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const int next = dup(STDOUT_FILENO);
+    close(next);
+    ck_assert(!espi_segment_make(&segment, 2, &key));
+    ck_assert_ptr_null(segment.memory);
+    ck_assert_uint_eq(key.word, 0);
+    const int then = dup(STDOUT_FILENO);
+    ck_assert_int_eq(then, next); /* none is lost */
+    close(then);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+END_TEST
+
 /* One that was not made has no descriptor, and 0 is another one's. */
 START_TEST(nothing_is_closed)
 {
@@ -367,7 +390,7 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, marks_are_seen,
-                     nothing_is_closed, words_are_seen, slots_fill_up, channels_are_apart, others_are_not_opened,
-                     memory_is_read_where_it_lies);
+    return RUN_SUITE("test-exchange", 60, NULL, NULL, bytes_arrive, files_are_limited, descriptors_are_left,
+                     marks_are_seen, nothing_is_closed, words_are_seen, slots_fill_up, channels_are_apart,
+                     others_are_not_opened, memory_is_read_where_it_lies);
 }
