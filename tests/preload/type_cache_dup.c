@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "mpi/selfcopy/recent_pairs.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/core/pmpi.h"
 #include "stats/stats.h"
@@ -371,6 +372,11 @@ bool espi_plan_is_cut(const struct espi_plan *plan, int64_t count, int together)
 
 void espi_selfcopy_stop(void)
 {
+}
+
+void espi_selfcopy_forget(struct espi_selfcopy_cache *cache)
+{
+    (void)cache;
 }
 
 bool espi_selfcopy_look(struct espi_thread *thread, struct espi_selfcopy_block *block)

@@ -10,7 +10,8 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/unused_plan
 	%D%/message_ways %D%/way_trial %D%/message_batches %D%/message_left %D%/message_told %D%/message_doubts \
 	%D%/short_told %D%/short_typed %D%/short_local %D%/started %D%/exchange_turns %D%/exchange_offers \
 	%D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
-	%D%/own_again %D%/reduce_requests %D%/reduce_pieces %D%/agreement %D%/own_types %D%/leader %D%/yielding_wait
+	%D%/own_again %D%/recent_pairs %D%/reduce_requests %D%/reduce_pieces %D%/agreement %D%/own_types %D%/leader \
+	%D%/yielding_wait
 check_PROGRAMS += $(ESPI_WHITEBOX_TESTS)
 TESTS += $(ESPI_WHITEBOX_TESTS) %D%/run-valgrind
 dist_check_SCRIPTS += %D%/run-valgrind

@@ -19,6 +19,7 @@ static void thread_ends(void *data)
     espi_leads_no_more();
     if (state) {
         espi_stats_thread_end(state->stats);
+        espi_selfcopy_forget(&state->pairs);
         free(state);
     }
 }

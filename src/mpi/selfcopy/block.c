@@ -78,7 +78,7 @@ void espi_selfcopy_carry_out(struct espi_thread *thread, const struct espi_selfc
     if (b->turn.way == ESPI_BY_COPY || failed) /* what was done of it is done again */
         espi_copy_run(b->plan->copy, b->from, b->onto);
     if (b->turn.timed || failed)
-        took(b, failed ? ESPI_SELFCOPY_FAILED : espi_stats_now() - begun);
+        took(b, failed ? ESPI_SELFCOPY_FAILED : espi_stats_now() - begun + b->beside_ns);
     espi_count(stats, ESPI_COUNT_blocks_copied, 1);
     espi_types_pay();
     espi_count(stats, ESPI_COUNT_bytes_copied, (uint64_t)b->plan->bytes);

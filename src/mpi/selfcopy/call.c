@@ -23,7 +23,9 @@
 #include "mpi/core/api_table.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/selfcopy/self_copy.h"
+#include "mpi/typeplan/message_plan.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/selfcopy/self_sends.h"
 #include "mpi/core/pmpi.h"
@@ -156,8 +158,8 @@ static void let_counts_go(void *counts, const char *room)
         free(counts);
 }
 
-/* A use of one side's type that goes on as it is, on a communicator of one rank; `slot` is NULL for a predefined
-   type. False: it needs more. */
+/* A use of one side's type that goes on as it is, on a communicator of one rank or in MPI_Sendrecv; `slot` is NULL
+   for a predefined type. False: it needs more. */
 static bool side_goes_on(const struct espi_api_row *row, const espi_word *args, const struct espi_buffer_args *t,
                          MPI_Datatype *type, int64_t *count, struct espi_type_slot **slot)
 {
@@ -174,10 +176,22 @@ static bool side_goes_on(const struct espi_api_row *row, const espi_word *args, 
         *count = number_at(row, counts, 0);
     *type = t->shape == ESPI_SHAPE_W ? *(const MPI_Datatype *)args[(int)t->type]
                                      : (MPI_Datatype)args[(int)t->type];
-    return espi_type_is_predefined(*type) || (*count > 0 && (*slot = espi_types_quiet(*type)) != NULL);
+    if (espi_type_is_predefined(*type))
+        return true;
+    if (*count > 0 && (*slot = espi_types_quiet(*type)) == NULL && row->kind & ESPI_P2P)
+        *slot = espi_message_plan_leaves(*type, *count, ESPI_PAIRED);
+    return *slot != NULL;
 }
 
-/* A call that is left to MPI, on a communicator of one rank: without the general way where it changes nothing. */
+/* Whether of two uses of a type, the first of which is not, the second is to be looked at. */
+static bool is_second_due(const struct espi_type_slot *slot)
+{
+    return atomic_load_explicit(&slot->uses, memory_order_relaxed) + 2 >=
+           atomic_load_explicit(&slot->look, memory_order_relaxed);
+}
+
+/* A call that is left to MPI, on a communicator of one rank or MPI_Sendrecv: without the general way where it changes
+   nothing. */
 static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                           espi_handler substitute)
 {
@@ -188,10 +202,12 @@ static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word
     int64_t count[2];
 
     for (int side = 0; side < 2; side++)
-        if (!side_goes_on(row, args, &row->typed[side], &type[side], &count[side], &slot[side]) ||
-            (side == 1 && slot[0] != NULL && slot[0] == slot[1])) /* the second use may be one to be looked at */
+        if (!side_goes_on(row, args, &row->typed[side], &type[side], &count[side], &slot[side]))
             return substitute(thread, fn, args, next);
-    if (row->args < 7 || row->args > 9)
+    if ((slot[0] != NULL && slot[0] == slot[1] && is_second_due(slot[0])) ||
+        (row->kind & ESPI_P2P && espi_ways_are_watched)) /* it is to be seen there */
+        return substitute(thread, fn, args, next);
+    if ((row->args < 7 || row->args > 9) && row->args != 12)
         return substitute(thread, fn, args, next);
     espi_count_call(thread_state->stats, fn);
     for (int side = 0; side < 2; side++)
@@ -199,17 +215,16 @@ static espi_word as_it_is(struct espi_thread *thread, enum espi_fn fn, espi_word
             espi_types_used(thread_state->stats, type[side], slot[side], count[side]);
     return row->args == 7   ? ESPI_CALL(next, 7, args)
            : row->args == 8 ? ESPI_CALL(next, 8, args)
-                            : ESPI_CALL(next, 9, args);
+           : row->args == 9 ? ESPI_CALL(next, 9, args)
+                            : ESPI_CALL(next, 12, args);
 }
 
 /* The turn is the call's. */
 static espi_word by_call(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next,
                          espi_handler substitute, const struct espi_selfcopy_block *block)
 {
-    const bool collective = espi_api_rows[fn].kind & ESPI_COLLECTIVE;
     const uint64_t begun = espi_stats_now();
-    const espi_word result = collective ? as_it_is(thread, fn, args, next, substitute)
-                                        : substitute(thread, fn, args, next);
+    const espi_word result = as_it_is(thread, fn, args, next, substitute);
 
     if ((int)result == MPI_SUCCESS)
         espi_selfcopy_called(block, espi_stats_now() - begun);
@@ -382,6 +397,10 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
 
 /* ---- MPI_Sendrecv ---- */
 
+/* In the place of a message to oneself: whether one is pending is asked, and a status is filled (bench/manytypes,
+   case live, on one rank). */
+enum { BESIDE_NS = 150 };
+
 /* Another thread may be sending to the own rank, or receiving from it. */
 static bool other_threads(void)
 {
@@ -407,13 +426,14 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
         other_threads() || (!alone && espi_self_sends_possible(comm, dest)) ||
         !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
         !read_side(thread, row, args, &row->typed[1], 0, &onto, &block.receive))
-        return substitute(thread, fn, args, next);
+        return as_it_is(thread, fn, args, next, substitute);
     block.from = from;
     block.onto = onto;
     block.place = alone ? ESPI_SELF_ALONE : ESPI_SELF_MESSAGE;
+    block.beside_ns = BESIDE_NS;
     if (!espi_selfcopy_look(thread, &block) ||
         espi_pmpi.Iprobe(source, recvtag, comm, &pending, MPI_STATUS_IGNORE) != MPI_SUCCESS || pending)
-        return substitute(thread, fn, args, next);
+        return as_it_is(thread, fn, args, next, substitute);
     if (block.turn.way == ESPI_BY_CALL)
         return by_call(thread, fn, args, next, substitute, &block);
     espi_count_call(thread_state->stats, fn);

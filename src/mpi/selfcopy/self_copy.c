@@ -27,7 +27,7 @@
 #include "type_hint.h"
 
 /* Plans stay for the life of the process: no more are made than so many, or when these take so many bytes. */
-enum { SLOTS = 1024, PLANS_MOST = 1024, BYTES_MOST = 64 << 20, NUMBERS_MOST = 1 << 20 };
+enum { SLOTS = 4096, NEAR = 4, PLANS_MOST = 1024, BYTES_MOST = 64 << 20, NUMBERS_MOST = 1 << 20 };
 /* In setting auto: to look at a pair costs more than a call may. So it waits until the pair was used a few times, or
    the uses of its kind have earned it together. Hints of lists that are LISTED long do not see all of them, so that
    lists which differ are of one kind if MPI says the same of them. */
@@ -37,6 +37,7 @@ struct slot {
     uint64_t uses, look;               /* look: number of uses at which planning is considered again */
     uint64_t told;                     /* uses that its kind was told of */
     struct espi_selfcopy_plan *plan;
+    unsigned generation;
     bool decided;
 };
 
@@ -49,10 +50,9 @@ struct layouts {
     UT_hash_handle hh;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, slots_used and plans */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots and plans */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS] ESPI_TABLE;
-static bool slots_used;
 static struct layouts *plans;
 static unsigned plans_made;
 static size_t plans_bytes;
@@ -66,17 +66,26 @@ struct facts {
     bool alike; /* pairs of the kind have the same layouts, as far as can be known */
 };
 
-/* Under the lock. */
+static bool is_stale(const struct slot *s, unsigned now)
+{
+    return s->generation != now || espi_selfcopy_is_gone(&s->key);
+}
+
+/* Under the lock. A new one takes the place of one that is stale, or of the one that was used least. */
 static struct slot *slot_of(const struct espi_selfcopy_key *key)
 {
     uint64_t h = espi_mix(espi_mix(0, key->from), key->onto);
     h = espi_mix(espi_mix(h, (uint64_t)key->from_count), (uint64_t)key->onto_count);
-    struct slot *s = &slots[h % SLOTS];
-    if (memcmp(&s->key, key, sizeof *key) != 0) {
-        slots_used = true;
-        *s = (struct slot){.key = *key, .look = FIRST_LOOK};
-    }
-    return s;
+    struct slot *const first = &slots[h % SLOTS / NEAR * NEAR], *least = first;
+    const unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
+    for (struct slot *s = first; s < first + NEAR; s++)
+        if (s->generation == now && memcmp(&s->key, key, sizeof *key) == 0)
+            return s;
+    for (struct slot *s = first; s < first + NEAR && !is_stale(least, now); s++)
+        if (s->uses < least->uses || is_stale(s, now))
+            least = s;
+    *least = (struct slot){.key = *key, .look = FIRST_LOOK, .generation = now};
+    return least;
 }
 
 /* Under the lock. */
@@ -317,19 +326,6 @@ static void look_at_pair(struct slot *s, const struct espi_selfcopy_side *from, 
         s->plan = NULL;
 }
 
-/* No other type of this process ever had this number, or gets it, once something is tied to this one. 0: a type that
-   is not known. */
-static uint64_t identity_of(MPI_Datatype type)
-{
-    struct espi_type_slot *slot;
-    if (espi_type_is_predefined(type))
-        return (uint32_t)type;
-    slot = espi_slot_of(type);
-    if (slot == NULL)
-        return 0;
-    return (uint64_t)(uint32_t)type << 32 | atomic_load_explicit(&slot->generation, memory_order_relaxed);
-}
-
 /* From now on every use that may come to this is looked at, or only few of them. */
 static void pair(MPI_Datatype type, unsigned what)
 {
@@ -356,7 +352,8 @@ void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from
     pair(onto, marks);
 }
 
-static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_selfcopy_known *place,
+static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_selfcopy_cache *cache,
+                                                                       struct espi_selfcopy_known *place,
                                                                        unsigned now,
                                                                        const struct espi_selfcopy_key *key,
                                                                        uint64_t uses,
@@ -391,6 +388,10 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
     }
     if (!copy.decided)
         copy.plan = NULL;
+    if (due && copy.decided)
+        cache->in_vain = 0;
+    else if (!copy.decided)
+        cache->in_vain++;
     unsigned marks = 0;
     if (copy.decided && copy.plan == NULL) {
         pair(from->type, ESPI_PAIRED_LEFT);
@@ -406,15 +407,8 @@ static __attribute__((noinline)) struct espi_selfcopy_plan *slow(struct espi_sel
 
 static struct espi_selfcopy_key key_of(const struct espi_selfcopy_side *from, const struct espi_selfcopy_side *onto)
 {
-    return (struct espi_selfcopy_key){identity_of(from->type), identity_of(onto->type), from->count, onto->count};
-}
-
-static struct espi_selfcopy_known *place_of(struct espi_selfcopy_cache *cache, const struct espi_selfcopy_key *key)
-{
-    const uint64_t h = key->from * 31 + key->onto * 17 + (key->from >> 32) * 5 + (key->onto >> 32) * 3 +
-                       (uint64_t)key->from_count;
-
-    return &cache->known[(h ^ h >> 8) % 8];
+    return (struct espi_selfcopy_key){espi_selfcopy_identity(from->type), espi_selfcopy_identity(onto->type),
+                                      from->count, onto->count};
 }
 
 const struct espi_selfcopy_known *espi_selfcopy_known(struct espi_thread *thread,
@@ -423,7 +417,7 @@ const struct espi_selfcopy_known *espi_selfcopy_known(struct espi_thread *thread
 {
     const struct espi_selfcopy_key key = key_of(from, onto);
 
-    return place_of(&espi_thread_state(thread)->pairs, &key);
+    return espi_selfcopy_where(&espi_thread_state(thread)->pairs, &key);
 }
 
 struct espi_selfcopy_plan *espi_selfcopy_plan_there(const struct espi_selfcopy_known *known,
@@ -431,7 +425,8 @@ struct espi_selfcopy_plan *espi_selfcopy_plan_there(const struct espi_selfcopy_k
                                                     const struct espi_selfcopy_side *onto)
 {
     const bool is_it = known->key.from_count == from->count && known->key.onto_count == onto->count &&
-                       known->key.from == identity_of(from->type) && known->key.onto == identity_of(onto->type) &&
+                       known->key.from == espi_selfcopy_identity(from->type) &&
+                       known->key.onto == espi_selfcopy_identity(onto->type) &&
                        known->wait == 0 && known->plan != NULL &&
                        known->generation == atomic_load_explicit(&generation, memory_order_relaxed) &&
                        known->marks == atomic_load_explicit(&known->plan->marks, memory_order_relaxed);
@@ -445,23 +440,29 @@ struct espi_selfcopy_plan *espi_selfcopy_plan(struct espi_thread *thread, const 
     unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
     const struct espi_selfcopy_key key = key_of(from, onto);
     struct espi_selfcopy_cache *cache = &espi_thread_state(thread)->pairs;
-    struct espi_selfcopy_known *place = place_of(cache, &key);
 
     if (key.from == 0 || key.onto == 0)
         return NULL;
     unsigned weight = cache->weight > 0 ? cache->weight : 1;
     cache->weight = 0;
-    if (place->generation != now || memcmp(&place->key, &key, sizeof key) != 0)
-        return slow(place, now, &key, weight, from, onto);
+    struct espi_selfcopy_known *place = espi_selfcopy_where(cache, &key);
+    const bool is_there = place->generation == now && memcmp(&place->key, &key, sizeof key) == 0;
+    if (is_there || (place->generation == now && place->key.from != 0 && !espi_selfcopy_is_gone(&place->key)))
+        espi_selfcopy_found(cache, is_there);
+    if (!is_there)
+        return slow(cache, espi_selfcopy_where(cache, &key), now, &key, weight, from, onto);
     if (place->wait == 0 && place->plan != NULL &&
         atomic_load_explicit(&place->plan->marks, memory_order_relaxed) != place->marks)
-        return slow(place, now, &key, 1, from, onto); /* these types may be marked as before */
+        return slow(cache, place, now, &key, 1, from, onto); /* these types may be marked as before */
     if (place->wait == 0)
         return place->plan && (espi_type_is_predefined(from->type) || espi_types_is_tied(from->type)) &&
                        (espi_type_is_predefined(onto->type) || espi_types_is_tied(onto->type))
                    ? place->plan
                    : NULL;
-    return (place->waited += weight) < place->wait ? NULL : slow(place, now, &key, place->waited, from, onto);
+    if ((place->waited += weight) >= place->wait)
+        return slow(cache, place, now, &key, place->waited, from, onto);
+    cache->in_vain++;
+    return NULL;
 }
 
 void espi_selfcopy_stop(void)
@@ -470,9 +471,6 @@ void espi_selfcopy_stop(void)
     espi_pair_classes_reset();
     pthread_mutex_lock(&planning);
     pthread_mutex_lock(&lock);
-    if (slots_used)
-        memset(slots, 0, sizeof slots);
-    slots_used = false;
     HASH_ITER(hh, plans, l, next) {
         HASH_DELETE(hh, plans, l);
         espi_selfcopy_plan_free(l->plan);

@@ -136,6 +136,7 @@ struct espi_selfcopy_block {
     void *onto;
     struct espi_selfcopy_side send, receive;
     enum espi_selfcopy_place place;
+    uint64_t beside_ns; /* what a copy takes beside its own time, more than a call that is left to MPI */
     struct espi_selfcopy_plan *plan;
     struct espi_selfcopy_turn turn;
 };
