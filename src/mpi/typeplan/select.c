@@ -10,6 +10,7 @@
  */
 #include "mpi/typeplan/select.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ struct selecting {
     struct espi_reconstruction found;
     int64_t cost_before;
     struct espi_type_facts facts;
-    char built[128]; /* what facts.emission says of a better type and a pack program */
+    char built[128]; /* what facts.emission says of a better type and a pack program, */
+    char why[192];   /* and facts.why */
     struct espi_selection *s;
     bool packed;              /* the pack program is faster */
     bool refused;             /* a form was not the program's type: ESPALIER_CHECK, or its bounds */
@@ -189,6 +191,23 @@ static void keep(struct selecting *g, const struct espi_node *tree[ESPI_FORMS], 
     g->facts.why = why[which];
 }
 
+/* What was decided by, which is more than the times of packing: of a short message it is what the library's general
+   code takes for a type with gaps. */
+static void say_what_is_saved(struct selecting *g, const uint64_t saved[ESPI_PACKABLES])
+{
+    const uint64_t local = saved[ESPI_PACK_LOCAL], message = saved[ESPI_PACK_MESSAGE];
+    char each[2][48] = {"", ""};
+
+    if (local > 0)
+        snprintf(each[0], sizeof each[0], "%" PRIu64 " ns in a call that packs", local);
+    if (message > 0)
+        snprintf(each[1], sizeof each[1], "%" PRIu64 " ns in a message", message);
+    snprintf(g->why, sizeof g->why, "by the models of the library's engine and of pack programs %s%s%s%s",
+             local > 0 || message > 0 ? "it saves " : "it saves in a broadcast", each[0],
+             local > 0 && message > 0 ? ", " : "", each[1]);
+    g->facts.why = g->why;
+}
+
 /* What the pack program, if there is one, saves on top of the forms that were kept: these take `now`, as a whole and
    in messages. */
 static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], bool in_parts)
@@ -220,7 +239,7 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
         show(g, (enum espi_purpose)p, r->layout->tree, &g->facts.ns_before);
         espi_pack_times(r->pack, r->count, parts, now[p], &g->facts.ns_after, &g->facts.ns_next);
     }
-    g->facts.why = "by the models of the library's engine and of pack programs";
+    say_what_is_saved(g, saved);
     const bool is_run = r->count == 1 && r->layout->extent != r->layout->tree->size &&
                         espi_pack_is_run(r->pack, &(int64_t){0});
     const char *type = g->facts.emission != NULL ? g->facts.emission : "";
