@@ -425,8 +425,10 @@ static espi_word sendrecv(struct espi_thread *thread, enum espi_fn fn, espi_word
         sendtag > thread_state->comm.tag_ub || (recvtag != sendtag && recvtag != MPI_ANY_TAG) || status == NULL ||
         other_threads() || (!alone && espi_self_sends_possible(comm, dest)) ||
         !read_side(thread, row, args, &row->typed[0], 0, &from, &block.send) ||
-        !read_side(thread, row, args, &row->typed[1], 0, &onto, &block.receive))
+        !read_side(thread, row, args, &row->typed[1], 0, &onto, &block.receive)) {
+        thread_state->pairs.weight = 0; /* a lot that may have been drawn was for this one */
         return as_it_is(thread, fn, args, next, substitute);
+    }
     block.from = from;
     block.onto = onto;
     block.place = alone ? ESPI_SELF_ALONE : ESPI_SELF_MESSAGE;

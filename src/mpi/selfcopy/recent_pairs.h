@@ -53,7 +53,7 @@ struct espi_selfcopy_cache {
     struct espi_selfcopy_known few[ESPI_SELFCOPY_FEW];
     struct espi_selfcopy_known *many; /* `places` of them, in the place of `few`; NULL: these */
     unsigned places;
-    int displaced;    /* looks that found another pair in the place of theirs, less those that found their own */
+    int displaced;    /* looks that found other pairs in their places, weighed against those that found their own */
     unsigned in_vain; /* looks at open pairs since one was decided */
     /* Blocks that were last taken out of calls with one for each rank, as programs make the same calls again. */
     struct espi_selfcopy_again {

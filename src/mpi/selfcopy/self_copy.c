@@ -66,26 +66,29 @@ struct facts {
     bool alike; /* pairs of the kind have the same layouts, as far as can be known */
 };
 
-static bool is_stale(const struct slot *s, unsigned now)
-{
-    return s->generation != now || espi_selfcopy_is_gone(&s->key);
-}
-
-/* Under the lock. A new one takes the place of one that is stale, or of the one that was used least. */
+/* Under the lock. A new one takes a place that is free, or that of a pair whose types are no more, or of the one that
+   was used least. */
 static struct slot *slot_of(const struct espi_selfcopy_key *key)
 {
     uint64_t h = espi_mix(espi_mix(0, key->from), key->onto);
     h = espi_mix(espi_mix(h, (uint64_t)key->from_count), (uint64_t)key->onto_count);
-    struct slot *const first = &slots[h % SLOTS / NEAR * NEAR], *least = first;
+    struct slot *const first = &slots[h % SLOTS / NEAR * NEAR], *place = NULL, *least = first;
     const unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
-    for (struct slot *s = first; s < first + NEAR; s++)
+    for (struct slot *s = first; s < first + NEAR; s++) {
         if (s->generation == now && memcmp(&s->key, key, sizeof *key) == 0)
             return s;
-    for (struct slot *s = first; s < first + NEAR && !is_stale(least, now); s++)
-        if (s->uses < least->uses || is_stale(s, now))
-            least = s;
-    *least = (struct slot){.key = *key, .look = FIRST_LOOK, .generation = now};
-    return least;
+        if (s->generation != now || s->key.from == 0)
+            place = s;
+    }
+    for (struct slot *s = first; s < first + NEAR && place == NULL; s++) {
+        if (espi_selfcopy_is_gone(&s->key))
+            place = s;
+        least = s->uses < least->uses ? s : least;
+    }
+    if (place == NULL)
+        place = least;
+    *place = (struct slot){.key = *key, .look = FIRST_LOOK, .generation = now};
+    return place;
 }
 
 /* Under the lock. */
