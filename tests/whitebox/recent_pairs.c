@@ -147,6 +147,55 @@ START_TEST(decided)
 }
 END_TEST
 
+/* A pair is gone with the generation of one of its types, not while that is kept after the program has freed it. */
+START_TEST(gone)
+{
+    espi_settings_defaults(&espi_settings);
+    start(ESPI_MODE_AUTO);
+    MPI_Datatype type = strided(60);
+    const struct espi_selfcopy_key keys[] = {{espi_selfcopy_identity(type), MPI_INT, 1, 24},
+                                             {MPI_INT, espi_selfcopy_identity(type), 24, 1}};
+    const unsigned char credit = atomic_load(espi_slot_credit(type));
+    for (int i = 0; i < 2; i++) {
+        ck_assert(!espi_selfcopy_is_gone(&keys[i]));
+        atomic_store(espi_slot_credit(type), ESPI_CREDIT_ENDED);
+        ck_assert_uint_eq(espi_selfcopy_identity(type), 0);
+        ck_assert(!espi_selfcopy_is_gone(&keys[i]));
+        atomic_store(espi_slot_credit(type), credit);
+    }
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    for (int i = 0; i < 2; i++)
+        ck_assert(espi_selfcopy_is_gone(&keys[i]));
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
+/* What a copy takes beside itself is in the time that it is judged by. */
+START_TEST(beside)
+{
+    enum { BESIDE = 1000000000 };
+    static int from[2000], onto[2000];
+
+    espi_settings_defaults(&espi_settings);
+    espi_settings.datatypes = ESPI_MODE_ALWAYS;
+    start(ESPI_MODE_ALWAYS);
+    MPI_Datatype type = strided(60);
+    struct espi_selfcopy_block block = {.from = from, .onto = onto, .send = {type, 1}, .receive = {type, 1},
+                                        .place = ESPI_SELF_ALONE, .beside_ns = BESIDE, .plan = plan_of(type, 1)};
+    ck_assert_ptr_nonnull(block.plan);
+    block.plan->at[ESPI_SELF_ALONE] = (struct espi_selfcopy_choice){
+        .state = ESPI_SELFCOPY_TRYING, .trial = {.ways = 1u << ESPI_BY_CALL | 1u << ESPI_BY_COPY}};
+    block.turn = (struct espi_selfcopy_turn){ESPI_BY_COPY, true, false};
+    espi_selfcopy_carry_out(&own_thread, &block);
+    ck_assert_uint_ge(block.plan->at[ESPI_SELF_ALONE].trial.least[ESPI_BY_COPY], BESIDE);
+    espi_selfcopy_stop();
+    espi_types_ending(espi_thread_state(&own_thread), type);
+    MPI_Type_free(&type);
+    espi_types_stop();
+}
+END_TEST
+
 /* ---- messages that are left to MPI ---- */
 
 static int called, general;
@@ -200,5 +249,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "recent_pairs", many, in_vain, decided, straight_on);
+    return TYPES_RUN(argc, argv, "recent_pairs", many, in_vain, decided, gone, beside, straight_on);
 }
