@@ -10,6 +10,7 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/packed/message_ways.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/type_cache.h"
@@ -238,6 +239,16 @@ START_TEST(straight_on)
     ck_assert_int_eq(called, LOOK / 2 - 1);
     ck_assert_int_eq(general, LOOK / 2 + 1);
     ck_assert_uint_eq(atomic_load(&slot->uses), LOOK - 2);
+    atomic_store(&slot->uses, 0);
+    espi_ways_are_watched = true; /* what goes by is to be seen */
+    espi_selfcopy_call(&own_thread, ESPI_FN_Sendrecv, args, (espi_next)next_call, in_general);
+    espi_ways_are_watched = false;
+    ck_assert_int_eq(general, LOOK / 2 + 2);
+    args[11] = 0; /* no status: nothing is copied, and the lot that was drawn is none of the next one's */
+    espi_thread_state(&own_thread)->pairs.weight = ESPI_SELFCOPY_SELDOM;
+    espi_selfcopy_call(&own_thread, ESPI_FN_Sendrecv, args, (espi_next)next_call, in_general);
+    ck_assert_uint_eq(espi_thread_state(&own_thread)->pairs.weight, 0);
+    ck_assert_int_eq(called, LOOK / 2);
     atomic_store(&espi_running, false);
     espi_selfcopy_stop();
     espi_comm_cache_stop();

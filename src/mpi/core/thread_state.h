@@ -17,7 +17,7 @@ struct espi_last_gather_comm {
 struct espi_thread_state {
     struct espi_stats_thread *stats; /* never NULL */
     struct espi_comm_facts comm;     /* of the last communicator that was looked at */
-    struct espi_selfcopy_cache pairs;    /* of layouts that were decided */
+    struct espi_selfcopy_cache pairs;    /* of types between which it copies */
     struct espi_last_gather_comm gather_comm;
 };
 

@@ -397,8 +397,8 @@ static espi_word collective(struct espi_thread *thread, enum espi_fn fn, espi_wo
 
 /* ---- MPI_Sendrecv ---- */
 
-/* In the place of a message to oneself: whether one is pending is asked, and a status is filled (bench/manytypes,
-   case live, on one rank). */
+/* In the place of a message to oneself: whether one is pending is asked, and a status is filled. About, by what whole
+   runs of such messages saved and the times of single copies. */
 enum { BESIDE_NS = 150 };
 
 /* Another thread may be sending to the own rank, or receiving from it. */

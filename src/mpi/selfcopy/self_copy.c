@@ -1,7 +1,7 @@
 /*
  * Pairs of layouts and their plans.
  *
- * Three tables. A thread's own few pairs that are decided. Slots of pairs by the identities of their types (a number
+ * Three tables. A thread's own pairs (recent_pairs.h). Slots of pairs by the identities of their types (a number
  * that no other type of the process ever gets), which count uses until the pair is decided. And the plans by layout,
  * which nothing but the end of MPI frees: a call may run one at any time, and there are at most PLANS_MOST. `lock` is
  * never held over an MPI call; `planning` is, but only ever tried.
