@@ -4,9 +4,10 @@
  *
  *   callcost [--calls N] [--blocks N] [--trips N] [--doubles N] [--in-place 1] [--base 1|2] [--delay N]
  *
- * MPI_Pack_size of MPI_INT passes through stub and core; MPI_Type_size is not wrapped at all. Prints nanoseconds per
- * call: native median, seen median, median of the paired differences, ratio. With two ranks or more also the
- * ping-pong of ranks 0 and 1, where a trip is a send and a receive on either side: added per call = difference / 2.
+ * MPI_Pack_size, MPI_Pack and MPI_Unpack of one MPI_INT pass through the stub; MPI_Type_size is not wrapped at all.
+ * Prints nanoseconds per call: native median, seen median, median of the paired differences, ratio. With two ranks or
+ * more also the ping-pong of ranks 0 and 1, where a trip is a send and a receive on either side: added per call =
+ * difference / 2.
  *
  * With just two ranks also rooted calls of a type that is left alone, a column of N doubles (4 unless told, which no
  * pack program makes faster), on either rank by itself: the sender makes some calls, which wait for nobody, then the
@@ -82,6 +83,33 @@ static double type_size_block(const struct bench_calls *use)
     }
     if (sum == 0)
         bench_die("MPI_Type_size gave 0");
+    return (bench_now() - begun) * 1e9 / calls;
+}
+
+static double pack_block(const struct bench_calls *use)
+{
+    double begun = bench_now();
+    char onto[64];
+    int from = 1;
+
+    for (int i = 0; i < calls; i++) {
+        int at = 0;
+        use->pack(&from, 1, MPI_INT, onto, sizeof onto, &at, MPI_COMM_WORLD);
+        from += at > 64;
+    }
+    return (bench_now() - begun) * 1e9 / calls;
+}
+
+static double unpack_block(const struct bench_calls *use)
+{
+    double begun = bench_now();
+    char from[64] = {0};
+    int onto = 0;
+
+    for (int i = 0; i < calls; i++) {
+        int at = 0;
+        use->unpack(from, sizeof from, &at, &onto, 1, MPI_INT, MPI_COMM_WORLD);
+    }
     return (bench_now() - begun) * 1e9 / calls;
 }
 
@@ -269,6 +297,8 @@ int main(int argc, char **argv)
                blocks, calls);
         compare("MPI_Pack_size(MPI_INT)", pack_size_block, &native, 1);
         compare("MPI_Type_size(MPI_INT)", type_size_block, &native, 1);
+        compare("MPI_Pack(1 MPI_INT)", pack_block, &native, 1);
+        compare("MPI_Unpack(1 MPI_INT)", unpack_block, &native, 1);
         if (delay > 0)
             tell_delay();
     }

@@ -253,71 +253,15 @@ espi_status espi_copy_repeat(struct espi_compiler *p, const struct espi_copy_loo
     return ESPI_OK;
 }
 
-static espi_status list(struct espi_compiler *p, const struct espi_node *from, const struct espi_node *onto,
-                        struct espi_piece *out)
+static espi_status list(struct espi_compiler *p, const struct espi_node *from, struct espi_piece *out)
 {
-    struct espi_copy *c;
-    espi_status status = espi_copy_tree(p, from->child, onto != NULL ? onto->child : NULL, out);
-    const struct espi_copy *child = out->copy;
-    if (status != ESPI_OK)
-        return status;
-    if (onto == NULL) {
-        const int64_t shift = out->from;
-        status = espi_dense_list(p, from->count, from->disp, child, out);
-        out->from = espi_sum(out->from, shift);
-        return status;
-    }
-    c = espi_copy_make(p, ESPI_COPY_LIST);
-    if (c == NULL)
-        return ESPI_ERR_MEMORY;
-    c->count = from->count;
-    c->disp_from = from->disp;
-    c->disp_onto = onto->disp;
-    c->child = child;
-    c->bytes = from->size;
-    c->pieces = espi_copy_times(c->count, child->pieces);
-    out->copy = c;
-    return ESPI_OK;
-}
+    espi_status status = espi_copy_tree(p, from->child, NULL, out);
+    const int64_t shift = out->from;
 
-static espi_status buckets(struct espi_compiler *p, const struct espi_node *from, const struct espi_node *onto,
-                           struct espi_piece *out)
-{
-    const struct espi_node *const side[2] = {from, onto};
-    bool strided = from->kind == ESPI_BUCKET;
-    const int64_t *disp[2] = {from->disp, onto->disp};
-    struct espi_copy *c;
-    int64_t copies = 0;
-    espi_status status = espi_copy_tree(p, from->child, onto->child, out);
-    const struct espi_copy *child = out->copy;
-    if (status != ESPI_OK)
-        return status;
-    c = espi_copy_make(p, ESPI_COPY_BUCKETS);
-    if (c == NULL)
-        return ESPI_ERR_MEMORY;
-    for (int s = 0; s < 2 && strided; s++) {
-        int64_t *made = espi_arena_calloc(p->arena, (size_t)from->count, sizeof *made);
-        if (made == NULL)
-            return ESPI_ERR_MEMORY;
-        for (int64_t j = 0; j < from->count; j++)
-            made[j] = j * side[s]->stride;
-        disp[s] = made;
-    }
-    for (int64_t j = 0; j < from->count; j++)
-        copies = espi_copy_plus(copies, from->len[j]);
-    c->count = from->count;
-    c->loop[0] = (struct espi_copy_loop){0, strided ? from->stride2 : from->stride,
-                                         strided ? onto->stride2 : onto->stride};
-    c->disp_from = disp[0];
-    c->disp_onto = disp[1];
-    c->len = from->len;
-    c->child = child;
-    c->bytes = from->size;
-    c->pieces = c->loop[0].from == child->bytes && c->loop[0].onto == child->bytes
-                    ? c->count
-                    : espi_copy_times(copies, child->pieces);
-    out->copy = c;
-    return ESPI_OK;
+    if (status == ESPI_OK)
+        status = espi_dense_list(p, from->count, from->disp, out->copy, out);
+    out->from = espi_sum(out->from, shift);
+    return status;
 }
 
 static espi_status parts(struct espi_compiler *p, const struct espi_node *from, const struct espi_node *onto,
@@ -378,11 +322,11 @@ static espi_status compile_new(struct espi_compiler *p, const struct espi_node *
         return espi_copy_repeat(p, &loop, out->copy, &out->copy);
     }
     case ESPI_IDX:
-        return list(p, from, onto, out);
+        return onto != NULL ? espi_paired_list(p, from, onto, out) : list(p, from, out);
     case ESPI_STRUC:
         return parts(p, from, onto, out);
     default:
-        return onto != NULL ? buckets(p, from, onto, out) : espi_dense_buckets(p, from, out);
+        return onto != NULL ? espi_paired_buckets(p, from, onto, out) : espi_dense_buckets(p, from, out);
     }
 }
 

@@ -290,19 +290,24 @@ ESPI_BODY_LIST(far, int64_t)
 #undef ESPI_LIST_OF
 #undef ESPI_LIST_ANY
 
-ESPI_BODY espi_body_pairs(bool unpack, int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto,
-                          char *layout, char *stream)
-{
-#define PAIRS(size)                                                                                                  \
+/* At pairs of displacements. */
+#define ESPI_BODY_PAIRS(name, number)                                                                                \
+    ESPI_BODY espi_body_##name(bool unpack, int64_t bytes, int64_t n, const number *from, const number *onto,        \
+                               char *layout, char *stream)                                                           \
+    {                                                                                                                \
+        ESPI_BY_SIZE(bytes, ESPI_PAIRS_OF, ESPI_PAIRS_ANY)                                                           \
+    }
+#define ESPI_PAIRS_OF(size)                                                                                          \
     for (int64_t k = 0; k < n; k++)                                                                                  \
         espi_body_move(unpack, size, layout + from[k], stream + onto[k]);
-#define ANY                                                                                                          \
+#define ESPI_PAIRS_ANY                                                                                               \
     for (int64_t k = 0; k < n; k++)                                                                                  \
         espi_body_block(unpack, bytes, layout + from[k], stream + onto[k]);
-    ESPI_BY_SIZE(bytes, PAIRS, ANY)
-#undef ANY
-#undef PAIRS
-}
+ESPI_BODY_PAIRS(near_pairs, int32_t)
+ESPI_BODY_PAIRS(far_pairs, int64_t)
+#undef ESPI_BODY_PAIRS
+#undef ESPI_PAIRS_OF
+#undef ESPI_PAIRS_ANY
 
 ESPI_BODY espi_body_runs(bool unpack, int64_t n, const struct espi_copy_run *run, char *layout, char *stream)
 {
@@ -366,12 +371,18 @@ static inline bool espi_tiles(enum espi_vectors vectors, bool unpack, int64_t by
     {                                                                                                                \
         espi_body_runs(unpack, n, run, layout, stream);                                                              \
     }                                                                                                                \
-    target static void pairs_##level(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto,             \
-                                     char *layout, char *stream)                                                     \
+    target static void near_pairs_##level(int64_t bytes, int64_t n, const int32_t *from, const int32_t *onto,        \
+                                          char *layout, char *stream)                                                \
     {                                                                                                                \
-        espi_body_pairs(unpack, bytes, n, from, onto, layout, stream);                                               \
+        espi_body_near_pairs(unpack, bytes, n, from, onto, layout, stream);                                          \
+    }                                                                                                                \
+    target static void far_pairs_##level(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto,         \
+                                         char *layout, char *stream)                                                 \
+    {                                                                                                                \
+        espi_body_far_pairs(unpack, bytes, n, from, onto, layout, stream);                                           \
     }
 #define ESPI_KERNELS_ROW(level)                                                                                      \
-    {block_##level, strip_##level, grid_##level, near_##level, far_##level, runs_##level, pairs_##level}
+    {block_##level, strip_##level, grid_##level,       near_##level,                                                 \
+     far_##level,   runs_##level,  near_pairs_##level, far_pairs_##level}
 
 #endif

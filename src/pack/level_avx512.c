@@ -68,7 +68,8 @@ PAST(false, pack)
 PAST(true, unpack)
 
 #define PAST_ROW(name)                                                                                               \
-    {block_past_##name, strip_past_##name, grid_past_##name, near_##name, far_##name, runs_##name, pairs_##name}
+    {block_past_##name, strip_past_##name, grid_past_##name,  near_##name,                                           \
+     far_##name,        runs_##name,       near_pairs_##name, far_pairs_##name}
 const struct espi_kernels espi_kernels_past[2] = {PAST_ROW(pack), PAST_ROW(unpack)};
 #else
 /* No other machine has them. */

@@ -48,7 +48,7 @@ struct espi_copy {
     int64_t low, high; /* on the `from` side: the first byte, and the end of the last one */
     struct espi_copy_loop loop[ESPI_COPY_LEVELS]; /* in the order of the type map */
     const int64_t *disp_from, *disp_onto, *len;   /* disp_onto: NULL for a stream */
-    const int32_t *near;                          /* of a list: stands for disp_from where it is not NULL */
+    const int32_t *near, *near_onto;              /* of a list: stand for these two where they are not NULL */
     const struct espi_copy_run *run;              /* stands for disp_from and len where it is not NULL */
     const int64_t *start; /* of runs, buckets and parts in a stream: where each begins, and the end of the last */
     const struct espi_copy *child, *const *sub;
@@ -109,6 +109,12 @@ espi_status espi_dense_buckets(struct espi_compiler *p, const struct espi_node *
 espi_status espi_dense_parts(struct espi_compiler *p, int64_t count, const struct espi_piece *piece,
                              struct espi_piece *out);
 
+/* pairs.c: the same for lists and buckets of two sides. */
+espi_status espi_paired_list(struct espi_compiler *p, const struct espi_node *from, const struct espi_node *onto,
+                             struct espi_piece *out);
+espi_status espi_paired_buckets(struct espi_compiler *p, const struct espi_node *from, const struct espi_node *onto,
+                                struct espi_piece *out);
+
 /* ---- running ---- */
 
 /* The innermost loops for one direction and one level of instructions. `layout` is the `from` side, `stream` the
@@ -126,7 +132,9 @@ struct espi_kernels {
     /* Blocks of different lengths. */
     void (*runs)(int64_t n, const struct espi_copy_run *run, char *layout, char *stream);
     /* Blocks at pairs of displacements. */
-    void (*pairs)(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto, char *layout, char *stream);
+    void (*near_pairs)(int64_t bytes, int64_t n, const int32_t *from, const int32_t *onto, char *layout,
+                       char *stream);
+    void (*far_pairs)(int64_t bytes, int64_t n, const int64_t *from, const int64_t *onto, char *layout, char *stream);
 };
 
 /* Levels behind the last one of the processor's, which have all that it has. One: AVX-512, and lines that are asked

@@ -11,6 +11,12 @@ static int64_t place_of(const struct espi_copy *c, int64_t j)
     return c->near != NULL ? c->near[j] : c->disp_from[j];
 }
 
+/* In a stream it is there. */
+static int64_t place_onto(const struct espi_copy *c, int64_t j, int64_t in_stream)
+{
+    return c->near_onto != NULL ? c->near_onto[j] : c->disp_onto != NULL ? c->disp_onto[j] : in_stream;
+}
+
 /* All turns of `loop`, each of which runs `c`. */
 static void run_turns(const struct espi_kernels *k, const struct espi_copy *c, const struct espi_copy_loop *loop,
                       char *layout, char *stream)
@@ -21,8 +27,7 @@ static void run_turns(const struct espi_kernels *k, const struct espi_copy *c, c
         break;
     case ESPI_COPY_LIST:
         for (int64_t j = 0; j < c->count; j++)
-            run_turns(k, c->child, loop, layout + place_of(c, j),
-                      stream + (c->disp_onto != NULL ? c->disp_onto[j] : j * c->child->bytes));
+            run_turns(k, c->child, loop, layout + place_of(c, j), stream + place_onto(c, j, j * c->child->bytes));
         break;
     case ESPI_COPY_PARTS:
         for (int64_t j = 0; j < c->count; j++)
@@ -107,8 +112,10 @@ static void run_list(const struct espi_kernels *k, const struct espi_copy *c, ch
 {
     const struct espi_copy *child = c->child;
 
-    if (child->kind == ESPI_COPY_BLOCK && c->disp_onto != NULL)
-        k->pairs(child->bytes, end - begin, c->disp_from + begin, c->disp_onto + begin, layout, stream);
+    if (child->kind == ESPI_COPY_BLOCK && c->near_onto != NULL)
+        k->near_pairs(child->bytes, end - begin, c->near + begin, c->near_onto + begin, layout, stream);
+    else if (child->kind == ESPI_COPY_BLOCK && c->disp_onto != NULL)
+        k->far_pairs(child->bytes, end - begin, c->disp_from + begin, c->disp_onto + begin, layout, stream);
     else if (child->kind == ESPI_COPY_BLOCK && c->near != NULL)
         k->near(child->bytes, end - begin, c->near + begin, layout, stream);
     else if (child->kind == ESPI_COPY_BLOCK)
@@ -116,7 +123,7 @@ static void run_list(const struct espi_kernels *k, const struct espi_copy *c, ch
     else
         for (int64_t j = begin; j < end; j++)
             espi_copy_run_with(k, child, layout + place_of(c, j),
-                               stream + (c->disp_onto != NULL ? c->disp_onto[j] : (j - begin) * child->bytes));
+                               stream + place_onto(c, j, (j - begin) * child->bytes));
 }
 
 static void run_runs(const struct espi_kernels *k, const struct espi_copy *c, char *layout, char *stream,

@@ -382,6 +382,64 @@ START_TEST(cut_buckets)
 }
 END_TEST
 
+/* `n` blocks of `unit` at places of their own, `by` bytes from the origin, or under a loop. */
+static const struct espi_node *scattered(int64_t n, const struct espi_node *unit, int64_t by)
+{
+    int64_t *disp = espi_arena_calloc(&arena, (size_t)n, sizeof *disp), at = by;
+    const struct espi_node *node = NULL;
+
+    for (int64_t j = 0; j < n; j++, at += unit->size + random_in(0, 40))
+        disp[j] = at;
+    for (int64_t j = n - 1; j > 0; j--) {
+        const int64_t k = random_in(0, j), place = disp[j];
+        disp[j] = disp[k];
+        disp[k] = place;
+    }
+    return made(espi_node_idx(&arena, n, disp, unit, &node), &node);
+}
+
+/* Places in 32 bits where they fit; one list where both sides are alike. */
+START_TEST(lists_of_two_sides)
+{
+    static const int64_t far[] = {0, 0, 5000000000, -5000000000, INT32_MAX - 400, INT32_MIN};
+
+    for (int round = 0; round < 3000; round++) {
+        const int64_t n = random_in(2, 120), by[2] = {far[random_in(0, 5)], far[random_in(0, 5)]},
+                      turns = (int64_t[]){1, 2, 9, 40}[random_in(0, 3)];
+        const struct espi_node *unit = vec((int64_t[]){1, 2, 3, 4, 8, 12, 16, 20, 64, 100}[random_in(0, 9)], 1,
+                                           leaf("MPI_CHAR"));
+        const bool alike = random_in(0, 2) == 0;
+        const struct espi_node *a = scattered(n, unit, by[0]), *b = alike ? a : scattered(n, unit, by[1]);
+        const int64_t first[2] = {a->true_lb, b->true_lb}, step[2] = {a->true_ub - a->true_lb,
+                                                                      b->true_ub - b->true_lb};
+        const struct espi_copy *program, *list;
+
+        if (turns * step[0] > SPACE || turns * step[1] > SPACE)
+            continue;
+        ck_assert_int_eq(espi_copy_compile(&arena, turns > 1 ? vec(turns, step[0], a) : a,
+                                           turns > 1 ? vec(turns, step[1], b) : b, &program), ESPI_OK);
+        list = turns > 1 ? program->child : program;
+        ck_assert_int_eq(list->kind, ESPI_COPY_LIST);
+        const bool fits = first[0] >= INT32_MIN && first[1] >= INT32_MIN &&
+                          first[0] + step[0] - unit->size <= INT32_MAX &&
+                          first[1] + step[1] - unit->size <= INT32_MAX;
+        ck_assert_int_eq(list->near != NULL, fits);
+        ck_assert_int_eq(list->near_onto != NULL, fits);
+        ck_assert(!fits || (list->near == list->near_onto) == alike);
+        memset(target, 0x5a, sizeof target);
+        memset(wanted, 0x5a, sizeof wanted);
+        for (int64_t i = 0; i < turns; i++)
+            for (int64_t j = 0; j < n; j++)
+                memcpy(wanted + (b->disp[j] - first[1]) + i * step[1], source + (a->disp[j] - first[0]) + i * step[0],
+                       (size_t)unit->size);
+        espi_copy_run(program, (const void *)((uintptr_t)source - (uintptr_t)first[0]),
+                      (void *)((uintptr_t)target - (uintptr_t)first[1]));
+        ck_assert_msg(memcmp(target, wanted, sizeof target) == 0, "round %d", round);
+        espi_arena_release(&arena);
+    }
+}
+END_TEST
+
 START_TEST(bad_pairs)
 {
     const struct espi_node *za, *zb, *i = leaf("MPI_INT"), *d = leaf("MPI_DOUBLE");
@@ -402,5 +460,5 @@ END_TEST
 int main(void)
 {
     return RUN_SUITE("test-copy", 300, setup, teardown, nests_of_one_type, records, records_to_arrays, transpositions,
-                     grids, huge, cut_buckets, bad_pairs);
+                     grids, huge, cut_buckets, lists_of_two_sides, bad_pairs);
 }

@@ -10,11 +10,13 @@
 #include "clock.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
+#include "mpi/datatype/decode.h"
 #include "mpi/selfcopy/pair_class.h"
 #include "mpi/selfcopy/self_copy.h"
 #include "mpi/typeplan/admission.h"
 #include "mpi/typeplan/type_cache.h"
 #include "mpi/typeplan/type_class.h"
+#include "pack/program.h"
 #include "suite.h"
 #include "type_service.h"
 
@@ -97,10 +99,10 @@ START_TEST(used_once)
         const uint64_t bytes = 24 * sizeof(int) * (uint64_t)items[i];
         int earned = 1;
         while (!espi_admission_earned((uint64_t)earned, espi_admission_spent((uint64_t)earned, earned * bytes, false),
-                                      espi_admission_estimate(2, bytes)))
+                                      espi_admission_pair(2, bytes)))
             earned++;
         const bool little = espi_admission_is_little(espi_admission_spent(1, bytes, false),
-                                                     espi_admission_estimate(2, bytes));
+                                                     espi_admission_pair(2, bytes));
         const int first = first_of(earned + 50, items[i]);
         ck_assert_msg(first == earned + !little, "%d items: %d for %d", items[i], first, earned);
         ck_assert(i != 0 || first == 1);
@@ -427,9 +429,59 @@ START_TEST(what_is_spent)
 }
 END_TEST
 
+static const struct espi_node *list_of_doubles(struct espi_arena *arena, int n, const int *steps, int period)
+{
+    int64_t *disp = espi_arena_calloc(arena, (size_t)n, sizeof *disp);
+    const struct espi_node *leaf, *node;
+
+    for (int j = 1; j < n; j++)
+        disp[j] = disp[j - 1] + 8 * steps[j % period];
+    ck_assert_int_eq(espi_node_leaf(arena, espi_base_of_handle(MPI_DOUBLE), &leaf), ESPI_OK);
+    ck_assert_int_eq(espi_node_idx(arena, n, disp, leaf, &node), ESPI_OK);
+    return node;
+}
+
+/* Lists whose steps hardly ever come again are copied as they are; of others, and of such that two sides have not in
+   common, the least-cost tree is sought, in which fewer blocks are left. */
+START_TEST(irregular_lists)
+{
+    enum { N = 200 };
+    static const int even[1] = {3}, two[2] = {2, 5}, eight[8] = {2, 9, 4, 7, 3, 8, 5, 6};
+    struct espi_arena arena = ESPI_ARENA_INIT;
+    int random[N];
+
+    srand(7);
+    for (int j = 0; j < N; j++)
+        random[j] = 2 + rand() % 4;
+    const struct espi_node *irregular = list_of_doubles(&arena, N, random, N), *regular[3] = {
+        list_of_doubles(&arena, N, even, 1), list_of_doubles(&arena, N, two, 2),
+        list_of_doubles(&arena, N, eight, 8)};
+    struct espi_selfcopy_request r = {.from = {MPI_DOUBLE, N}, .onto = {MPI_DOUBLE, N}, .mode = ESPI_MODE_AUTO,
+                                      .from_tree = irregular, .onto_tree = irregular};
+    struct espi_selfcopy_plan *plan = espi_selfcopy_plan_make(&r);
+    ck_assert_int_eq(plan->copy->kind, ESPI_COPY_LIST);
+    ck_assert_int_eq(plan->copy->count, N);
+    ck_assert_ptr_eq(plan->copy->near, plan->copy->near_onto);
+    espi_selfcopy_plan_free(plan);
+    for (int i = 0; i < 3; i++) {
+        r.from_tree = r.onto_tree = regular[i];
+        plan = espi_selfcopy_plan_make(&r);
+        ck_assert(plan->copy->kind != ESPI_COPY_LIST || plan->copy->count < N);
+        espi_selfcopy_plan_free(plan);
+        r.onto_tree = irregular; /* the steps of pairs do not come again */
+        plan = espi_selfcopy_plan_make(&r);
+        ck_assert_int_eq(plan->copy->kind, ESPI_COPY_LIST);
+        ck_assert_int_eq(plan->copy->count, N);
+        ck_assert_ptr_ne(plan->copy->near, plan->copy->near_onto);
+        espi_selfcopy_plan_free(plan);
+    }
+    espi_arena_release(&arena);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "self_copy", in_turns, made_anew, used_once, soon, what_is_spent,
                      no_budget, lists_that_differ, bytes_are_limited, reading_back_pays,
-                     kinds_of_one_layout);
+                     kinds_of_one_layout, irregular_lists);
 }

@@ -116,6 +116,32 @@ static espi_status transpacked(struct espi_arena *arena, const struct espi_node 
     return espi_transpack_trees(arena, from, onto, &options, FLATTEN_MOST, shared);
 }
 
+static uint64_t step_to(const int64_t *place)
+{
+    return (uint64_t)place[0] - (uint64_t)place[-1];
+}
+
+/* Two lists of the same blocks, as many on either side, whose steps hardly ever come again within the next few: a
+   better tree has fewer words, but copies the same blocks one by one. */
+static bool is_irregular(const struct espi_node *from, const struct espi_node *onto)
+{
+    enum { APART_MOST = 32, LOOKS = 1024 };
+    const int64_t n = from->count, *a = from->disp, *b = onto->disp, next = 1 + n / LOOKS;
+
+    if (from->kind != ESPI_IDX || onto->kind != ESPI_IDX || onto->count != n ||
+        from->child->size != from->child->true_ub - from->child->true_lb ||
+        !espi_node_equal(from->child, onto->child))
+        return false;
+    for (int64_t apart = 1; apart <= APART_MOST && apart + 1 < n; apart++) {
+        int64_t equal = 0, looks = 0;
+        for (int64_t j = apart + 1; j < n; j += next, looks++)
+            equal += step_to(a + j) == step_to(a + j - apart) && step_to(b + j) == step_to(b + j - apart);
+        if (2 * equal >= looks)
+            return false;
+    }
+    return true;
+}
+
 /* Of layouts that have hardly a list the rules leave nothing to be found but words that no copy reads. */
 static espi_status program_of(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
                               const struct espi_copy **out)
@@ -125,6 +151,8 @@ static espi_status program_of(struct espi_arena *arena, const struct espi_node *
     struct espi_transpacking shared;
     espi_status status = regular ? transpacked(arena, from, onto, true, &shared) : ESPI_ERR_LIMIT;
 
+    if (status == ESPI_ERR_LIMIT && is_irregular(from, onto))
+        return espi_copy_compile(arena, from, onto, out);
     if (status == ESPI_ERR_LIMIT)
         status = transpacked(arena, from, onto, false, &shared);
     return status == ESPI_OK ? espi_copy_compile(arena, shared.from, shared.onto, out) : status;
@@ -180,16 +208,12 @@ struct espi_selfcopy_plan *espi_selfcopy_plan_make(const struct espi_selfcopy_re
 {
     uint64_t begun = espi_admission_clock();
     struct plan *plan = calloc(1, sizeof *plan);
-    const struct espi_node *from = NULL, *onto = NULL;
+    const struct espi_node *const from = r->from_tree, *const onto = r->onto_tree;
     enum espi_counter verdict = ESPI_COUNT_pairs_unsupported;
 
     if (plan == NULL)
         return NULL;
-    espi_status status = espi_node_copy(&plan->arena, r->from_tree, &from);
-    if (status == ESPI_OK)
-        status = espi_node_copy(&plan->arena, r->onto_tree, &onto);
-    if (status == ESPI_OK)
-        status = program_of(&plan->arena, from, onto, &plan->open.copy);
+    const espi_status status = program_of(&plan->arena, from, onto, &plan->open.copy);
     if (status == ESPI_OK && r->check)
         verdict = from->size <= WHOLE_BYTES && onto->true_ub - onto->true_lb <= SCRATCH / 4 &&
                           from->true_ub - from->true_lb <= SCRATCH / 4

@@ -162,8 +162,9 @@ static struct espi_selfcopy_plan *keep_plan(uint64_t key, uint64_t kind, struct 
 /* Under `planning`. Finds or makes the plan; `*decided` false: not yet. */
 static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from,
                                                  const struct espi_selfcopy_side *onto,
-                                                 bool fresh, uint64_t kind, bool *decided)
+                                                 bool fresh, const struct facts *facts, bool *decided)
 {
+    const uint64_t kind = facts->kind, since = espi_admission_clock();
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_selfcopy_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes,
                                       .check = espi_settings.check};
@@ -173,7 +174,9 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
     espi_status status = tree_of(&arena, from, &r.from_tree);
 
     *decided = true;
-    if (status == ESPI_OK)
+    if (status == ESPI_OK && onto->type == from->type && onto->count == from->count)
+        r.onto_tree = r.from_tree;
+    else if (status == ESPI_OK)
         status = tree_of(&arena, onto, &r.onto_tree);
     begun = espi_stats_now() - begun;
     espi_count_anywhere(ESPI_COUNT_time_decode, begun);
@@ -204,6 +207,7 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
         struct espi_selfcopy_plan *made = espi_selfcopy_plan_make(&r);
         if (made != NULL)
             plan = keep_plan(key, kind, &arena, &r, made);
+        espi_admission_pair_made(facts->numbers, facts->bytes, espi_admission_clock() - since);
     }
 done:
     espi_arena_release(&arena);
@@ -267,7 +271,7 @@ static void plan_pair(struct slot *s, const struct facts *facts, const struct pr
         return;
     }
     if (facts->same && tie(from->type) && tie(onto->type))
-        s->plan = consider(from, onto, s->told == 0 && !price->little, facts->kind, &decided);
+        s->plan = consider(from, onto, s->told == 0 && !price->little, facts, &decided);
     s->decided = decided;
     if (s->plan != NULL && facts->alike)
         espi_pair_class_planned(facts->kind);
@@ -291,7 +295,7 @@ static bool has_earned(const struct slot *s, const struct facts *facts, const st
     const struct espi_pair_kind kind = espi_pair_class_use(facts->kind, new_uses, facts->bytes * new_uses);
     const uint64_t spent = espi_admission_spent(kind.uses, kind.bytes, false),
                    ns = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
-                                     : espi_admission_estimate(facts->numbers, facts->bytes);
+                                     : espi_admission_pair(facts->numbers, facts->bytes);
     const bool little = espi_admission_is_little(espi_admission_spent(1, facts->bytes, false), ns);
     *price = (struct price){ns, little && facts->alike && kind.hopeful && !kind.waits};
     if (kind.waits)

@@ -87,8 +87,8 @@ struct espi_selfcopy_plan *espi_selfcopy_plan_there(const struct espi_selfcopy_k
 /* The types of a pair are to be seen as the marks of its plan say, from now on. */
 void espi_selfcopy_mark(const struct espi_selfcopy_plan *plan, MPI_Datatype from, MPI_Datatype onto);
 
-/* Makes a plan for two layouts of equal signature (trees of all items); under `check` the program is compared with
-   MPI's copy of the types. NULL when memory is short. Calls must exclude each other. */
+/* Makes a plan for two layouts of equal signature (trees of all items, which must outlive it); under `check` the
+   program is compared with MPI's copy of the types. NULL when memory is short. Calls must exclude each other. */
 struct espi_selfcopy_request {
     struct espi_selfcopy_side from, onto;
     const struct espi_node *from_tree, *onto_tree;
