@@ -99,10 +99,10 @@ START_TEST(used_once)
         const uint64_t bytes = 24 * sizeof(int) * (uint64_t)items[i];
         int earned = 1;
         while (!espi_admission_earned((uint64_t)earned, espi_admission_spent((uint64_t)earned, earned * bytes, false),
-                                      espi_admission_pair(2, bytes)))
+                                      espi_admission_estimate(2, bytes)))
             earned++;
         const bool little = espi_admission_is_little(espi_admission_spent(1, bytes, false),
-                                                     espi_admission_pair(2, bytes));
+                                                     espi_admission_estimate(2, bytes));
         const int first = first_of(earned + 50, items[i]);
         ck_assert_msg(first == earned + !little, "%d items: %d for %d", items[i], first, earned);
         ck_assert(i != 0 || first == 1);
@@ -429,52 +429,64 @@ START_TEST(what_is_spent)
 }
 END_TEST
 
-static const struct espi_node *list_of_doubles(struct espi_arena *arena, int n, const int *steps, int period)
+/* `n` of `child` with these steps, in units of its size. */
+static const struct espi_node *list_of(struct espi_arena *arena, const struct espi_node *child, int n,
+                                       const int *steps, int period)
 {
     int64_t *disp = espi_arena_calloc(arena, (size_t)n, sizeof *disp);
-    const struct espi_node *leaf, *node;
+    const struct espi_node *node;
 
     for (int j = 1; j < n; j++)
-        disp[j] = disp[j - 1] + 8 * steps[j % period];
-    ck_assert_int_eq(espi_node_leaf(arena, espi_base_of_handle(MPI_DOUBLE), &leaf), ESPI_OK);
-    ck_assert_int_eq(espi_node_idx(arena, n, disp, leaf, &node), ESPI_OK);
+        disp[j] = disp[j - 1] + child->size * steps[j % period];
+    ck_assert_int_eq(espi_node_idx(arena, n, disp, child, &node), ESPI_OK);
     return node;
 }
 
-/* Lists whose steps hardly ever come again are copied as they are; of others, and of such that two sides have not in
-   common, the least-cost tree is sought, in which fewer blocks are left. */
+/* The copy from one to the other: one list of `n`, if `listed`; and it has so many pieces, or fewer. */
+static void copies(const struct espi_node *from, const struct espi_node *onto, bool listed, int n, int64_t most)
+{
+    struct espi_selfcopy_request r = {.from = {MPI_DOUBLE, 1}, .onto = {MPI_DOUBLE, 1}, .mode = ESPI_MODE_AUTO,
+                                      .from_tree = from, .onto_tree = onto};
+    struct espi_selfcopy_plan *plan = espi_selfcopy_plan_make(&r);
+
+    ck_assert_int_eq(plan->copy->kind == ESPI_COPY_LIST && plan->copy->count == n, listed);
+    ck_assert_int_le(plan->copy->pieces, most);
+    ck_assert(!listed || (plan->copy->near == plan->copy->near_onto) == (from == onto));
+    espi_selfcopy_plan_free(plan);
+}
+
+/* Lists whose steps do not come again within 32 places, on both sides, are copied as they are: of a longer period the
+   least-cost tree would be loops. Not where a step comes again, also of long ones of which not all is looked at,
+   wherever the period begins; nor where what is listed is more than a block. */
 START_TEST(irregular_lists)
 {
-    enum { N = 200 };
-    static const int even[1] = {3}, two[2] = {2, 5}, eight[8] = {2, 9, 4, 7, 3, 8, 5, 6};
+    enum { N = 200, LONG = 40, MANY = 7169 };
+    static const int even[1] = {3}, two[2] = {2, 5}, eight[8] = {2, 9, 4, 7, 3, 8, 5, 6}, inner[4] = {1, 1, 1, 1};
     struct espi_arena arena = ESPI_ARENA_INIT;
-    int random[N];
+    static int random[N], blocks[MANY];
+    const struct espi_node *leaf, *record;
 
     srand(7);
     for (int j = 0; j < N; j++)
         random[j] = 2 + rand() % 4;
-    const struct espi_node *irregular = list_of_doubles(&arena, N, random, N), *regular[3] = {
-        list_of_doubles(&arena, N, even, 1), list_of_doubles(&arena, N, two, 2),
-        list_of_doubles(&arena, N, eight, 8)};
-    struct espi_selfcopy_request r = {.from = {MPI_DOUBLE, N}, .onto = {MPI_DOUBLE, N}, .mode = ESPI_MODE_AUTO,
-                                      .from_tree = irregular, .onto_tree = irregular};
-    struct espi_selfcopy_plan *plan = espi_selfcopy_plan_make(&r);
-    ck_assert_int_eq(plan->copy->kind, ESPI_COPY_LIST);
-    ck_assert_int_eq(plan->copy->count, N);
-    ck_assert_ptr_eq(plan->copy->near, plan->copy->near_onto);
-    espi_selfcopy_plan_free(plan);
+    for (int j = 0; j < MANY; j++)
+        blocks[j] = (j + 7) % 8 == 0 ? 2 + rand() % 50 : 1;
+    ck_assert_int_eq(espi_node_leaf(&arena, espi_base_of_handle(MPI_DOUBLE), &leaf), ESPI_OK);
+    record = list_of(&arena, leaf, 4, inner, 4); /* dense, as the decoder has it of a struct of four */
+    const struct espi_node *irregular = list_of(&arena, leaf, N, random, N),
+                           *regular[3] = {list_of(&arena, leaf, N, even, 1), list_of(&arena, leaf, N, two, 2),
+                                          list_of(&arena, leaf, N, eight, 8)},
+                           *period = list_of(&arena, leaf, N, random, LONG),
+                           *records = list_of(&arena, record, N, random, N),
+                           *many = list_of(&arena, leaf, MANY, blocks, MANY);
+    copies(irregular, irregular, true, N, N);
+    copies(period, period, true, N, N);
     for (int i = 0; i < 3; i++) {
-        r.from_tree = r.onto_tree = regular[i];
-        plan = espi_selfcopy_plan_make(&r);
-        ck_assert(plan->copy->kind != ESPI_COPY_LIST || plan->copy->count < N);
-        espi_selfcopy_plan_free(plan);
-        r.onto_tree = irregular; /* the steps of pairs do not come again */
-        plan = espi_selfcopy_plan_make(&r);
-        ck_assert_int_eq(plan->copy->kind, ESPI_COPY_LIST);
-        ck_assert_int_eq(plan->copy->count, N);
-        ck_assert_ptr_ne(plan->copy->near, plan->copy->near_onto);
-        espi_selfcopy_plan_free(plan);
+        copies(regular[i], regular[i], false, N, N);
+        copies(regular[i], irregular, true, N, N);
     }
+    copies(records, records, true, N, N);
+    copies(many, many, false, MANY, MANY / 8 + 1);
     espi_arena_release(&arena);
 }
 END_TEST

@@ -121,20 +121,29 @@ static uint64_t step_to(const int64_t *place)
     return (uint64_t)place[0] - (uint64_t)place[-1];
 }
 
-/* Two lists of the same blocks, as many on either side, whose steps hardly ever come again within the next few: a
-   better tree has fewer words, but copies the same blocks one by one. */
+/* What a copy takes in one step: a base type without a gap, or some next to each other. */
+static bool is_block(const struct espi_node *node)
+{
+    while (node->kind == ESPI_VEC && node->stride == node->child->size)
+        node = node->child;
+    return node->kind == ESPI_LEAF && node->size == node->true_ub;
+}
+
+/* Two long lists of the same blocks, as many on either side, whose steps hardly ever come again within the next few:
+   a better tree has fewer words, but copies the same blocks one by one. Of a very long one some stretches are looked
+   at, in which each place of what may come again is met. */
 static bool is_irregular(const struct espi_node *from, const struct espi_node *onto)
 {
-    enum { APART_MOST = 32, LOOKS = 1024 };
-    const int64_t n = from->count, *a = from->disp, *b = onto->disp, next = 1 + n / LOOKS;
+    enum { APART_MOST = 32, STRETCH = 64, STRETCHES = 16 };
+    const int64_t n = from->count, *a = from->disp, *b = onto->disp,
+                  far = n > STRETCH * STRETCHES ? n / STRETCHES - STRETCH : 1;
 
-    if (from->kind != ESPI_IDX || onto->kind != ESPI_IDX || onto->count != n ||
-        from->child->size != from->child->true_ub - from->child->true_lb ||
+    if (from->kind != ESPI_IDX || onto->kind != ESPI_IDX || onto->count != n || n <= FEW || !is_block(from->child) ||
         !espi_node_equal(from->child, onto->child))
         return false;
     for (int64_t apart = 1; apart <= APART_MOST && apart + 1 < n; apart++) {
         int64_t equal = 0, looks = 0;
-        for (int64_t j = apart + 1; j < n; j += next, looks++)
+        for (int64_t j = apart + 1; j < n; j += ++looks % STRETCH == 0 ? far : 1)
             equal += step_to(a + j) == step_to(a + j - apart) && step_to(b + j) == step_to(b + j - apart);
         if (2 * equal >= looks)
             return false;

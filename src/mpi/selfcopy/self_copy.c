@@ -162,9 +162,8 @@ static struct espi_selfcopy_plan *keep_plan(uint64_t key, uint64_t kind, struct 
 /* Under `planning`. Finds or makes the plan; `*decided` false: not yet. */
 static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from,
                                                  const struct espi_selfcopy_side *onto,
-                                                 bool fresh, const struct facts *facts, bool *decided)
+                                                 bool fresh, uint64_t kind, bool *decided)
 {
-    const uint64_t kind = facts->kind, since = espi_admission_clock();
     struct espi_arena arena = ESPI_ARENA_INIT;
     struct espi_selfcopy_request r = {.from = *from, .onto = *onto, .mode = espi_settings.datatypes,
                                       .check = espi_settings.check};
@@ -205,9 +204,10 @@ static struct espi_selfcopy_plan *consider(const struct espi_selfcopy_side *from
         espi_count_anywhere(ESPI_COUNT_plan_budget, 1);
     } else {
         struct espi_selfcopy_plan *made = espi_selfcopy_plan_make(&r);
-        if (made != NULL)
+        if (made != NULL) {
+            made->made_ns += begun;
             plan = keep_plan(key, kind, &arena, &r, made);
-        espi_admission_pair_made(facts->numbers, facts->bytes, espi_admission_clock() - since);
+        }
     }
 done:
     espi_arena_release(&arena);
@@ -271,7 +271,7 @@ static void plan_pair(struct slot *s, const struct facts *facts, const struct pr
         return;
     }
     if (facts->same && tie(from->type) && tie(onto->type))
-        s->plan = consider(from, onto, s->told == 0 && !price->little, facts, &decided);
+        s->plan = consider(from, onto, s->told == 0 && !price->little, facts->kind, &decided);
     s->decided = decided;
     if (s->plan != NULL && facts->alike)
         espi_pair_class_planned(facts->kind);
@@ -295,7 +295,7 @@ static bool has_earned(const struct slot *s, const struct facts *facts, const st
     const struct espi_pair_kind kind = espi_pair_class_use(facts->kind, new_uses, facts->bytes * new_uses);
     const uint64_t spent = espi_admission_spent(kind.uses, kind.bytes, false),
                    ns = kind.planned ? espi_admission_rules(facts->numbers) /* to read both back */
-                                     : espi_admission_pair(facts->numbers, facts->bytes);
+                                     : espi_admission_estimate(facts->numbers, facts->bytes);
     const bool little = espi_admission_is_little(espi_admission_spent(1, facts->bytes, false), ns);
     *price = (struct price){ns, little && facts->alike && kind.hopeful && !kind.waits};
     if (kind.waits)

@@ -60,7 +60,7 @@ struct espi_selfcopy_plan {
     const struct espi_copy *copy; /* NULL: there is none that could be used */
     int64_t bytes;                /* of data */
     int64_t from_lb, from_ub, onto_lb, onto_ub; /* true bounds */
-    uint64_t made_ns;                           /* what it took */
+    uint64_t made_ns;                           /* what it took, reading the types back included */
     bool timed;        /* made in setting auto, so that uses are tried and timed */
     atomic_uint marks; /* enum espi_paired: of the types that it is for; 0: nothing was tried as yet */
     _Atomic int64_t gained_ns; /* by copies, since types of these layouts were last read back */

@@ -21,11 +21,6 @@ enum { RULES_NS = 2500, SAMPLES = 8, FAR = 8 };
 static _Atomic uint64_t made_ns = RULES_NS;
 bool espi_admission_learns = true;
 
-/* Of WHOLE; a sample is an eighth of the mean. One that takes longer than that, as the first one does, counts as
-   it. */
-enum { WHOLE = 256, LEAST = WHOLE / 16 };
-static _Atomic uint64_t pair_part = WHOLE;
-
 uint64_t espi_admission_rules(uint64_t numbers)
 {
     return atomic_load_explicit(&made_ns, memory_order_relaxed) + espi_admission_number_ns * numbers;
@@ -40,26 +35,6 @@ void espi_admission_made(uint64_t numbers, uint64_t took)
     if (!espi_admission_learns)
         return;
     atomic_store_explicit(&made_ns, next > RULES_NS ? next : RULES_NS, memory_order_relaxed);
-}
-
-static uint64_t pair_most(uint64_t numbers, uint64_t size)
-{
-    return 60000 + 200 * numbers + 12 * (size < 32768 ? size : 32768);
-}
-
-uint64_t espi_admission_pair(uint64_t numbers, uint64_t size)
-{
-    return pair_most(numbers, size) * atomic_load_explicit(&pair_part, memory_order_relaxed) / WHOLE;
-}
-
-void espi_admission_pair_made(uint64_t numbers, uint64_t size, uint64_t took)
-{
-    const uint64_t most = pair_most(numbers, size), mean = atomic_load_explicit(&pair_part, memory_order_relaxed),
-                   sample = took < most ? WHOLE * took / most : WHOLE,
-                   next = ((SAMPLES - 1) * mean + sample) / SAMPLES;
-
-    if (espi_admission_learns)
-        atomic_store_explicit(&pair_part, next > LEAST ? next : LEAST, memory_order_relaxed);
 }
 
 enum { BEGIN_NS = 250000 };
@@ -86,7 +61,6 @@ void espi_admission_start(int64_t grant_ms)
     atomic_store(&told, 0);
     atomic_store(&warm, false);
     atomic_store(&made_ns, RULES_NS);
-    atomic_store(&pair_part, WHOLE);
     atomic_store(&booked, 0);
     atomic_store(&idled, 0);
     atomic_store(&gained, 0);
