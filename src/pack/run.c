@@ -11,7 +11,7 @@ static int64_t place_of(const struct espi_copy *c, int64_t j)
     return c->near != NULL ? c->near[j] : c->disp_from[j];
 }
 
-/* In a stream it is there. */
+/* The same on the other side; `in_stream`: where that is if it is a stream. */
 static int64_t place_onto(const struct espi_copy *c, int64_t j, int64_t in_stream)
 {
     return c->near_onto != NULL ? c->near_onto[j] : c->disp_onto != NULL ? c->disp_onto[j] : in_stream;

@@ -136,7 +136,7 @@ static bool is_irregular(const struct espi_node *from, const struct espi_node *o
 {
     enum { APART_MOST = 32, STRETCH = 64, STRETCHES = 16 };
     const int64_t n = from->count, *a = from->disp, *b = onto->disp,
-                  far = n > STRETCH * STRETCHES ? n / STRETCHES - STRETCH : 1;
+                  far = n > STRETCH * STRETCHES ? n / STRETCHES - STRETCH + 1 : 1; /* to the next one */
 
     if (from->kind != ESPI_IDX || onto->kind != ESPI_IDX || onto->count != n || n <= FEW || !is_block(from->child) ||
         !espi_node_equal(from->child, onto->child))
