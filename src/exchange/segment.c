@@ -13,9 +13,9 @@
 #include "base/hash.h"
 
 #define NAME "espalier"
-enum { PAGE = 4096 };
+enum { PAGE = 4096, HEAD = 3 * PAGE };
 
-/* The first page. */
+/* The first pages. */
 struct head {
     uint64_t word;
     struct {
@@ -24,8 +24,9 @@ struct head {
     } process[ESPI_SEGMENT_PROCESSES];
     atomic_uchar said[ESPI_SEGMENT_PROCESSES]; /* enum espi_segment_word */
     _Alignas(64) atomic_uchar marks[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_MARKS];
+    _Alignas(64) _Atomic uint64_t notes[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_NOTES];
 };
-_Static_assert(sizeof(struct head) <= PAGE, "it is a page");
+_Static_assert(sizeof(struct head) <= HEAD, "it is three pages");
 
 /* As much as stays in the nearest caches of two processes. Of many each has less, which so many pairs share. */
 static int64_t room_of(int processes)
@@ -40,7 +41,7 @@ static size_t channel_size(int64_t room)
 
 static size_t segment_size(int processes)
 {
-    return PAGE + (size_t)processes * (size_t)processes * channel_size(room_of(processes));
+    return HEAD + (size_t)processes * (size_t)processes * channel_size(room_of(processes));
 }
 
 static bool map(struct espi_segment *segment, int processes, int file)
@@ -144,6 +145,11 @@ atomic_uchar *espi_segment_marks(const struct espi_segment *segment, int process
     return ((struct head *)segment->memory)->marks[process];
 }
 
+_Atomic uint64_t *espi_segment_notes(const struct espi_segment *segment, int process)
+{
+    return ((struct head *)segment->memory)->notes[process];
+}
+
 /* What a process has in its own memory. */
 static uint64_t word_of(const struct head *head, int process)
 {
@@ -180,7 +186,7 @@ struct espi_process espi_segment_process(const struct espi_segment *segment, int
 
 struct espi_channel_end espi_segment_channel(const struct espi_segment *segment, int from, int to)
 {
-    char *first = (char *)segment->memory + PAGE;
+    char *first = (char *)segment->memory + HEAD;
     const size_t at = (size_t)from * (size_t)segment->processes + (size_t)to;
 
     return (struct espi_channel_end){(void *)(first + at * channel_size(segment->room)), segment->room,

@@ -121,11 +121,16 @@ START_TEST(marks_are_seen)
     for (int i = 0; i < PROCESSES; i++)
         for (int k = 0; k < ESPI_SEGMENT_MARKS; k++)
             ck_assert_int_eq(espi_segment_marks(&segment, i)[k]++, 0);
+    for (int i = 0; i < PROCESSES; i++)
+        for (int k = 0; k < ESPI_SEGMENT_NOTES; k++)
+            ck_assert_uint_eq(espi_segment_notes(&segment, i)[k]++, 0);
     atomic_store(&espi_segment_marks(&segment, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1], 77);
+    atomic_store(&espi_segment_notes(&segment, PROCESSES - 1)[ESPI_SEGMENT_NOTES - 1], UINT64_C(1) << 60);
     const pid_t child = fork();
     if (child == 0) { /* the word at the beginning is as it was, and the others' are their own */
         const bool good = espi_segment_open(&other, PROCESSES, &key) &&
-                          espi_segment_marks(&other, 1)[0] == 1 &&
+                          espi_segment_marks(&other, 1)[0] == 1 && espi_segment_notes(&other, 1)[0] == 1 &&
+                          espi_segment_notes(&other, PROCESSES - 1)[ESPI_SEGMENT_NOTES - 1] == UINT64_C(1) << 60 &&
                           espi_segment_marks(&other, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1] == 77;
         _exit(good ? 0 : 1);
     }

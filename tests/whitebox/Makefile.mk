@@ -8,7 +8,7 @@ ESPI_WHITEBOX_TESTS = %D%/decode %D%/construction %D%/plan_cache %D%/unused_plan
 	%D%/pmpi_table %D%/comm_cache %D%/left_alone %D%/packed_call %D%/short_message %D%/collective \
 	%D%/collective_far %D%/repeated %D%/packed_times %D%/packed_record %D%/pack_gain %D%/packed_complete \
 	%D%/message_ways %D%/way_trial %D%/message_batches %D%/message_left %D%/message_told %D%/message_doubts \
-	%D%/short_told %D%/short_typed %D%/short_local %D%/started %D%/exchange_turns %D%/exchange_offers \
+	%D%/short_told %D%/short_typed %D%/short_tried %D%/short_local %D%/started %D%/exchange_turns %D%/exchange_offers \
 	%D%/stream_type %D%/stream_calls %D%/stream_collective %D%/exact_uses %D%/pack_once %D%/trial %D%/self_copy \
 	%D%/own_again %D%/recent_pairs %D%/reduce_requests %D%/reduce_pieces %D%/agreement %D%/own_types %D%/leader \
 	%D%/yielding_wait
@@ -49,6 +49,7 @@ ESPI_TEST_CLOCK = -Wl,--wrap=clock_gettime
 %C%_engine_calibrate_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_pack_run
 %C%_short_told_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_engine
 %C%_short_typed_LDFLAGS = $(ESPI_TEST_CLOCK)
+%C%_short_tried_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_select_LDFLAGS = $(ESPI_TEST_CLOCK)
 %C%_plan_improve_LDFLAGS = $(ESPI_TEST_CLOCK) -Wl,--wrap=espi_engine
 %C%_self_copy_LDFLAGS = $(ESPI_TEST_CLOCK)

@@ -18,6 +18,7 @@
 #include "mpi/calls/substitute.h"
 #include "mpi/typeplan/tiers.h"
 #include "mpi/typeplan/type_cache.h"
+#include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/plan_use.h"
 #include "suite.h"
@@ -75,6 +76,31 @@ static bool packs(enum espi_packable use, int64_t count, uint64_t *saved_ns)
     }
     return way.packed != NULL;
 }
+
+/* Calls of one kind lose by packing. Types of the class go on without a plan then, unless it is being found out of
+   another kind. */
+START_TEST(one_kind_loses)
+{
+    enum { TRIES = 5 };
+
+    for (int doubtful = 0; doubtful < 2; doubtful++) {
+        begin(2000);
+        struct espi_type_class *class = espi_slot_class(espi_slot_of(type));
+        class->packs = true;
+        class->packs_others = false;
+        plan->doubtful[ESPI_ALONE] = doubtful;
+        plan->tries[ESPI_ALONE] = TRIES;
+        plan->found_of[ESPI_KEPT][0] = (struct espi_plan_found){1, true};
+        plan->n_found[ESPI_KEPT] = plan->n_lost = 1;
+        for (int i = 0; i <= TRIES; i++) { /* it is not waited for them for ever */
+            ck_assert_ptr_null(espi_message_plan(type, 1, ESPI_PACK_KEPT_RECEIVED).plan);
+            ck_assert_int_eq(class->packs, doubtful && i < TRIES);
+        }
+        plan->n_found[ESPI_KEPT] = plan->n_lost = 0;
+        end();
+    }
+}
+END_TEST
 
 /* To keep a request costs what short messages gain by packing. */
 START_TEST(kept)
@@ -397,6 +423,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return TYPES_RUN(argc, argv, "exact_uses", kept, sides, blocks, reductions, timed_ways, bounds, one_sided, nobody,
-                     one_buffer, exchanged);
+    return TYPES_RUN(argc, argv, "exact_uses", kept, one_kind_loses, sides, blocks, reductions, timed_ways,
+                     bounds, one_sided, nobody, one_buffer, exchanged);
 }

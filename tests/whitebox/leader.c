@@ -213,13 +213,13 @@ END_TEST
 START_TEST(left)
 {
     begin();
-    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE), NULL);
+    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true), NULL);
     for (int use = 0; use < ESPI_PACKABLES; use++)
         atomic_store(&plan->packed_ns[use], 0);
     for (int led = 0; led < 2; led++) {
         if (led)
             suite_another_leads(true);
-        ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE), slot);
+        ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true), slot);
         ck_assert_int_eq(atomic_load(&plan->users), 1);
     }
     suite_another_leads(false);

@@ -10,6 +10,9 @@
 #include "mpi/comm/comm_cache.h"
 #include "mpi/calls/left_alone.h"
 #include "mpi/entry/handlers.h"
+#include "mpi/entry/lifecycle.h"
+#include "mpi/packed/packed_record.h"
+#include "mpi/reduce/reduce.h"
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
@@ -426,8 +429,55 @@ START_TEST(with_nobody)
 }
 END_TEST
 
+static espi_word waits(espi_word request, espi_word its_status)
+{
+    (void)request, (void)its_status;
+    return MPI_SUCCESS;
+}
+
+/* How often MPI_Wait is called until the stub sees to it alone; -1: not within `most` calls. */
+static int waits_until_plain(int most)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    espi_word args[2] = {(espi_word)&request, (espi_word)MPI_STATUS_IGNORE};
+
+    for (int i = 0; i <= most; i++) {
+        if (atomic_load(&espi_hot->plain) & ESPI_PLAIN_REQUESTS)
+            return i;
+        ck_assert_int_eq((int)espi_core_handlers[ESPI_FN_Wait](&own_thread, ESPI_FN_Wait, args,
+                                                                (espi_next)(void (*)(void))waits), MPI_SUCCESS);
+    }
+    return -1;
+}
+
+/* Calls that complete requests are the stub's again when for a while there was no request of the core's. */
+START_TEST(requests_go_back)
+{
+    enum { NONE_MOST = 1024 };
+
+    begin(ESPI_MODE_AUTO);
+    atomic_store(&espi_running, true);
+    espi_handle_table_plain(~0u, ESPI_PLAIN_REQUESTS, NULL);
+    espi_handle_table_take_requests();
+    ck_assert_int_eq(waits_until_plain(2 * NONE_MOST), NONE_MOST);
+    espi_handle_table_take_requests();
+    ck_assert_int_eq(waits_until_plain(NONE_MOST - 2), -1);
+    for (int packed = 0; packed < 2; packed++) { /* one comes: then as many again */
+        atomic_fetch_add(packed ? &espi_packed_requests : &espi_reduce_requests, 1);
+        ck_assert_int_eq(waits_until_plain(2 * NONE_MOST), -1);
+        espi_requests_go_back();
+        ck_assert_int_eq(waits_until_plain(0), -1);
+        atomic_fetch_sub(packed ? &espi_packed_requests : &espi_reduce_requests, 1);
+        ck_assert_int_eq(waits_until_plain(NONE_MOST / 2), -1);
+    }
+    atomic_store(&espi_running, false);
+    ck_assert_int_eq(waits_until_plain(2 * NONE_MOST), -1);
+    end();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "left_alone", with_nobody, no_items, rooted, arrays, not_quiet, packed_alone,
-                     packed_again, told, own_block, small_blocks, own_block_sizes);
+                     packed_again, told, own_block, small_blocks, own_block_sizes, requests_go_back);
 }

@@ -4,13 +4,14 @@
  */
 #include <math.h>
 
+#include "mpi/packed/trial_numbers.h"
 #include "suite.h"
 #include "type_service.h"
 #include "ways_setup.h"
 
-/* Ns that a packed call costs outside of turns: one that sends or receives, one of blocks for all, and one that does
-   both; and that the other side may wait longer. */
-enum { PACKED_CALL = 30, PACKED_BLOCKS = 150, PACKED_BOTH = 500, ALONE = 200 };
+/* Ns that a packed call costs outside of turns: one that sends or receives, one of blocks for all, one that does
+   both, and one with a request; and that the other side may wait longer. */
+enum { PACKED_CALL = 30, PACKED_BLOCKS = 150, PACKED_BOTH = 100, PACKED_KEPT = 50, ALONE = 200 };
 
 /* They are tried as those are of which it is to be told, but nobody watches others for their sake. What both ways
    take is known then: of sending and receiving together, if these were tried together. */
@@ -28,6 +29,7 @@ START_TEST(doubtful)
     send.no_cells = receive.no_cells = both.no_cells = true;
     send.doubtful = receive.doubtful = both.doubtful = true;
     send.told = receive.told = true;
+    send.packs = receive.packs = true;
     begin(true);
     ck_assert(!espi_way_takes(&send, &packed, &own));
     run(&send, takes, COLD_SHORT / 2);
@@ -176,8 +178,148 @@ START_TEST(doubtful_sizes)
 }
 END_TEST
 
+static struct espi_way_question doubt(enum espi_way_call call, int64_t bytes)
+{
+    struct espi_way_question q = question(ESPI_WAYS_SURE, call, true);
+
+    q.bytes = bytes;
+    q.no_cells = q.doubtful = true;
+    return q;
+}
+
+/* Where no model says that they are better packed they are not, before it is their turn; also of those that have no
+   group, as others are in it. */
+START_TEST(not_before_its_turn)
+{
+    enum { COLD_SHORT = 128, OTHERS = 30 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 1000, 1000}};
+
+    for (int packs = 0; packs < 2; packs++) {
+        struct espi_way_question q = doubt(ESPI_WAY_SEND, 2000);
+        q.packs = packs;
+        begin(true);
+        run(&q, takes, COLD_SHORT);
+        ck_assert_int_eq(gone[OWN], packs ? 0 : COLD_SHORT);
+        ck_assert_int_eq(gone[DENSE], packs ? COLD_SHORT : 0);
+        int own = 0, all = 0;
+        for (int i = 0; i < OTHERS; i++) {
+            q.bytes = 3000 + 8 * i;
+            own += call_once(&q, takes) == OWN;
+            all++;
+        }
+        ck_assert_int_eq(own, packs ? 0 : all);
+        q.bytes = 2000;
+        run(&q, takes, TRIAL);
+        ck_assert(gone[OWN] > 0 && gone[DENSE] > 0);
+    }
+}
+END_TEST
+
+/* Of the program's type MPI's part alone counts, of what is packed the whole call. */
+START_TEST(own_alone)
+{
+    enum { BEFORE = 300, CALL = 1000, AFTER = 200, COLD_SHORT = 128 };
+    double packed, own;
+
+    for (int call = ESPI_WAY_BOTH; call <= ESPI_WAY_BATCH; call += ESPI_WAY_BATCH - ESPI_WAY_BOTH) {
+        const struct espi_way_question q = doubt((enum espi_way_call)call, 2000);
+        begin(true);
+        for (int i = 0; i < COLD_SHORT + TRIAL; i++) {
+            struct espi_way_turn turn = espi_way_turn(&q);
+            ck_assert(turn.batch == 0 || espi_way_batch_is_own() == (turn.way == OWN));
+            espi_way_batch_joined(turn.batch);
+            now += BEFORE;
+            if (turn.way == OWN)
+                espi_way_turn_calls(&turn);
+            now += CALL;
+            if (turn.way == OWN)
+                espi_way_turn_called(&turn);
+            now += AFTER;
+            const bool is_own = espi_way_batch_is_own();
+            espi_way_turn_end(&turn, true);
+            if (turn.batch == 0)
+                continue;
+            espi_way_batch_called(CALL); /* MPI_Wait */
+            espi_way_batch_left(turn.batch);
+            espi_way_batch_took(is_own ? 0 : BEFORE + AFTER);
+            ck_assert(espi_way_batch == 0 && !espi_way_batch_is_own());
+            espi_way_batch_called(CALL); /* of no batch */
+        }
+        const int calls = call == ESPI_WAY_BATCH ? 2 : 1,
+                  outside = call == ESPI_WAY_BATCH ? PACKED_KEPT : PACKED_BOTH;
+        ck_assert(espi_way_takes(&q, &packed, &own));
+        ck_assert_msg(fabs(own - calls * CALL) < 1 &&
+                          fabs(packed - calls * (BEFORE + CALL + AFTER) - outside) < 1, "%g, %g", own, packed);
+    }
+}
+END_TEST
+
+static const struct espi_way_question *asked;
+static double packed_ns, own_ns;
+
+static bool agrees(double packed, double own)
+{
+    packed_ns = packed;
+    own_ns = own;
+    return espi_way_agrees(asked, &packed_ns, &own_ns);
+}
+
+static bool is_mean(double packed, double own)
+{
+    return fabs(packed_ns - packed) <= 1 && fabs(own_ns - own) <= 1;
+}
+
+/* Ranks that share memory tell each other what they have found, and decide by the mean of it; who hears nothing
+   decides alone after a while. */
+START_TEST(together)
+{
+    enum { WAITED_MOST = 32, RANKS = 3, OWN_RANK = 1, COLD_SHORT = 128, MOST = (1 << 24) - 2 };
+    static const unsigned char ranks[RANKS] = {0, 1, 2};
+    const script takes = {[ESPI_WAY_BOTH] = {0, 0, 800, 1000}};
+    atomic_uchar said[RANKS * ESPI_TRIAL_SIZES] = {0};
+    _Atomic uint64_t found[RANKS * ESPI_TRIAL_FINDINGS] = {0}, *own = &found[OWN_RANK * ESPI_TRIAL_FINDINGS];
+    struct espi_way_question q = doubt(ESPI_WAY_BOTH, 2000), other = q;
+
+    other.bytes = 2008;
+    asked = &q;
+    begin(true);
+    ck_assert(agrees(900, 1000) && packed_ns == 900 && own_ns == 1000); /* nothing is shared */
+    espi_trial_numbers_share(said, OWN_RANK);
+    espi_trial_findings_share(found, OWN_RANK);
+    ck_assert(agrees(900, 1000) && is_mean(900, 1000)); /* it is not known with whom */
+    for (int i = 0; i < ESPI_TRIAL_FINDINGS; i++)
+        ck_assert_uint_eq(own[i], 0);
+    q.others = other.others = ranks;
+    q.n_others = other.n_others = RANKS;
+    run(&q, takes, COLD_SHORT + TRIAL);
+    for (int i = 0; i < WAITED_MOST; i++)
+        ck_assert(!agrees(900, 1000) && packed_ns == 900);
+    ck_assert(agrees(900, 1000) && is_mean(900, 1000));
+
+    begin(true);
+    run(&q, takes, COLD_SHORT + TRIAL);
+    ck_assert(!agrees(900, 1000));
+    for (int i = 0; i < 2; i++) { /* one after the other says so, too */
+        memcpy(&found[2 * i * ESPI_TRIAL_FINDINGS], own, ESPI_TRIAL_FINDINGS * sizeof *own);
+        ck_assert(agrees(900, 1000) && is_mean(900, 1000));
+    }
+    ck_assert(agrees(1200, 700) && is_mean(1000, 900));
+    asked = &other; /* of others nothing is said */
+    ck_assert(!agrees(1, 1));
+    asked = &q;
+    q.call = ESPI_WAY_SEND; /* nor of other calls */
+    ck_assert(!agrees(1, 1));
+    q.call = ESPI_WAY_BOTH;
+    ck_assert(agrees(1e12, 0) && is_mean((1800. + MOST) / 3, 2000. / 3));
+    ck_assert(agrees(0, 1e12) && is_mean(1800. / 3, (2000. + MOST) / 3));
+    espi_trial_findings_share(NULL, 0);
+    espi_trial_numbers_share(NULL, 0);
+    ck_assert(agrees(900, 1000) && packed_ns == 900);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_doubts", doubtful, doubtful_beside_told, doubtful_by_weight,
-                     doubtful_by_mean, doubtful_sizes);
+                     doubtful_by_mean, doubtful_sizes, not_before_its_turn, own_alone, together);
 }

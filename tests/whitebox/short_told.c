@@ -416,7 +416,7 @@ START_TEST(doubtful_of_a_count)
         ck_assert_int_eq(espi_slot_class(espi_slot_of(type))->packs, i > 0); /* from then on some count is packed */
         espi_slot_class(espi_slot_of(type))->packs = true;
         ck_assert_int_eq(goes_the_short_way(), !tried || !loses);
-        ck_assert_ptr_eq(espi_message_plan_leaves(type, count, ESPI_ALONE),
+        ck_assert_ptr_eq(espi_message_plan_leaves(type, count, ESPI_ALONE, true),
                          tried && loses ? espi_slot_of(type) : NULL);
         ck_assert_int_eq(is_left_alone(ESPI_FN_Send), tried && loses);
         ck_assert(!is_left_alone(ESPI_FN_Bsend)); /* which is packed another way */
@@ -424,7 +424,7 @@ START_TEST(doubtful_of_a_count)
     for (int i = 0; i < MORE; i++)
         ck_assert_int_eq(espi_plan_packs_message(plan, COUNT + i, ESPI_ALONE), i >= ESPI_COUNTS_TRIED || i % 2 == 1);
     espi_slot_class(espi_slot_of(type))->packs = false; /* it is not to keep the plan */
-    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE), NULL);
+    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true), NULL);
     count = COUNT;
     end();
 }

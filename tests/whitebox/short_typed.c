@@ -133,8 +133,7 @@ START_TEST(goes_as_better)
 }
 END_TEST
 
-/* Those whose request costs what packing gains, which are not tried. And those that turns have shown to lose
-   by it. */
+/* Those whose request costs what packing gains, unless it is to be tried, and those that lose by it. */
 START_TEST(rather_than_packed)
 {
     begin(false);
@@ -143,10 +142,18 @@ START_TEST(rather_than_packed)
     ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_PACKED);
     ck_assert(espi_message_plan_packs(type, COUNT));
-    plan->doubtful[ESPI_KEPT] = true; /* of those that are packed */
+    plan->doubtful[ESPI_KEPT] = true;
+    ck_assert(espi_plan_packs_kept(plan, COUNT));
+    for (int i = 0; i < ESPI_COUNTS_TRIED; i++)
+        plan->found_of[ESPI_KEPT][i] = (struct espi_plan_found){COUNT + i, i == 1};
+    plan->n_found[ESPI_KEPT] = ESPI_COUNTS_TRIED;
+    ck_assert(espi_plan_packs_kept(plan, COUNT) && !espi_plan_packs_kept(plan, COUNT - 1)); /* which the models say */
+    plan->found_of[ESPI_KEPT][0].loses = true;
+    plan->n_lost = 1;
     for (int i = 0; i < 300; i++)
         ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
-    ck_assert_int_eq(plan->n_found[ESPI_KEPT], 0);
+    plan->n_found[ESPI_KEPT] = plan->n_lost = 0;
+    plan->doubtful[ESPI_KEPT] = false;
     plan->found_of[ESPI_ALONE][plan->n_found[ESPI_ALONE]++] = (struct espi_plan_found){COUNT, true};
     plan->n_lost++;
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_INT);
@@ -161,7 +168,7 @@ END_TEST
 
 static bool is_left(enum espi_message_calls calls)
 {
-    struct espi_type_slot *slot = espi_message_plan_leaves(type, COUNT, calls);
+    struct espi_type_slot *slot = espi_message_plan_leaves(type, COUNT, calls, true);
 
     ck_assert(slot == NULL || slot == espi_slot_of(type));
     return slot != NULL;
@@ -200,7 +207,7 @@ START_TEST(left_in_some_calls)
         plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){COUNT, true};
         plan->n_found[ESPI_ALONE] = plan->n_lost = 1;
     }
-    ck_assert(espi_message_plan_leaves(type, COUNT + 1, ESPI_ALONE) == NULL);
+    ck_assert(espi_message_plan_leaves(type, COUNT + 1, ESPI_ALONE, true) == NULL);
     ck_assert(espi_plan_packs_message(plan, COUNT, ESPI_KEPT) && espi_plan_packs_message(plan, COUNT, ESPI_PAIRED));
 
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
@@ -219,7 +226,7 @@ START_TEST(left_in_some_calls)
     plan->stands = true;
     ck_assert(!is_left(ESPI_ALONE));
     plan->stands = false;
-    ck_assert(is_left(ESPI_ALONE) && espi_message_plan_leaves(type, 8255 / plan->size + 1, ESPI_ALONE) == NULL);
+    ck_assert(is_left(ESPI_ALONE) && espi_message_plan_leaves(type, 8255 / plan->size + 1, ESPI_ALONE, true) == NULL);
     atomic_store(&espi_slot_of(type)->look, espi_slot_of(type)->uses + 1);
     ck_assert(!is_left(ESPI_ALONE));
     atomic_store(&espi_slot_of(type)->look, 1 << 20);
@@ -268,24 +275,6 @@ START_TEST(one_way)
         ck_assert(!espi_message_end(&m, changed, MPI_SUCCESS));
     }
     plan->n_found[ESPI_PAIRED] = plan->n_lost = 0;
-    end();
-}
-END_TEST
-
-/* What turns say of calls of one kind says nothing of others, which have turns of their own. */
-START_TEST(found_apart)
-{
-    begin(false);
-    atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
-    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
-        plan->doubtful[calls] = true;
-    for (int i = 0; i < 1000 && espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE); i++) {
-        message(ESPI_FN_Send, type, OWN_NS);
-        message(ESPI_FN_Recv, type, OWN_NS);
-    }
-    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && !espi_plan_loses(plan, COUNT, ESPI_ALONE));
-    for (int calls = ESPI_PAIRED; calls < ESPI_MESSAGE_CALLS; calls++)
-        ck_assert(espi_plan_is_doubtful(plan, COUNT, calls) && plan->n_found[calls] == 0);
     end();
 }
 END_TEST
@@ -488,5 +477,5 @@ int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_typed", goes_as_better, rather_than_packed, told,
                      told_before_packed, told_by_models, told_after_packed, beside_doubtful, several_nodes,
-                     left_in_some_calls, to_others, one_way, found_apart);
+                     left_in_some_calls, to_others, one_way);
 }

@@ -114,7 +114,8 @@ static inline __attribute__((always_inline)) bool goes_on(struct espi_comm_facts
         use->slot = espi_message_plan_leaves(type, use->count,
                                              asked->kind & ESPI_NONBLOCKING      ? ESPI_KEPT
                                              : sides[1].shape != ESPI_SHAPE_NONE ? ESPI_PAIRED
-                                                                                 : ESPI_ALONE);
+                                                                                 : ESPI_ALONE,
+                                             asked->comm >= 0 && (asked->kind & ESPI_PERSISTENT) == 0);
     return use->slot != NULL;
 }
 

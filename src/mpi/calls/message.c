@@ -98,7 +98,7 @@ static struct espi_type_slot *left_beside(const struct espi_message *m, const st
     if (sides_of(row) == 1)
         return NULL;
     struct espi_type_slot *quiet = espi_types_quiet(type);
-    return quiet != NULL ? quiet : espi_message_plan_leaves(type, count, m->calls);
+    return quiet != NULL ? quiet : espi_message_plan_leaves(type, count, m->calls, true);
 }
 
 /* Finds the plan of a side, where its type is one that a program has made; elsewhere it is MPI's. False: neither. */
@@ -207,7 +207,7 @@ static struct espi_message_side *ask_way(struct espi_message *m, const struct es
         .open = open,
         .call = m->kind,
         .near = longer->near || !parts,
-        .packs = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0,
+        .packs = espi_plan_gains_by_models(plan, longer->count, parts ? ESPI_ALONE : m->calls),
         .bytes = longer->found.bytes,
         .no_cells = !parts,
         .told = espi_type_service.told,
@@ -309,8 +309,11 @@ static bool begin_sides(struct espi_message *m, const struct espi_api_row *row, 
         struct espi_message_side *side = &m->side[i];
         if (side->found.plan == NULL)
             continue;
-        if (side->asked && m->turn.way == ESPI_WAY_OWN)
+        if (side->asked && m->turn.way == ESPI_WAY_OWN) {
+            if (is_doubtful(m, side)) /* as it would without packing */
+                go_typed(side, &row->typed[i], changed);
             continue;
+        }
         if (side->found.typed || (side->found.parts && m->turn.way == ESPI_WAY_TYPED)) {
             go_typed(side, &row->typed[i], changed);
         } else if (!espi_packed_begin(&m->packed, i, row, args, changed, side->found.plan->pack,
@@ -344,7 +347,7 @@ static void note_for_later(const struct espi_message *m, const struct espi_messa
 static void count_uses(struct espi_message *m, const struct espi_way_question *q, bool chosen)
 {
     const double saved = chosen ? espi_way_saves(q) : -1, /* by both sides, measured at once */
-                 in_all = chosen ? espi_way_saves_in_all(q) : -1;
+                 in_all = chosen && !q->doubtful ? espi_way_saves_in_all(q) : -1;
     const bool later = chosen && m->turn.way != ESPI_WAY_OWN && espi_way_will_be_told(q);
     int64_t all = 0;
 
@@ -364,7 +367,7 @@ static void count_uses(struct espi_message *m, const struct espi_way_question *q
         espi_plan_hold(side->found.plan);
         if (part > 0 && later)
             note_for_later(m, side, q, use, part);
-        if (part > 0 && m->turn.way == ESPI_WAY_OWN)
+        if (part > 0 && m->turn.way == ESPI_WAY_OWN && side->type == MPI_DATATYPE_NULL)
             espi_message_plan_own(m->thread_state->stats, &side->found, side->count);
         else if (side->packed)
             espi_message_plan_packed(m->thread_state->stats, &side->found, side->count, use, &here);
@@ -409,6 +412,9 @@ static bool begin(struct espi_message *m, const struct espi_api_row *row, const 
         espi_message_plan_settle(asked->found.plan, asked->found.slot, asked->count, m->calls, &question);
     note_left(m);
     m->begun = is_handed_over(m) && espi_core_distance_is_due() ? espi_stats_now() : 0;
+    m->timed_alone = m->turn.way == ESPI_WAY_OWN && !m->side[0].packed && !m->side[1].packed;
+    if (m->timed_alone)
+        espi_way_turn_calls(&m->turn);
     return true;
 }
 
@@ -463,6 +469,8 @@ bool espi_message_end(struct espi_message *m, const espi_word *changed, int resu
     const int typed = (m->side[0].type != MPI_DATATYPE_NULL) + (m->side[1].type != MPI_DATATYPE_NULL);
     bool again = false;
 
+    if (m->timed_alone)
+        espi_way_turn_called(&m->turn);
     if (m->begun != 0 && result == MPI_SUCCESS)
         espi_core_distance_took(espi_stats_now() - m->begun);
     if (__builtin_expect(result != MPI_SUCCESS, 0)) {

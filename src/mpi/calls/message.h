@@ -37,6 +37,7 @@ struct espi_message {
     enum espi_message_calls calls; /* what is known of such ones counts */
     struct espi_message_side side[2];
     struct espi_way_turn turn;           /* of sides that are asked about */
+    bool timed_alone;                    /* of its time MPI's part alone counts */
     struct espi_packed_request *request; /* of a nonblocking call that is to be followed */
     uint64_t begun;                      /* of one whose time is to be told (core_distance.h); 0: it is not */
     struct espi_packed_call packed;

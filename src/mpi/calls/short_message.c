@@ -8,6 +8,7 @@
 #include "mpi/core/status_bytes.h"
 #include "mpi/packed/core_distance.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/packed/trial_numbers.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/calls/message.h"
 #include "mpi/typeplan/message_plan.h"
@@ -70,6 +71,8 @@ static bool is_in_doubt(struct espi_plan *plan, struct espi_type_slot *slot, int
 {
     if (!espi_plan_is_doubtful(plan, count, ESPI_ALONE))
         return false;
+    if (espi_trial_numbers_are_shared) /* it is decided with the rank that the message is from or for */
+        return true;
     struct espi_way_question q = question_of(plan, count, asking);
     q.doubtful = true;
     espi_message_plan_settle(plan, slot, count, ESPI_ALONE, &q);

@@ -227,16 +227,38 @@ static espi_word handle_comm_idup(struct espi_thread *thread, enum espi_fn fn, e
 #include "api.def"
 #undef ESPI_API
 
+static espi_word complete_timed(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
+{
+    const uint64_t begun = espi_stats_now();
+    const espi_word result = espi_reduce_complete(thread, fn, args, next);
+
+    espi_way_batch_called(espi_stats_now() - begun);
+    return result;
+}
+
 /* Requests may be reductions', or packed messages'. */
 static espi_word handle_completion(struct espi_thread *thread, enum espi_fn fn, espi_word *args, espi_next next)
 {
-    if (atomic_load_explicit(&espi_packed_requests, memory_order_acquire) == 0)
-        return espi_reduce_complete(thread, fn, args, next);
+    enum { NONE_MOST = 1024 }; /* calls in a row while there is none of either */
+    static atomic_uint none;
+
+    if (atomic_load_explicit(&espi_packed_requests, memory_order_acquire) == 0) {
+        const espi_word result = espi_reduce_complete(thread, fn, args, next);
+        unsigned now = atomic_load_explicit(&none, memory_order_relaxed) + 1;
+        if (atomic_load_explicit(&espi_reduce_requests, memory_order_relaxed) != 0)
+            now = 0;
+        if (now >= NONE_MOST)
+            espi_requests_go_back();
+        atomic_store_explicit(&none, now < NONE_MOST ? now : 0, memory_order_relaxed);
+        return result;
+    }
+    atomic_store_explicit(&none, 0, memory_order_relaxed);
     if (espi_way_batch == 0)
         return espi_packed_complete(thread, fn, args, next, espi_reduce_complete);
+    const bool own = espi_way_batch_is_own();
     const uint64_t begun = espi_stats_now();
-    espi_word result = espi_packed_complete(thread, fn, args, next, espi_reduce_complete);
-    espi_way_batch_took(espi_stats_now() - begun);
+    espi_word result = espi_packed_complete(thread, fn, args, next, own ? complete_timed : espi_reduce_complete);
+    espi_way_batch_took(own ? 0 : espi_stats_now() - begun);
     return result;
 }
 

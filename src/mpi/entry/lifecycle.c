@@ -86,6 +86,12 @@ static void set_plain(bool running)
     espi_handle_table_plain(0, flags, has_requests);
 }
 
+void espi_requests_go_back(void)
+{
+    if (atomic_load_explicit(&espi_running, memory_order_acquire))
+        espi_handle_table_plain(~0u, ESPI_PLAIN_REQUESTS, has_requests);
+}
+
 void espi_stub_counts(uint64_t *counter, uint64_t *calls)
 {
     uint64_t on_credit = atomic_load_explicit(&espi_hot->on_credit, memory_order_relaxed);
@@ -249,6 +255,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
     if (!espi_calls_overlap) { /* what is for one thread alone, or ends with the world */
         espi_stream_types_give_back();
         espi_trial_numbers_share(NULL, 0);
+        espi_trial_findings_share(NULL, 0);
     }
     espi_calls_overlap = true;
     pthread_mutex_unlock(&lock);

@@ -166,6 +166,8 @@ void espi_exchange_start(const struct espi_settings *settings)
     tells = espi_settings_tell(settings);
     _Static_assert((int)ESPI_SEGMENT_MARKS == (int)ESPI_TRIAL_SIZES, "one number for each size of messages");
     espi_trial_numbers_share(espi_segment_marks(&segment, 0), own);
+    _Static_assert((int)ESPI_SEGMENT_NOTES == (int)ESPI_TRIAL_FINDINGS, "as many as are found at a time");
+    espi_trial_findings_share(espi_segment_notes(&segment, 0), own);
 }
 
 void espi_exchange_begun(void)
@@ -249,6 +251,7 @@ void espi_exchange_stop(void)
     espi_exchange_is_on = false;
     espi_exchange_turns_start(false);
     espi_trial_numbers_share(NULL, 0);
+    espi_trial_findings_share(NULL, 0);
     espi_segment_close(&segment);
     espi_pack_once_stop();
     end_pending();

@@ -7,7 +7,7 @@
 #include "mpi/packed/stream_type.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/packed/way_trial.h"
-#include "mpi/core/handle_table.h"
+#include "mpi/packed/way_watch.h"
 #include "stats/stats.h"
 
 /* What ends a batch that does not end by itself: messages, and calls that complete some. */
@@ -31,9 +31,6 @@ enum { COLD_SHORT = 128 };
 
 static struct espi_way_group groups[2][SIZES] ESPI_TABLE;
 static bool trying;
-bool espi_ways_are_watched;
-static int told_trials;    /* that go on */
-static unsigned passed_by; /* calls that were seen since the last turn in one of them */
 static int64_t cold; /* bytes until cells are warm */
 
 /* A batch. */
@@ -56,9 +53,7 @@ void espi_ways_start(bool tried)
         memset(groups, 0, sizeof groups);
     before = true;
     trying = tried;
-    espi_ways_are_watched = false;
-    told_trials = 0;
-    passed_by = 0;
+    espi_way_watch_forget();
     cold = tried ? COLD : 0;
     espi_way_batch = 0;
 }
@@ -210,46 +205,13 @@ static unsigned char number_of_trial(const struct espi_way_group *g, const struc
     return later ? number : (unsigned char)(g->number % ESPI_TRIAL_NUMBERS + 1);
 }
 
-/* Such calls pass the core by as long as nobody asks for them. */
-static void watch(void)
-{
-    enum { PASSED_MOST = 4096 };
-    const bool now = told_trials > 0 && passed_by < PASSED_MOST && !espi_calls_overlap;
-
-    if (now != espi_ways_are_watched)
-        espi_handle_table_plain(now ? ~(unsigned)ESPI_PLAIN : ~0u, now ? 0 : ESPI_PLAIN, NULL);
-    espi_ways_are_watched = now;
-}
-
-void espi_way_passed_by(void)
-{
-    passed_by++;
-    watch();
-}
-
-/* A trial that is told goes on. */
-static void watch_on(void)
-{
-    passed_by = 0;
-    watch();
-}
-
-/* The trial has come to its end, perhaps. */
-static void watch_no_more(struct espi_way_group *g)
-{
-    if (g->state == ESPI_WAYS_TRYING || !g->told)
-        return;
-    g->told = false;
-    told_trials--;
-    watch();
-}
-
 static void begin_trial(struct espi_way_group *g, const struct espi_way_question *q, unsigned ways,
                         unsigned char said)
 {
     if (batch.group == g)
         batch.counts = false; /* it began before */
     g->restarts = g->state == ESPI_WAYS_TRYING ? g->restarts + 1 : 0;
+    g->waited = 0;
     if (q->near && espi_trial_numbers_are_shared) {
         g->number = number_of_trial(g, q, said);
         g->together = g->together || q->n_others > 0;
@@ -258,10 +220,8 @@ static void begin_trial(struct espi_way_group *g, const struct espi_way_question
         espi_trial_say(size_of(q), q->n_others > 0 ? g->number | ESPI_TRIAL_YOUNG : g->number);
     }
     espi_way_trial_begin(g, q->bytes, q->near, ways);
-    if (q->told && !q->doubtful && q->near && !g->told) {
-        g->told = true;
-        told_trials++;
-    }
+    if (q->told && !q->doubtful && q->near)
+        espi_way_watch_begins(g);
 }
 
 /* Whether the trial of another rank, which says so, is to be followed. */
@@ -305,7 +265,7 @@ static bool is_tried(struct espi_way_group *g, const struct espi_way_question *q
     g->met |= ways;
     g->meets[q->typed] |= 1u << q->call;
     if (g->state == ESPI_WAYS_TRYING && g->told)
-        watch_on();
+        espi_way_watch_goes_on();
     return g->state == ESPI_WAYS_TRYING;
 }
 
@@ -313,7 +273,7 @@ static void begin_batch(struct espi_way_group *g)
 {
     batch.group = g;
     batch.way = espi_way_trial_next(g, ESPI_WAY_BATCH, &batch.counts);
-    watch_no_more(g);
+    espi_way_watch_ends(g);
     batch.requests = batch.joined = batch.strangers = batch.calls = 0;
     batch.ns = 0;
     batch.bytes = 0;
@@ -325,7 +285,7 @@ static void give_up_batches(struct espi_way_group *g)
 {
     espi_way_batch = 0;
     espi_way_trial_decide(g);
-    watch_no_more(g);
+    espi_way_watch_ends(g);
 }
 
 /* A call took so long; that may have been the last one of the trial. */
@@ -333,7 +293,7 @@ static void took(struct espi_way_group *g, enum espi_way_call call, enum espi_me
                  uint64_t ns)
 {
     espi_way_trial_took(g, call, way, bytes, ns);
-    watch_no_more(g);
+    espi_way_watch_ends(g);
 }
 
 /* A message that can not go the way whose turn it is goes another one. Where others of such calls can, what it takes
@@ -365,6 +325,12 @@ static bool warms_cells(const struct espi_way_group *g, const struct espi_way_qu
     return true;
 }
 
+/* Where it is not, or not yet, its turn: what is doubtful loses nothing as the type that it would go as. */
+static enum espi_message_way untried_way(const struct espi_way_question *q)
+{
+    return q->doubtful && !q->packs ? ESPI_WAY_OWN : espi_way_of(q);
+}
+
 struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
 {
     struct espi_way_group *g = espi_way_group_of(q);
@@ -372,25 +338,25 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
     struct espi_way_turn turn = {.call = q->call, .bytes = q->bytes};
 
     if (!espi_leads()) {
-        turn.way = espi_way_of(q);
+        turn.way = untried_way(q);
         return turn;
     }
     if (warms_cells(g, q, ways, &turn.way))
         return turn;
     if (!has_group(q)) {
-        turn.way = espi_way_packed(q);
+        turn.way = untried_way(q);
         return turn;
     }
     g = espi_way_group_of(q);
     const unsigned tried = ways_tried(q);
     if (!is_tried(g, q, tried)) {
-        turn.way = espi_way_of(q);
+        turn.way = untried_way(q);
         return turn;
     }
     turn.group = g;
     if (q->call != ESPI_WAY_BATCH) {
         const enum espi_message_way way = espi_way_trial_next(g, q->call, &turn.counts);
-        watch_no_more(g); /* it may have come to its end */
+        espi_way_watch_ends(g); /* it may have come to its end */
         take_turn(&turn, q, tried, way);
     } else {
         if (espi_way_batch == 0)
@@ -401,7 +367,7 @@ struct espi_way_turn espi_way_turn(const struct espi_way_question *q)
             else if (++batch.strangers > BATCH_MOST)
                 espi_way_batch = 0;
             turn.group = NULL;
-            turn.way = espi_way_of(q);
+            turn.way = untried_way(q);
             return turn;
         }
         turn.batch = espi_way_batch;
@@ -426,11 +392,23 @@ struct espi_way_turn espi_way_plain_turn(int64_t bytes, bool no_cells)
     return turn;
 }
 
+void espi_way_turn_calls(struct espi_way_turn *turn)
+{
+    if (turn->group != NULL)
+        turn->begun = espi_stats_now();
+}
+
+void espi_way_turn_called(struct espi_way_turn *turn)
+{
+    if (turn->group != NULL)
+        turn->took = espi_stats_now() - turn->begun;
+}
+
 void espi_way_turn_end(struct espi_way_turn *turn, bool good)
 {
     if (turn->group == NULL)
         return;
-    const uint64_t ns = espi_stats_now() - turn->begun;
+    const uint64_t ns = turn->took > 0 ? turn->took : espi_stats_now() - turn->begun;
 
     if (turn->call == ESPI_WAY_PLAIN && good && turn->group->state == ESPI_WAYS_TRYING)
         turn->group->turns[ESPI_WAY_PLAIN]++; /* of this size, as is known by now */
@@ -464,6 +442,17 @@ void espi_way_batch_spoilt(unsigned number)
 {
     if (number != 0 && espi_is_leader() && number == espi_way_batch)
         espi_way_batch = 0;
+}
+
+bool espi_way_batch_is_own(void)
+{
+    return espi_way_batch != 0 && espi_is_leader() && batch.way == ESPI_WAY_OWN;
+}
+
+void espi_way_batch_called(uint64_t ns)
+{
+    if (espi_way_batch != 0 && espi_is_leader())
+        batch.ns += ns;
 }
 
 void espi_way_batch_took(uint64_t ns)

@@ -45,7 +45,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* OWN: as the program's type, even if there is a better one for the library; no choice, see `told`, `doubtful`. */
+/* OWN: as the program's type, even if there is a better one for the library; no choice, see `told`. Of `doubtful`
+   ones as they would go if they were not packed, so as the better type if there is one. */
 enum espi_message_way { ESPI_WAY_TYPED, ESPI_WAY_CELLS, ESPI_WAY_DENSE, ESPI_WAY_OWN, ESPI_WAYS };
 enum { ESPI_WAY_CHOICES = ESPI_WAY_OWN };
 
@@ -68,7 +69,7 @@ struct espi_way_question {
     const unsigned char *others;
     bool told; /* what it saves is to be told: OWN is tried, too */
     bool typed; /* of one part, and goes as a better type, where others are packed */
-    bool doubtful; /* of one part, and packed, but perhaps it should not be: OWN is tried, too */
+    bool doubtful; /* of one part, and it is to be found out if it is better packed: OWN is tried, too */
     uint32_t alike; /* of doubtful ones: of as many bytes those are alike that have the same number here */
 };
 
@@ -100,12 +101,16 @@ struct espi_way_turn {
     bool counts;
     unsigned batch; /* number of the batch that it belongs to; 0: none */
     int64_t bytes;
-    uint64_t begun;
+    uint64_t begun, took; /* took: by MPI's call alone; 0: that was not timed */
 };
 
 /* Chooses the way of a message, and begins to time it. */
 struct espi_way_turn espi_way_turn(const struct espi_way_question *question);
-/* MPI's call has returned (a batch goes on); `good`: without an error. */
+/* MPI's call comes next, and has returned: that alone is timed. For messages that go as the program's type in their
+   turn (OWN): once it is decided that they stay so, they go without what is done for a turn. */
+void espi_way_turn_calls(struct espi_way_turn *turn);
+void espi_way_turn_called(struct espi_way_turn *turn);
+/* The call is over (a batch goes on); `good`: without an error. */
 void espi_way_turn_end(struct espi_way_turn *turn, bool good);
 
 /* Whether calls that are the library's are to be seen: some trial goes on that is to tell what it finds. */
@@ -125,7 +130,10 @@ void espi_way_batch_left(unsigned batch);
 void espi_way_batch_spoilt(unsigned batch);
 /* The number of the batch that is going on; 0: none. Calls that complete requests are to be timed then. */
 extern atomic_uint espi_way_batch;
-/* Such a call took so long; ends the batch when no request of it is left. */
+/* Whether of such a call MPI's part alone counts, as it is the turn of the program's type; and what that took. */
+bool espi_way_batch_is_own(void);
+void espi_way_batch_called(uint64_t ns); /* also what unpacking others took meanwhile, which is in all its turns */
+/* Such a call took so long, beside what was told of it; ends the batch when no request of it is left. */
 void espi_way_batch_took(uint64_t ns);
 
 /* ---- what was found (way_found.c) ---- */
@@ -134,6 +142,10 @@ void espi_way_batch_took(uint64_t ns);
    were tried together, what both take. False: that was not found out, or other things that calls wait for make more
    difference. */
 bool espi_way_takes(const struct espi_way_question *question, double *packed_ns, double *own_ns);
+/* Tells that to other ranks of the node, and makes it the mean of what they and this one have found, so that both
+   sides of a message decide alike. False: those that it is from or for, or may be, have yet to say what they have
+   found; ask again with the next one, of which some pass until this is not waited for any more. */
+bool espi_way_agrees(const struct espi_way_question *question, double *packed_ns, double *own_ns);
 
 /* Nanoseconds that a message like this saves in such a call against being left to the library; negative: that was not
    found out. Where the other rank waits meanwhile that is what both sides of it take less. */

@@ -249,7 +249,10 @@ void espi_packed_record_finish(struct espi_packed_request *r, unsigned cycle, co
         return;
     espi_lock(&r->lock); /* whoever comes second returns when the data are there */
     if (!r->ended && r->cycle == cycle && receives && !r->unpacked) {
+        const uint64_t begun = espi_way_batch_is_own() ? espi_stats_now() : 0;
         unpack(r, status);
+        if (begun != 0)
+            espi_way_batch_called(espi_stats_now() - begun);
         r->unpacked = true;
     }
     espi_unlock(&r->lock);

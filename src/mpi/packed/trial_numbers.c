@@ -28,3 +28,58 @@ void espi_trial_say(int size, unsigned char said)
     if (own != NULL)
         atomic_store_explicit(&own[size], said, memory_order_relaxed);
 }
+
+/* ---- what was found ---- */
+
+static _Atomic uint64_t *all_found;
+static int own_rank;
+
+/* From the low bits of a word on: one more than each of both times; and what says of which messages they are, so that
+   a word is never 0. (That also says where the word stands.) */
+enum { NS_BITS = 24, WHAT_AT = 2 * NS_BITS, NS_MOST = (1 << NS_BITS) - 1 };
+
+void espi_trial_findings_share(_Atomic uint64_t *said, int rank)
+{
+    all_found = said;
+    own_rank = rank;
+}
+
+static _Atomic uint64_t *found_by(int rank, uint32_t what)
+{
+    return &all_found[(size_t)rank * ESPI_TRIAL_FINDINGS + what % ESPI_TRIAL_FINDINGS];
+}
+
+static uint64_t word_of(double ns)
+{
+    return ns >= NS_MOST - 1 ? NS_MOST : ns > 0 ? 1 + (uint64_t)ns : 1;
+}
+
+static struct espi_trial_finding read_word(uint64_t word)
+{
+    return (struct espi_trial_finding){(double)(word & NS_MOST) - 1, (double)(word >> NS_BITS & NS_MOST) - 1};
+}
+
+struct espi_trial_finding espi_trial_say_found(uint32_t what, const struct espi_trial_finding *found)
+{
+    const uint64_t word = (uint64_t)(what >> 16) << WHAT_AT | word_of(found->own) << NS_BITS | word_of(found->packed);
+
+    if (all_found != NULL)
+        atomic_store_explicit(found_by(own_rank, what), word, memory_order_relaxed);
+    return read_word(word);
+}
+
+int espi_trial_found(uint32_t what, const unsigned char *ranks, int n, struct espi_trial_finding *sum)
+{
+    int found = 0;
+
+    for (int i = 0; i < n && all_found != NULL; i++) {
+        const uint64_t word = atomic_load_explicit(found_by(ranks[i], what), memory_order_relaxed);
+        if (ranks[i] == own_rank || word == 0 || word >> WHAT_AT != what >> 16)
+            continue;
+        const struct espi_trial_finding said = read_word(word);
+        sum->packed += said.packed;
+        sum->own += said.own;
+        found++;
+    }
+    return found;
+}

@@ -4,6 +4,9 @@
  * that is behind begins its next trial with that message. All begin the first one at about the same time, so a rank
  * for which it is the first one takes the number of another one that has just begun, and one more of a rank that
  * began before: that one then follows.
+ *
+ * Of messages of which it is to be found out whether they are better packed they also say what they have found, so
+ * that both sides go on alike: where one packs and the other does not, a call takes as long as the slower one does.
  */
 #ifndef ESPI_MPI_PACKED_TRIAL_NUMBERS_H
 #define ESPI_MPI_PACKED_TRIAL_NUMBERS_H
@@ -11,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     ESPI_TRIAL_SIZES = 32,
@@ -36,5 +40,23 @@ static inline bool espi_trial_is_later(unsigned char said, unsigned char than)
 unsigned char espi_trial_latest(int size, const unsigned char *ranks, int n);
 /* This rank's. */
 void espi_trial_say(int size, unsigned char said);
+
+/* ---- what was found ---- */
+
+/* What messages take packed, and not packed, ns. */
+struct espi_trial_finding {
+    double packed, own;
+};
+
+enum { ESPI_TRIAL_FINDINGS = 16 };
+/* From now on these are what ranks of MPI_COMM_WORLD have found: ESPI_TRIAL_FINDINGS of them a rank, this one is
+   `rank`, each of other messages. NULL: nothing is said any more. */
+void espi_trial_findings_share(_Atomic uint64_t *said, int rank);
+
+/* This rank's of messages `what`, a hash. It stands until something is said of others in its place. Gives it as other
+   ranks read it: whole nanoseconds, up to 16 ms. */
+struct espi_trial_finding espi_trial_say_found(uint32_t what, const struct espi_trial_finding *found);
+/* How many of these ranks of MPI_COMM_WORLD, but for this one, have said something of such messages; adds what. */
+int espi_trial_found(uint32_t what, const unsigned char *ranks, int n, struct espi_trial_finding *sum);
 
 #endif

@@ -31,6 +31,7 @@ struct espi_way_group {
     unsigned made[ESPI_WAY_CALLS][ESPI_WAYS];      /* and messages */
     bool together;                  /* ranks begin trials together (trial_numbers.h): */
     unsigned char number;           /* of the last one that began, which all that began it have in common */
+    unsigned waited;                /* messages since its end that went by as others had yet to say what they found */
     unsigned restarts;              /* of this trial, to follow another rank */
     unsigned decided;               /* trials of this rank that have come to their end */
     uint64_t seen;                  /* messages so far; together: since a trial began */

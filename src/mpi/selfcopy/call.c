@@ -179,7 +179,7 @@ static bool side_goes_on(const struct espi_api_row *row, const espi_word *args, 
     if (espi_type_is_predefined(*type))
         return true;
     if (*count > 0 && (*slot = espi_types_quiet(*type)) == NULL && row->kind & ESPI_P2P)
-        *slot = espi_message_plan_leaves(*type, *count, ESPI_PAIRED);
+        *slot = espi_message_plan_leaves(*type, *count, ESPI_PAIRED, true);
     return *slot != NULL;
 }
 

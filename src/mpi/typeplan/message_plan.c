@@ -10,13 +10,27 @@
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/unseen.h"
 
-/* Whatever was tried of its short messages is better not packed. */
-static bool loses_all(const struct espi_plan *plan)
+/* Whether it is being found out of such messages if they are better packed; not if others come and they do not. */
+static bool is_being_tried(struct espi_plan *plan, enum espi_message_calls calls)
+{
+    const int left = atomic_load_explicit(&plan->tries[calls], memory_order_relaxed);
+
+    if (left == 0 || !plan->doubtful[calls] || plan->n_found[calls] > 0)
+        return false;
+    atomic_store_explicit(&plan->tries[calls], left - 1, memory_order_relaxed);
+    return true;
+}
+
+/* Whatever was tried of its short messages is better not packed, and none is being tried. */
+static bool loses_all(struct espi_plan *plan)
 {
     int found = 0;
 
-    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++) {
+        if (is_being_tried(plan, (enum espi_message_calls)calls))
+            return false;
         found += plan->n_found[calls];
+    }
     return plan->n_lost == found;
 }
 
@@ -58,7 +72,8 @@ struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enu
     return none;
 }
 
-struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls)
+struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls,
+                                                bool has_turns)
 {
     struct espi_type_slot *slot = espi_slot_of(type);
     const struct espi_type_class *class;
@@ -73,7 +88,9 @@ struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count
         !plan->stands && plan->size <= ESPI_ENGINE_PART / count &&
         espi_class_has_noted(class, plan, ESPI_PACK_MESSAGE, false) &&
         atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
-        !(espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count)));
+        !(espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count)) &&
+          (has_turns || !espi_plan_waits_for_turns(plan, count, ESPI_WHOLE,
+                                                   calls == ESPI_KEPT ? ESPI_PACK_KEPT_SENT : ESPI_PACK_MESSAGE)));
     espi_plan_give_back(plan);
     return leaves ? slot : NULL;
 }
@@ -103,26 +120,51 @@ struct espi_type_slot *espi_message_plan_starts_too_few(MPI_Datatype type, int64
 bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
 {
     const struct espi_message_plan found = espi_message_plan(type, count, ESPI_PACK_MESSAGE);
+    const bool packs = found.plan != NULL && !found.typed &&
+                       !espi_plan_waits_for_turns(found.plan, count, ESPI_WHOLE, ESPI_PACK_MESSAGE);
 
     espi_plan_give_back(found.plan);
-    return found.plan != NULL && !found.typed;
+    return packs;
+}
+
+/* No model said what packing saves, but turns do: both sides together, where they are in one time. */
+static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, double ns)
+{
+    const double alone = calls == ESPI_KEPT ? ns + ESPI_PACK_KEPT_NS : ns / 2;
+    uint64_t nothing = ESPI_PACK_TO_BE_TRIED;
+
+    plan->learnt_ns = alone / (double)count;
+    atomic_compare_exchange_strong(&plan->packed_ns[ESPI_PACK_MESSAGE], &nothing,
+                                   1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count));
 }
 
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
                               enum espi_message_calls calls, const struct espi_way_question *q)
 {
     enum { CLEAR = 32 }; /* the program's type stays unless packing saves such a part: nothing is lost by that */
+    enum { TRIES = 256 };
     double packed, own;
 
-    if (!espi_plan_is_doubtful(plan, count, calls) || !espi_way_was_tried(q))
+    if (!espi_plan_is_doubtful(plan, count, calls))
         return;
-    const bool loses = espi_way_takes(q, &packed, &own) && packed > own - own / CLEAR;
+    atomic_store_explicit(&plan->tries[calls], TRIES, memory_order_relaxed);
+    atomic_store_explicit(&plan->hopes, 0, memory_order_relaxed);
+    if (!espi_way_was_tried(q))
+        return;
+    const bool known = espi_way_takes(q, &packed, &own);
+    if (known && !espi_way_agrees(q, &packed, &own))
+        return;
+    const bool loses = known ? packed > own - own / CLEAR : !espi_plan_gains_by_models(plan, count, calls);
     plan->found_of[calls][plan->n_found[calls]++] = (struct espi_plan_found){count, loses};
+    if (!loses && known)
+        learn(plan, count, calls, own - packed);
     if (!loses)
         return;
     plan->n_lost++;
     if (loses_all(plan))
         espi_class_packs_no_messages(slot);
+    if (!known)
+        return;
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
     espi_stats_type_reversed(plan->record, ESPI_PACKED_IN_MESSAGES, ESPI_SLOW_CALLS,
                              (uint64_t)(packed / (double)count),

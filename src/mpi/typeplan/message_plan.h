@@ -29,8 +29,9 @@ struct espi_message_plan {
 struct espi_message_plan espi_message_plan(MPI_Datatype type, int64_t count, enum espi_packable use);
 
 /* As espi_types_left, for a message of one part and `count` items (> 0) in such calls, of a type whose plan stays for
-   other uses. */
-struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls);
+   other uses. `has_turns`: such calls may find out if it is better packed. */
+struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count, enum espi_message_calls calls,
+                                                bool has_turns);
 
 /* The same of a persistent message that a plan would pack, if requests of this program are started too few times for
    that (packed_persistent.h); NULL: no such one. */

@@ -15,7 +15,7 @@
  *    knows; that the other does as it does is likely, as it mostly has a type of the same kind.
  *  - All that is of AMD EPYCs. On an Intel Xeon (Sapphire Rapids) a message of one part costs 150 to 200 ns and not
  *    TYPED_NS, and what the engine takes is measured too high by up to 100 ns of its general code. So such messages
- *    that save less than ESPI_PACK_DOUBT_NS and a part of the engine's time are tried.
+ *    that save less than ESPI_PACK_DOUBT_NS and a part of the engine's time are tried, and those that lose no more.
  *  - Between nodes a message of one part is packed before it leaves and unpacked when it is there, whoever packs, and
  *    nothing is copied more. Each side saves TYPED_FAR_NS there (rows mg, lu_y and lammps of 2 kB with
  *    ESPALIER_PACK=off and =always, between virtual hosts; vectors packed by hand and not, 128 to 8,192 bytes, one
@@ -99,6 +99,19 @@ double espi_pack_run_gain(double engine_ns)
     return engine_ns + STANDS_NS;
 }
 
+static double gain_of_one_part(const struct espi_pack_cost *cost, double engine_ns)
+{
+    return engine_ns + TYPED_NS - cost->warm_ns - CALL_NS - MOVED_NS * (double)cost->bytes;
+}
+
+bool espi_pack_message_is_even(const struct espi_pack *pack, int64_t count, double engine_ns)
+{
+    const struct espi_pack_cost cost = espi_pack_cost(pack, count);
+
+    return cost.blocks > 1 &&
+           gain_of_one_part(&cost, engine_ns) + ESPI_PACK_DOUBT_NS + engine_ns / ESPI_PACK_DOUBT_PART > 0;
+}
+
 double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool in_parts, bool near, bool dense,
                               double engine_ns)
 {
@@ -119,7 +132,7 @@ double espi_pack_message_gain(const struct espi_pack *pack, int64_t count, bool 
                     ? PARTS_NS - CELLS_NS * (double)cost.bytes
                     : -FETCH_NS + (FETCHED_NS - 2 * STREAMED_NS) * (double)cost.bytes);
     else
-        gain = engine_ns + TYPED_NS - cost.warm_ns - CALL_NS - MOVED_NS * (double)cost.bytes;
+        gain = gain_of_one_part(&cost, engine_ns);
     return gain > engine_ns / CLEAR_MESSAGE + (in_parts ? CLEAR_LONG_NS : CLEAR_MESSAGE_NS) ? gain : 0;
 }
 

@@ -29,6 +29,15 @@ enum { ESPI_PACK_PASSED_NS = 60 };
    what stands around packing shows more. */
 enum { ESPI_PACK_DOUBT_NS = 200, ESPI_PACK_DOUBT_PAIRED_NS = 500, ESPI_PACK_DOUBT_PART = 4 };
 
+/* Whether such a message of one part, within a node, of which the model does not say that packing it saves anything,
+   is to be tried all the same, as it says that less is lost than it may be wrong by. It is said to save so many ns
+   then. */
+enum { ESPI_PACK_TO_BE_TRIED = 1 };
+
+/* What a record of a request costs that is kept for a packed message, by the models. */
+enum { ESPI_PACK_KEPT_NS = 300 };
+bool espi_pack_message_is_even(const struct espi_pack *pack, int64_t count, double engine_ns);
+
 /* What one item saves that is a single run of bytes, in one part: it is not moved, and the library's general code for
    types with gaps is saved. */
 double espi_pack_run_gain(double engine_ns);

@@ -54,13 +54,17 @@ struct espi_plan {
     double engine_ns[ESPI_PURPOSES]; /* what the library's engine takes for the form that is kept */
     enum espi_ways_open open[2]; /* to messages of several parts, to ranks that are not near, and near */
     uint32_t alike; /* of pack programs that go through blocks alike it is the same; 0 of none */
-    bool doubtful[ESPI_MESSAGE_CALLS]; /* messages of one part that the models say are better packed are to be tried,
-                                          as these are not sure */
+    bool doubtful[ESPI_MESSAGE_CALLS]; /* messages of one part are to be tried, as models are not sure that they are
+                                          better packed, or not */
     struct espi_plan_found { /* those of so many items were, and go as the program's type if packing loses */
         int64_t count;
         bool loses;
     } found_of[ESPI_MESSAGE_CALLS][ESPI_COUNTS_TRIED];
+    atomic_int tries[ESPI_MESSAGE_CALLS]; /* there were such messages to be tried: so many others go by until they
+                                             are not waited for any more */
+    atomic_int hopes; /* messages that might be tried, but have come by other calls than those that are */
     atomic_int n_found[ESPI_MESSAGE_CALLS], n_lost; /* of these, n_lost of all calls; the leader writes */
+    double learnt_ns; /* what turns say that an item saves, where no model does; 0: nothing. Guarded as the figures */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
@@ -118,6 +122,14 @@ static inline bool espi_plan_loses(const struct espi_plan *plan, int64_t count, 
     const struct espi_plan_found *tried = plan->n_lost > 0 ? espi_plan_found(plan, count, calls) : NULL;
 
     return tried != NULL && tried->loses;
+}
+
+/* Whether it is turns that say, or will say, if messages of one part and so many items are better packed; else the
+   models do. */
+static inline bool espi_plan_is_found_out(const struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
+{
+    return plan->doubtful[calls] &&
+           (plan->n_found[calls] < ESPI_COUNTS_TRIED || espi_plan_found(plan, count, calls) != NULL);
 }
 
 /* Identifies a layout: structural hash of tree and bounds. */

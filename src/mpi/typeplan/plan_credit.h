@@ -53,7 +53,6 @@ static inline uint64_t espi_plan_run_ns(const struct espi_plan *plan)
    where it stands none is. */
 static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t count)
 {
-    enum { KEPT_NS = 300 };
     const uint64_t one = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed),
                    saved = espi_plan_judges_messages(plan, count)
                                ? atomic_load_explicit(&plan->judged_ns, memory_order_relaxed)
@@ -62,7 +61,7 @@ static inline uint64_t espi_plan_kept_ns(const struct espi_plan *plan, int64_t c
 
     if (espi_plan_item_stands(plan, count))
         return espi_plan_run_ns(plan);
-    return saved > KEPT_NS ? saved - KEPT_NS : 0;
+    return saved > ESPI_PACK_KEPT_NS ? saved - ESPI_PACK_KEPT_NS : 0;
 }
 
 /* What the better type for messages of several parts saves. */

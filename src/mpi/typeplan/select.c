@@ -200,8 +200,10 @@ static void say_what_is_saved(struct selecting *g, const uint64_t saved[ESPI_PAC
 
     if (local > 0)
         snprintf(each[0], sizeof each[0], "%" PRIu64 " ns in a call that packs", local);
-    if (message > 0)
+    if (message > ESPI_PACK_TO_BE_TRIED)
         snprintf(each[1], sizeof each[1], "%" PRIu64 " ns in a message", message);
+    else if (message > 0)
+        snprintf(each[1], sizeof each[1], "what messages show");
     snprintf(g->why, sizeof g->why, "by the models of the library's engine and of pack programs %s%s%s%s",
              local > 0 || message > 0 ? "it saves " : "it saves in a broadcast", each[0],
              local > 0 && message > 0 ? ", " : "", each[1]);
@@ -224,6 +226,9 @@ static void judge_packing(struct selecting *g, const double now[ESPI_PURPOSES], 
     saved[ESPI_PACK_MESSAGE] =
         rounded(espi_pack_message_gain(r->pack, r->count, in_parts, r->one_node,
                                        r->layout->extent == r->layout->tree->size, now[ESPI_PARTS]));
+    if (saved[ESPI_PACK_MESSAGE] == 0 && !in_parts && r->one_node && r->packing == ESPI_MODE_AUTO &&
+        !espi_pack_is_run(r->pack, &(int64_t){0}) && espi_pack_message_is_even(r->pack, r->count, now[ESPI_PARTS]))
+        saved[ESPI_PACK_MESSAGE] = ESPI_PACK_TO_BE_TRIED;
     for (int use = 0; use < ESPI_PACKABLES; use++)
         if (r->reversed & 1u << use)
             saved[use] = 0;

@@ -80,6 +80,16 @@ bool espi_plan_is_untried(const struct espi_plan *plan, int64_t count, enum espi
            espi_plan_is_doubtful(plan, count, espi_message_calls_of(exactly)) && !espi_leads();
 }
 
+bool espi_plan_waits_for_turns(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                               enum espi_packable exactly)
+{
+    const enum espi_message_calls calls = espi_message_calls_of(exactly);
+
+    return espi_packs_as(exactly) == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE &&
+           atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0 &&
+           !espi_plan_gains_by_models(plan, count, calls) && espi_plan_is_doubtful(plan, count, calls);
+}
+
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                           enum espi_packable exactly, int64_t each, int together)
 {
@@ -87,7 +97,8 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
     const bool near = espi_type_service.one_node, always = espi_type_service.packing == ESPI_MODE_ALWAYS,
                packs = use == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE
                            ? espi_plan_packs_message(plan, count, espi_message_calls_of(exactly)) &&
-                                 !espi_plan_is_untried(plan, count, purpose, exactly)
+                                 !espi_plan_is_untried(plan, count, purpose, exactly) &&
+                                 !espi_plan_waits_for_turns(plan, count, purpose, exactly)
                            : espi_plan_packs(plan, use, each),
                fits = count <= INT32_MAX / (plan->size > 0 ? plan->size : 1);
 

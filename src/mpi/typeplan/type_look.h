@@ -50,7 +50,9 @@ bool espi_plan_packs_runs(struct espi_plan *plan, int64_t count);
    where it stands, so that what was found for one item says nothing of several. */
 static inline bool espi_plan_packs_message(struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
 {
-    if (__builtin_expect(espi_plan_loses(plan, count, calls), 0))
+    if (__builtin_expect(espi_plan_loses(plan, count, calls), 0) ||
+        (atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) == ESPI_PACK_TO_BE_TRIED &&
+         !plan->stands && !espi_plan_is_found_out(plan, count, calls)))
         return false;
     if (!plan->stands || espi_type_service.packing != ESPI_MODE_AUTO || (plan->count > 1 && count > 1))
         return espi_plan_packs_alone(plan, ESPI_PACK_MESSAGE);
@@ -80,6 +82,10 @@ static inline bool espi_plan_may_pack_far(struct espi_plan *plan, enum espi_pack
 /* Whether it is not only because no other thread than the leader finds out what is better (base/overlap.h). */
 bool espi_plan_is_untried(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
                           enum espi_packable exactly);
+
+/* Whether no model says that it is better packed, and turns, which it may have (calls/message.h), are yet to. */
+bool espi_plan_waits_for_turns(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                               enum espi_packable exactly);
 
 /* When types are looked at: as the setting of datatypes says, and always where all is to be packed. */
 static inline int espi_types_mode(void)
@@ -130,12 +136,21 @@ static inline void espi_class_note(struct espi_type_slot *s, const struct espi_p
 /* Forgets that a pack program did messages of the class, as they are better left to the library. */
 void espi_class_packs_no_messages(struct espi_type_slot *s);
 
-/* Whether a message of `count` items is to be packed where a record of its request has to be kept for that, and found
-   again: columns of 128 to 2,048 bytes, sent and received by MPI_Isend and MPI_Irecv, took 70 to 90 ns a side more
-   than natively, although in calls that block they gain; those of 4,096 bytes took as long. */
+/* Whether the models say that such messages gain by packing. */
+static inline bool espi_plan_gains_by_models(const struct espi_plan *plan, int64_t count,
+                                             enum espi_message_calls calls)
+{
+    return calls == ESPI_KEPT ? espi_plan_kept_ns(plan, count) > 0
+                              : atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) >
+                                    ESPI_PACK_TO_BE_TRIED;
+}
+
+/* Whether a message of `count` items that packs is so also where a record of its request has to be kept for that, and
+   found again, which costs most of what the models say of shorter ones. */
 static inline bool espi_plan_packs_kept(const struct espi_plan *plan, int64_t count)
 {
-    return espi_type_service.packing == ESPI_MODE_ALWAYS || espi_plan_kept_ns(plan, count) > 0;
+    return espi_type_service.packing == ESPI_MODE_ALWAYS || espi_plan_is_found_out(plan, count, ESPI_KEPT) ||
+           espi_plan_kept_ns(plan, count) > 0;
 }
 
 /* The slow path of a use of `count` items: uses have reached s->look. Sets when to look again. */

@@ -1,4 +1,6 @@
 /* What a use of a type goes by: its plan's better type or pack program, or as it is, and why (type_cache.h). */
+#include "base/overlap.h"
+#include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -9,6 +11,31 @@
 #include "mpi/typeplan/type_class.h"
 #include "mpi/typeplan/type_look.h"
 #include "mpi/typeplan/unseen.h"
+
+/* Whether messages with it may have turns (calls/message.h), so that its class is to be seen. Calls of some kinds
+   never have; after some of them it is hoped for no more. */
+static bool may_be_tried(struct espi_type_slot *s, struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
+                         enum espi_packable exactly)
+{
+    enum { HOPES = 64 };
+    const int hopes = atomic_load_explicit(&plan->hopes, memory_order_relaxed);
+    bool tried = false;
+
+    if (espi_packs_started(exactly) || espi_settings.check || !espi_leads() ||
+        !espi_plan_waits_for_turns(plan, count, purpose, exactly))
+        return false;
+    if (hopes < HOPES) {
+        atomic_store_explicit(&plan->hopes, hopes + 1, memory_order_relaxed);
+        return true;
+    }
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
+        tried = tried || plan->n_found[calls] > 0 ||
+                atomic_load_explicit(&plan->tries[calls], memory_order_relaxed) > 0;
+    if (!tried && atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) <=
+                      ESPI_PACK_TO_BE_TRIED)
+        espi_class_packs_no_messages(s);
+    return false;
+}
 
 struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype type, int64_t count, bool whole,
                                       enum espi_packable exactly, int64_t each, int together)
@@ -55,9 +82,10 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     const bool few = !packs && !lasts && espi_packs_started(exactly) && purpose == ESPI_WHOLE &&
                      espi_plan_packs_message(plan, count, ESPI_ALONE) &&
                      !espi_plan_is_doubtful(plan, count, ESPI_ALONE);
-    if (packs || (better == MPI_DATATYPE_NULL && !few && !espi_plan_is_untried(plan, count, purpose, exactly)))
-        espi_class_note(s, plan, use, packs || (espi_packs_blocks(use) && !espi_type_service.one_node &&
-                                                espi_plan_may_pack_far(plan, use, each)));
+    const bool will = packs || may_be_tried(s, plan, count, purpose, exactly);
+    if (will || (better == MPI_DATATYPE_NULL && !few && !espi_plan_is_untried(plan, count, purpose, exactly)))
+        espi_class_note(s, plan, use, will || (espi_packs_blocks(use) && !espi_type_service.one_node &&
+                                               espi_plan_may_pack_far(plan, use, each)));
     if (better == MPI_DATATYPE_NULL && !packs) {
         espi_count(stats, few ? ESPI_COUNT_left_started_few : ESPI_COUNT_left_not_better, 1);
         espi_plan_give_back(plan);
