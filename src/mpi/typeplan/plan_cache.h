@@ -64,7 +64,7 @@ struct espi_plan {
                                              are not waited for any more */
     atomic_int hopes; /* messages that might be tried, but have come by other calls than those that are */
     atomic_int n_found[ESPI_MESSAGE_CALLS], n_lost; /* of these, n_lost of all calls; the leader writes */
-    double learnt_ns; /* what turns say that an item saves, where no model does; 0: nothing. Guarded as the figures */
+    double learnt_ns; /* what turns say that an item saves, where no model does; 0: nothing. The leader writes */
     bool stands; /* one item is a run of bytes, but not its extent, so that the library takes it for data with gaps */
     bool astride; /* an element may lie across a cut of a long stream: see espi_plan_is_cut */
     int64_t begins;      /* where the data of an item begin: not 0 where displacements are addresses */
