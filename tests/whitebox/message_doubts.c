@@ -215,6 +215,30 @@ START_TEST(not_before_its_turn)
 }
 END_TEST
 
+/* One that is met while a batch of others goes on has no turn: it goes as before any. */
+START_TEST(beside_a_batch)
+{
+    enum { COLD_SHORT = 128 };
+
+    for (int packs = 0; packs < 2; packs++) {
+        struct espi_way_question first = doubt(ESPI_WAY_BATCH, 2000), second = doubt(ESPI_WAY_BATCH, 3000);
+        struct espi_way_turn turn;
+        first.packs = second.packs = packs;
+        begin(true);
+        for (int i = 0; i < COLD_SHORT; i++) {
+            ck_assert_ptr_null(espi_way_turn(&first).group);
+            ck_assert_ptr_null(espi_way_turn(&second).group);
+        }
+        turn = espi_way_turn(&first);
+        ck_assert(turn.group != NULL && turn.batch != 0);
+        for (int i = 0; i < 3; i++) {
+            const struct espi_way_turn other = espi_way_turn(&second);
+            ck_assert(other.group == NULL && other.batch == 0 && other.way == (packs ? DENSE : OWN));
+        }
+    }
+}
+END_TEST
+
 /* Of the program's type MPI's part alone counts, of what is packed the whole call. */
 START_TEST(own_alone)
 {
@@ -321,5 +345,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_doubts", doubtful, doubtful_beside_told, doubtful_by_weight,
-                     doubtful_by_mean, doubtful_sizes, not_before_its_turn, own_alone, together);
+                     doubtful_by_mean, doubtful_sizes, not_before_its_turn, beside_a_batch, own_alone,
+                     together);
 }
