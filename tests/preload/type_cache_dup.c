@@ -186,6 +186,11 @@ void espi_class_note_new(struct espi_type_slot *slot, enum espi_packable use, bo
     (void)slot, (void)use, (void)packs;
 }
 
+void espi_plan_begin_round(struct espi_plan *plan)
+{
+    (void)plan;
+}
+
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
                               enum espi_message_calls calls, const struct espi_way_question *question)
 {

@@ -90,7 +90,7 @@ START_TEST(one_kind_loses)
         class->packs_others = false;
         plan->doubtful[ESPI_ALONE] = doubtful;
         plan->tries[ESPI_ALONE] = TRIES;
-        plan->found_of[ESPI_KEPT][0] = (struct espi_plan_found){1, true};
+        plan->found_of[ESPI_KEPT][0] = (struct espi_plan_found){.count = 1, .loses = true};
         plan->n_found[ESPI_KEPT] = plan->n_lost = 1;
         for (int i = 0; i <= TRIES; i++) { /* it is not waited for them for ever */
             ck_assert_ptr_null(espi_message_plan(type, 1, ESPI_PACK_KEPT_RECEIVED).plan);

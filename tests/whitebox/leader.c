@@ -194,7 +194,7 @@ START_TEST(doubts)
             ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1));
             suite_another_leads(true);
             ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1), !doubtful);
-            plan->found_of[calls][0] = (struct espi_plan_found){COUNT, false}; /* it was */
+            plan->found_of[calls][0] = (struct espi_plan_found){.count = COUNT, .loses = false}; /* it was */
             plan->n_found[calls] = 1;
             ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, uses[i], COUNT, 1));
             plan->found_of[calls][0].loses = true;

@@ -342,9 +342,93 @@ START_TEST(together)
 }
 END_TEST
 
+/* What was found is forgotten of such calls alone: messages have turns once more, and nothing is said of them until
+   then. */
+START_TEST(forgotten)
+{
+    enum { COLD_SHORT = 128 };
+    const script takes = {[ESPI_WAY_SEND] = {0, 0, 800, 1000}, [ESPI_WAY_RECEIVE] = {0, 0, 800, 1000},
+                          [ESPI_WAY_BOTH] = {0, 0, 800, 1000}};
+    atomic_uchar said[ESPI_TRIAL_SIZES] = {0};
+    _Atomic uint64_t found[ESPI_TRIAL_FINDINGS] = {0};
+    static const unsigned char ranks[1] = {1};
+    struct espi_way_question send = doubt(ESPI_WAY_SEND, 2000), receive = doubt(ESPI_WAY_RECEIVE, 2000),
+                             both = doubt(ESPI_WAY_BOTH, 2000);
+
+    begin(true);
+    espi_trial_numbers_share(said, 0);
+    espi_trial_findings_share(found, 0);
+    send.others = receive.others = both.others = ranks;
+    send.n_others = receive.n_others = both.n_others = 1;
+    for (int i = 0; i < COLD_SHORT + 3 * TRIAL; i++) {
+        call_once(&send, takes);
+        call_once(&receive, takes);
+        call_once(&both, takes);
+    }
+    ck_assert(espi_way_was_tried(&send) && espi_way_was_tried(&receive) && espi_way_was_tried(&both));
+    for (int i = 0; i < 2; i++) {
+        asked = i == 0 ? &send : &both;
+        ck_assert(!agrees(900, 1000));
+    }
+    int before = 0, after = 0;
+    for (int i = 0; i < ESPI_TRIAL_FINDINGS; i++)
+        before += found[i] != 0;
+    espi_way_forget(&send);
+    ck_assert(!espi_way_was_tried(&send) && !espi_way_was_tried(&receive) && espi_way_was_tried(&both));
+    for (int i = 0; i < ESPI_TRIAL_FINDINGS; i++)
+        after += found[i] != 0;
+    ck_assert_int_eq(before, 2);
+    ck_assert_int_eq(after, 1);
+    int own = 0;
+    for (int i = 0; i < 2 * TRIAL && !espi_way_was_tried(&send); i++) {
+        own += call_once(&send, takes) == OWN;
+        if (i == TRIAL / 4)
+            espi_way_forget(&send); /* what is being tried goes on */
+    }
+    ck_assert(espi_way_was_tried(&send) && own >= TIMES_SHORT);
+    espi_trial_findings_share(NULL, 0);
+    espi_trial_numbers_share(NULL, 0);
+}
+END_TEST
+
+/* A round lasts a second, and a fiftieth more for each verdict that is found anew; whoever sees that first begins the
+   next one for all. */
+START_TEST(rounds)
+{
+    const uint64_t second = 1000000000, start = 5 * second;
+    atomic_uint number = 7;
+
+    espi_trial_rounds_share(&number);
+    ck_assert_uint_eq(espi_trial_round(), 7);
+    espi_trial_round_passes(start);
+    espi_trial_round_passes(start + second - 1);
+    ck_assert_uint_eq(number, 7);
+    espi_trial_round_passes(start + second);
+    ck_assert_uint_eq(number, 8);
+    espi_trial_round_finds(50); /* before this rank has seen how late it is */
+    espi_trial_round_passes(start + 2 * second);
+    espi_trial_round_passes(start + 4 * second - 1);
+    ck_assert_uint_eq(number, 8);
+    espi_trial_round_passes(start + 4 * second);
+    ck_assert_uint_eq(number, 9);
+    espi_trial_round_passes(start + 4 * second);
+    number++; /* another rank was first */
+    espi_trial_round_passes(start + 5 * second);
+    espi_trial_round_passes(start + 6 * second - 1);
+    ck_assert_uint_eq(number, 10);
+    espi_trial_round_passes(start + 6 * second);
+    ck_assert_uint_eq(number, 11);
+    espi_trial_rounds_share(NULL); /* what was found stays as it is */
+    ck_assert_uint_eq(espi_trial_round(), 11);
+    espi_trial_round_passes(start + 7 * second);
+    espi_trial_round_passes(start + 99 * second);
+    ck_assert(espi_trial_round() == 11 && number == 11);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "message_doubts", doubtful, doubtful_beside_told, doubtful_by_weight,
                      doubtful_by_mean, doubtful_sizes, not_before_its_turn, beside_a_batch, own_alone,
-                     together);
+                     together, forgotten, rounds);
 }

@@ -266,7 +266,7 @@ static void doubtful_of_each_count(struct espi_plan *plan, struct espi_plan_requ
             const bool fits = n * DOUBLES <= 8255 / count;
             ck_assert_int_eq(espi_plan_is_doubtful(plan, count, calls), fits && count <= ESPI_COUNTS_TRIED);
             if (fits && count <= ESPI_COUNTS_TRIED)
-                plan->found_of[calls][plan->n_found[calls]++] = (struct espi_plan_found){count, false};
+                plan->found_of[calls][plan->n_found[calls]++] = (struct espi_plan_found){.count = count};
             request->tier = 2;
             if (count == 2)
                 espi_plan_improve(plan, request);

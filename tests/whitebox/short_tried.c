@@ -10,6 +10,7 @@
 #include "base/overlap.h"
 #include "clock.h"
 #include "mpi/calls/message.h"
+#include "mpi/calls/short_message.h"
 #include "mpi/comm/comm_cache.h"
 #include "mpi/core/runtime.h"
 #include "mpi/core/thread_state.h"
@@ -196,7 +197,7 @@ START_TEST(no_turns)
         ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, ESPI_PACK_MESSAGE, COUNT, 1), found);
         ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, ESPI_PACK_KEPT_SENT, COUNT, 1), found);
         for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++) {
-            plan->found_of[calls][0] = (struct espi_plan_found){COUNT, false};
+            plan->found_of[calls][0] = (struct espi_plan_found){.count = COUNT, .loses = false};
             plan->n_found[calls] = 1;
         }
     }
@@ -220,8 +221,154 @@ START_TEST(no_turns)
 }
 END_TEST
 
+/* ---- once more in each round ---- */
+
+static atomic_uchar said[ESPI_TRIAL_SIZES];
+static _Atomic uint64_t notes[ESPI_TRIAL_FINDINGS];
+static atomic_uint round_number;
+
+/* As `begin`, where ranks share what they find. */
+static void begin_shared(uint64_t packed_ns)
+{
+    begin(packed_ns);
+    espi_trial_numbers_share(said, 0);
+    espi_trial_findings_share(notes, 0);
+    espi_trial_rounds_share(&round_number);
+}
+
+static void end_shared(void)
+{
+    espi_trial_rounds_share(NULL);
+    espi_trial_findings_share(NULL, 0);
+    espi_trial_numbers_share(NULL, 0);
+    end();
+}
+
+/* The next round, in which messages of the program's type take so much longer than packed ones. */
+static void next_round(uint64_t own_ns)
+{
+    round_number++;
+    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+    message(ESPI_FN_Send, own_ns);
+    find_out(own_ns, 0);
+}
+
+static bool is_packed(void)
+{
+    return espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true) == NULL &&
+           message(ESPI_FN_Send, OWN_NS) == MPI_PACKED;
+}
+
+/* What was better packed is found out once more in each round; what loses goes as it is, and for good if it loses in
+   two that follow each other. */
+START_TEST(found_anew)
+{
+    begin_shared(2000);
+    const struct espi_type_class *class = espi_slot_class(espi_slot_of(type));
+    const uint64_t reversed = counted(ESPI_COUNT_packs_reversed), anew = counted(ESPI_COUNT_packs_found_anew);
+
+    find_out(OWN_NS, 0);
+    ck_assert(is_packed());
+    for (int i = 0; i < 3; i++) {
+        next_round(0);
+        ck_assert(gone_packed > 0 && gone_own > 0 && gone_typed == 0);
+        ck_assert(!is_packed() && espi_plan_loses(plan, COUNT, ESPI_ALONE) && class->packs);
+        ck_assert_int_eq(plan->n_lost, 1);
+        next_round(OWN_NS);
+        ck_assert(is_packed() && class->packs);
+        ck_assert_int_eq(plan->n_lost, 0);
+    }
+    ck_assert_int_eq(plan->n_found[ESPI_ALONE], 1);
+    ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed);
+    ck_assert_uint_eq(counted(ESPI_COUNT_packs_found_anew), anew + 6);
+    next_round(0);
+    next_round(0);
+    ck_assert(espi_plan_loses(plan, COUNT, ESPI_ALONE) && !class->packs);
+    ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
+    round_number++;
+    message(ESPI_FN_Send, OWN_NS);
+    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+    ck_assert_uint_eq(counted(ESPI_COUNT_packs_found_anew), anew + 8);
+    end_shared();
+}
+END_TEST
+
+/* What loses in its first trial does so for good; so does all where nothing is shared. */
+START_TEST(found_once)
+{
+    begin_shared(2000);
+    find_out(0, 0);
+    round_number++;
+    espi_plan_see_round(plan);
+    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && espi_plan_loses(plan, COUNT, ESPI_ALONE));
+    ck_assert(!espi_slot_class(espi_slot_of(type))->packs);
+    end_shared();
+
+    begin(2000);
+    find_out(OWN_NS, 0);
+    begin_shared(2000);
+    end_shared();
+    ck_assert(!plan->found_of[ESPI_ALONE][0].again);
+}
+END_TEST
+
+static espi_word sent(const void *buffer, espi_word n, espi_word what)
+{
+    (void)buffer;
+    (void)n;
+    ck_assert_int_eq((MPI_Datatype)what, MPI_PACKED);
+    return MPI_SUCCESS;
+}
+
+static bool goes_the_short_way(void)
+{
+    const espi_word args[6] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, (espi_word)MPI_COMM_SELF};
+    espi_word result;
+
+    return espi_short_send(state, ESPI_FN_Send, args, (espi_next)(void (*)(void))sent, &result);
+}
+
+/* The short way is for what is decided in this round; calls without turns have nothing to do with it. */
+START_TEST(not_the_short_way)
+{
+    begin_shared(2000);
+    ck_assert(!goes_the_short_way());
+    find_out(OWN_NS, 0);
+    ck_assert(goes_the_short_way() && goes_the_short_way());
+    round_number++;
+    ck_assert(!goes_the_short_way() && espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && !goes_the_short_way());
+    find_out(OWN_NS, 0);
+    ck_assert(goes_the_short_way());
+    next_round(0);
+    round_number++;
+    ck_assert_ptr_null(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true));
+    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, false), espi_slot_of(type));
+    espi_plan_see_round(plan);
+    ck_assert(espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+    end_shared();
+}
+END_TEST
+
+/* Messages end the round when it has lasted for a second. */
+START_TEST(time_passes)
+{
+    enum { SEEN_AFTER = 256, SECOND = 1000000000 };
+
+    begin_shared(2000);
+    const unsigned before = round_number;
+    for (int i = 0; i < 2 * SEEN_AFTER; i++)
+        message(ESPI_FN_Send, OWN_NS);
+    ck_assert_uint_eq(round_number, before);
+    test_clock_passes(SECOND, SECOND);
+    for (int i = 0; i < SEEN_AFTER; i++)
+        message(ESPI_FN_Send, OWN_NS);
+    ck_assert_uint_eq(round_number, before + 1);
+    end_shared();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_tried", found_apart, nothing_found, learnt, rather_than_better,
-                     no_turns);
+                     no_turns, found_anew, found_once, not_the_short_way, time_passes);
 }

@@ -145,7 +145,7 @@ START_TEST(rather_than_packed)
     plan->doubtful[ESPI_KEPT] = true;
     ck_assert(espi_plan_packs_kept(plan, COUNT));
     for (int i = 0; i < ESPI_COUNTS_TRIED; i++)
-        plan->found_of[ESPI_KEPT][i] = (struct espi_plan_found){COUNT + i, i == 1};
+        plan->found_of[ESPI_KEPT][i] = (struct espi_plan_found){.count = COUNT + i, .loses = i == 1};
     plan->n_found[ESPI_KEPT] = ESPI_COUNTS_TRIED;
     ck_assert(espi_plan_packs_kept(plan, COUNT) && !espi_plan_packs_kept(plan, COUNT - 1)); /* which the models say */
     plan->found_of[ESPI_KEPT][0].loses = true;
@@ -154,7 +154,7 @@ START_TEST(rather_than_packed)
         ck_assert_int_eq(message(ESPI_FN_Irecv, type, OWN_NS), MPI_INT);
     plan->n_found[ESPI_KEPT] = plan->n_lost = 0;
     plan->doubtful[ESPI_KEPT] = false;
-    plan->found_of[ESPI_ALONE][plan->n_found[ESPI_ALONE]++] = (struct espi_plan_found){COUNT, true};
+    plan->found_of[ESPI_ALONE][plan->n_found[ESPI_ALONE]++] = (struct espi_plan_found){.count = COUNT, .loses = true};
     plan->n_lost++;
     ck_assert_int_eq(message(ESPI_FN_Send, type, OWN_NS), MPI_INT);
     plan->n_found[ESPI_ALONE] = plan->n_lost = 0;
@@ -204,7 +204,7 @@ START_TEST(left_in_some_calls)
         ck_assert(stays(ESPI_FN_Send, 0) == loses && stays(ESPI_FN_Isend, 0) && stays(ESPI_FN_Irecv, 0));
         ck_assert(!stays(ESPI_FN_Bsend, 0) && !stays(ESPI_FN_Bsend_init, 0) && !stays(ESPI_FN_Sendrecv, 1));
         ck_assert(stays(ESPI_FN_Send_init, 0) == loses && stays(ESPI_FN_Recv_init, 0) == loses);
-        plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){COUNT, true};
+        plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){.count = COUNT, .loses = true};
         plan->n_found[ESPI_ALONE] = plan->n_lost = 1;
     }
     ck_assert(espi_message_plan_leaves(type, COUNT + 1, ESPI_ALONE, true) == NULL);
@@ -259,7 +259,7 @@ START_TEST(one_way)
 {
     begin(false);
     atomic_store(&plan->packed_ns[ESPI_PACK_MESSAGE], 2000);
-    plan->found_of[ESPI_PAIRED][0] = (struct espi_plan_found){COUNT, true};
+    plan->found_of[ESPI_PAIRED][0] = (struct espi_plan_found){.count = COUNT, .loses = true};
     plan->n_found[ESPI_PAIRED] = plan->n_lost = 1;
     for (int nobody = 0; nobody < 2; nobody++) {
         const espi_word args[12] = {(espi_word)data, COUNT, (espi_word)type, 0, 0, (espi_word)more, COUNT,

@@ -147,7 +147,7 @@ START_TEST(short_ones)
                              !doubtful || found);
             ck_assert(espi_plan_is_to_pack(plan, 1, ESPI_WHOLE, ESPI_PACK_MESSAGE, 1, 1));
         }
-        plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){1, false};
+        plan->found_of[ESPI_ALONE][0] = (struct espi_plan_found){.count = 1, .loses = false};
         plan->n_found[ESPI_ALONE] = 1;
     }
     plan->found_of[ESPI_ALONE][0].loses = true;

@@ -87,6 +87,7 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct
     const bool kept = !plan->stands || count == 1;
     uint64_t ps, told;
 
+    espi_plan_see_round(plan);
     if (plan->size <= 0 || plan->size > ESPI_ENGINE_PART / count || espi_plan_is_cut(plan, count, 1) ||
         is_in_doubt(plan, slot, count, asking) ||
         !espi_plan_packs_message(plan, count, ESPI_ALONE))
@@ -96,6 +97,7 @@ static __attribute__((noinline)) bool packs_short(struct espi_plan *plan, struct
         return false;
     plan->last_short.packed_ns = atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed);
     plan->last_short.more_ns = espi_core_distance_more();
+    plan->last_short.round = plan->round;
     plan->last_short.saved_ps = told;
     plan->last_short.saved_ns = ps > 0 ? 1 + ps / 1000 : 0;
     atomic_store_explicit(&plan->last_short.count, kept ? count : 0, memory_order_relaxed);
@@ -126,7 +128,7 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
         (espi_slot_class(s) != NULL && !espi_slot_class(s)->packs) || (plan = espi_plan_borrow(s)) == NULL)
         return NULL;
     if (atomic_load_explicit(&plan->last_short.count, memory_order_relaxed) == count &&
-        plan->last_short.more_ns == espi_core_distance_more() &&
+        plan->last_short.more_ns == espi_core_distance_more() && plan->last_short.round == espi_trial_round() &&
         plan->last_short.packed_ns ==
             atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed))
         return plan;
@@ -232,9 +234,11 @@ static __attribute__((noinline)) espi_word send_timed(espi_next next, const espi
 {
     const uint64_t begun = espi_stats_now();
     const espi_word result = ESPI_CALL(next, 6, changed);
+    const uint64_t ended = espi_stats_now();
 
     if ((int)result == MPI_SUCCESS)
-        espi_core_distance_took(espi_stats_now() - begun);
+        espi_core_distance_took(ended - begun);
+    espi_trial_round_passes(ended);
     return result;
 }
 

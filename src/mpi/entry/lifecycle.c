@@ -256,6 +256,7 @@ espi_word espi_handle_session_init(struct espi_thread *thread, enum espi_fn fn, 
         espi_stream_types_give_back();
         espi_trial_numbers_share(NULL, 0);
         espi_trial_findings_share(NULL, 0);
+        espi_trial_rounds_share(NULL);
     }
     espi_calls_overlap = true;
     pthread_mutex_unlock(&lock);

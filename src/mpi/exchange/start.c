@@ -168,6 +168,7 @@ void espi_exchange_start(const struct espi_settings *settings)
     espi_trial_numbers_share(espi_segment_marks(&segment, 0), own);
     _Static_assert((int)ESPI_SEGMENT_NOTES == (int)ESPI_TRIAL_FINDINGS, "as many as are found at a time");
     espi_trial_findings_share(espi_segment_notes(&segment, 0), own);
+    espi_trial_rounds_share(espi_segment_round(&segment));
 }
 
 void espi_exchange_begun(void)
@@ -252,6 +253,7 @@ void espi_exchange_stop(void)
     espi_exchange_turns_start(false);
     espi_trial_numbers_share(NULL, 0);
     espi_trial_findings_share(NULL, 0);
+    espi_trial_rounds_share(NULL);
     espi_segment_close(&segment);
     espi_pack_once_stop();
     end_pending();

@@ -33,7 +33,8 @@
  * messages whose turns these are, as often as there was one for each in the trial: after it they pass unseen.
  *
  * Short messages of which the models are not sure that they are better packed (`doubtful`) have such turns in any
- * run, in groups of their own, for each size and kind of pack program: by these it is decided, once (espi_way_takes).
+ * run, in groups of their own, for each size and kind of pack program: by these it is decided (espi_way_takes), of
+ * what is packed then once more from time to time (typeplan/message_plan.h).
  *
  * Where calls overlap (MPI_THREAD_MULTIPLE) all this is the leader's (base/overlap.h): of other threads nothing is
  * tried, and nothing is read or written here. Calls that are the library's are not watched there.
@@ -146,6 +147,9 @@ bool espi_way_takes(const struct espi_way_question *question, double *packed_ns,
    sides of a message decide alike. False: those that it is from or for, or may be, have yet to say what they have
    found; ask again with the next one, of which some pass until this is not waited for any more. */
 bool espi_way_agrees(const struct espi_way_question *question, double *packed_ns, double *own_ns);
+/* Messages like this, which are doubtful, are to be tried anew (`call` SEND: also those that are received); this rank
+   says nothing of them until then. */
+void espi_way_forget(const struct espi_way_question *question);
 
 /* Nanoseconds that a message like this saves in such a call against being left to the library; negative: that was not
    found out. Where the other rank waits meanwhile that is what both sides of it take less. */

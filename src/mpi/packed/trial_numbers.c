@@ -83,3 +83,61 @@ int espi_trial_found(uint32_t what, const unsigned char *ranks, int n, struct es
     }
     return found;
 }
+
+void espi_trial_take_back(uint32_t what)
+{
+    if (all_found == NULL)
+        return;
+    _Atomic uint64_t *word = found_by(own_rank, what);
+    if (atomic_load_explicit(word, memory_order_relaxed) >> WHAT_AT == what >> 16)
+        atomic_store_explicit(word, 0, memory_order_relaxed);
+}
+
+/* ---- rounds ---- */
+
+/* What a verdict costs is some sixty messages of about a microsecond, of which half go the worse way: so a round, and
+   what it lasts longer for each, lose a thousandth of the time at most. */
+enum { ROUND_NS = 1000000000, VERDICT_NS = 20000000 };
+
+static atomic_uint no_more;
+atomic_uint *espi_trial_round_number = &no_more;
+static struct {
+    unsigned number;
+    uint64_t begun, lasts; /* 0: it was not seen yet when it began */
+} current = {.lasts = ROUND_NS};
+
+void espi_trial_rounds_share(atomic_uint *number)
+{
+    if (number == NULL) /* what was found in the last one stays */
+        atomic_store(&no_more, espi_trial_round());
+    espi_trial_round_number = number != NULL ? number : &no_more;
+    current.begun = 0;
+    current.lasts = ROUND_NS;
+}
+
+static void see_round(void)
+{
+    const unsigned number = espi_trial_round();
+
+    if (number == current.number)
+        return;
+    current.number = number;
+    current.begun = 0;
+    current.lasts = ROUND_NS;
+}
+
+void espi_trial_round_finds(int verdicts)
+{
+    see_round();
+    current.lasts += (uint64_t)verdicts * VERDICT_NS;
+}
+
+void espi_trial_round_passes(uint64_t now)
+{
+    see_round();
+    unsigned number = current.number;
+    if (current.begun == 0)
+        current.begun = now;
+    else if (now - current.begun >= current.lasts && espi_trial_round_number != &no_more)
+        atomic_compare_exchange_strong(espi_trial_round_number, &number, number + 1);
+}

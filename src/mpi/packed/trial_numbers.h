@@ -58,5 +58,23 @@ void espi_trial_findings_share(_Atomic uint64_t *said, int rank);
 struct espi_trial_finding espi_trial_say_found(uint32_t what, const struct espi_trial_finding *found);
 /* How many of these ranks of MPI_COMM_WORLD, but for this one, have said something of such messages; adds what. */
 int espi_trial_found(uint32_t what, const unsigned char *ranks, int n, struct espi_trial_finding *sum);
+/* Takes back what this rank has said of them. */
+void espi_trial_take_back(uint32_t what);
+
+/* ---- rounds ---- */
+
+/* What was found is found anew from time to time (message_plan.h), by all ranks at once: they share the number of the
+   round. From now on that is this one. NULL: there are no more rounds. The leader's (base/overlap.h), as what
+   follows. */
+void espi_trial_rounds_share(atomic_uint *number);
+extern atomic_uint *espi_trial_round_number;
+static inline unsigned espi_trial_round(void)
+{
+    return atomic_load_explicit(espi_trial_round_number, memory_order_relaxed);
+}
+/* So many verdicts are to be found anew in this round. */
+void espi_trial_round_finds(int verdicts);
+/* The time is `now`, ns: ends the round when it has lasted long enough, unless another rank has. */
+void espi_trial_round_passes(uint64_t now);
 
 #endif

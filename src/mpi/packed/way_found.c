@@ -118,12 +118,19 @@ bool espi_way_takes(const struct espi_way_question *q, double *packed_ns, double
     return true;
 }
 
+/* Of which messages something is said to other ranks. */
+static uint32_t what_of(const struct espi_way_question *q)
+{
+    const uint64_t kind = q->call == ESPI_WAY_SEND || q->call == ESPI_WAY_RECEIVE ? ESPI_WAY_SEND : q->call;
+
+    return (uint32_t)espi_mix(espi_mix(kind, (uint64_t)q->bytes), q->alike);
+}
+
 bool espi_way_agrees(const struct espi_way_question *q, double *packed_ns, double *own_ns)
 {
     enum { WAITED_MOST = 32 }; /* less than after what a group is made over to other messages (message_ways.c) */
     struct espi_way_group *g = espi_way_group_of(q);
-    const uint64_t kind = q->call == ESPI_WAY_SEND || q->call == ESPI_WAY_RECEIVE ? ESPI_WAY_SEND : q->call;
-    const uint32_t what = (uint32_t)espi_mix(espi_mix(kind, (uint64_t)q->bytes), q->alike);
+    const uint32_t what = what_of(q);
 
     if (!espi_trial_numbers_are_shared || q->n_others == 0)
         return true;
@@ -137,6 +144,18 @@ bool espi_way_agrees(const struct espi_way_question *q, double *packed_ns, doubl
     *packed_ns = sum.packed / (others + 1);
     *own_ns = sum.own / (others + 1);
     return true;
+}
+
+void espi_way_forget(const struct espi_way_question *q)
+{
+    struct espi_way_group *g = espi_way_group_of(q);
+
+    espi_trial_take_back(what_of(q));
+    if (g->state != ESPI_WAYS_DECIDED)
+        return; /* it is being found out, or others have the group */
+    g->tried[q->call] = 0;
+    if (q->call == ESPI_WAY_SEND)
+        g->tried[ESPI_WAY_RECEIVE] = 0;
 }
 
 double espi_way_saves_in_all(const struct espi_way_question *q)

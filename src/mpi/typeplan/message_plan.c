@@ -1,5 +1,6 @@
 #include "mpi/typeplan/message_plan.h"
 
+#include "base/overlap.h"
 #include "mpi/packed/packed_persistent.h"
 #include "mpi/packed/trial_numbers.h"
 #include "mpi/typeplan/engine_cost.h"
@@ -21,17 +22,43 @@ static bool is_being_tried(struct espi_plan *plan, enum espi_message_calls calls
     return true;
 }
 
-/* Whatever was tried of its short messages is better not packed, and none is being tried. */
+/* Whatever was tried of its short messages is better not packed, for good, and none is being tried. */
 static bool loses_all(struct espi_plan *plan)
 {
-    int found = 0;
-
     for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++) {
         if (is_being_tried(plan, (enum espi_message_calls)calls))
             return false;
-        found += plan->n_found[calls];
+        for (int i = 0; i < plan->n_found[calls]; i++)
+            if (!plan->found_of[calls][i].loses || plan->found_of[calls][i].again)
+                return false;
     }
-    return plan->n_lost == found;
+    return true;
+}
+
+void espi_plan_begin_round(struct espi_plan *plan)
+{
+    static const enum espi_way_call call[ESPI_MESSAGE_CALLS] = {
+        [ESPI_ALONE] = ESPI_WAY_SEND, [ESPI_PAIRED] = ESPI_WAY_BOTH, [ESPI_KEPT] = ESPI_WAY_BATCH};
+    int opened = 0;
+
+    plan->round = espi_trial_round();
+    for (int calls = 0; calls < ESPI_MESSAGE_CALLS && espi_trial_numbers_are_shared; calls++)
+        for (int i = 0; i < plan->n_found[calls]; i++) {
+            struct espi_plan_found *found = &plan->found_of[calls][i];
+            if (!found->again || found->open)
+                continue;
+            const struct espi_way_question q = {.call = call[calls], .near = true, .bytes = plan->size * found->count,
+                                                .no_cells = true, .doubtful = true, .alike = plan->alike};
+            espi_way_forget(&q);
+            plan->n_lost -= found->loses;
+            found->lost_before = found->loses;
+            found->loses = false;
+            found->open = true;
+            opened++;
+        }
+    atomic_store_explicit(&plan->last_short.count, 0, memory_order_relaxed);
+    espi_trial_round_finds(opened);
+    espi_count_anywhere(ESPI_COUNT_packs_found_anew, (uint64_t)opened);
 }
 
 /* Whether such a message goes by the plan, and how. */
@@ -41,6 +68,8 @@ static bool serves(struct espi_message_plan *found, int64_t count, enum espi_pac
     struct espi_plan *plan = found->plan;
     struct espi_type_class *class = espi_slot_class(found->slot);
 
+    if (espi_leads())
+        espi_plan_see_round(plan);
     if (__builtin_mul_overflow(plan->size, count, &found->bytes) || found->bytes <= 0 || found->bytes > INT32_MAX)
         return false;
     if (espi_plan_is_cut(plan, count, 1))
@@ -84,8 +113,9 @@ struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count
             atomic_load_explicit(&slot->look, memory_order_relaxed) ||
         (plan = espi_plan_borrow(slot)) == NULL)
         return NULL;
+    const bool round_begins = has_turns && espi_leads() && plan->round != espi_trial_round();
     const bool leaves =
-        !plan->stands && plan->size <= ESPI_ENGINE_PART / count &&
+        !plan->stands && !round_begins && plan->size <= ESPI_ENGINE_PART / count &&
         espi_class_has_noted(class, plan, ESPI_PACK_MESSAGE, false) &&
         atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
         !(espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count)) &&
@@ -138,6 +168,23 @@ static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls
                                    1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count));
 }
 
+/* Whether that stays. */
+static bool note_found(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, bool loses)
+{
+    struct espi_plan_found *places = plan->found_of[calls], *found = places;
+
+    while (found < places + plan->n_found[calls] && found->count != count)
+        found++;
+    const bool first = found == places + plan->n_found[calls];
+    found->count = count;
+    found->again = espi_trial_numbers_are_shared && !(loses && (first || found->lost_before));
+    found->loses = loses;
+    found->open = false;
+    plan->n_found[calls] += first;
+    plan->n_lost += loses;
+    return !found->again;
+}
+
 void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slot, int64_t count,
                               enum espi_message_calls calls, const struct espi_way_question *q)
 {
@@ -155,15 +202,14 @@ void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slo
     if (known && !espi_way_agrees(q, &packed, &own))
         return;
     const bool loses = known ? packed > own - own / CLEAR : !espi_plan_gains_by_models(plan, count, calls);
-    plan->found_of[calls][plan->n_found[calls]++] = (struct espi_plan_found){count, loses};
+    const bool for_good = note_found(plan, count, calls, loses);
     if (!loses && known)
         learn(plan, count, calls, own - packed);
     if (!loses)
         return;
-    plan->n_lost++;
     if (loses_all(plan))
         espi_class_packs_no_messages(slot);
-    if (!known)
+    if (!known || !for_good)
         return;
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);
     espi_stats_type_reversed(plan->record, ESPI_PACKED_IN_MESSAGES, ESPI_SLOW_CALLS,

@@ -8,6 +8,7 @@
 
 #include "mpi/comm/comm_cache.h"
 #include "mpi/packed/packed_call.h"
+#include "mpi/packed/trial_numbers.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/core/handle_table.h"
 #include "mpi/typeplan/plan_cache.h"
@@ -44,8 +45,24 @@ bool espi_message_plan_packs(MPI_Datatype type, int64_t count);
    than some counts the models are believed. */
 static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
 {
-    return plan->doubtful[calls] && plan->n_found[calls] < ESPI_COUNTS_TRIED &&
-           plan->size <= ESPI_ENGINE_PART / count && espi_plan_found(plan, count, calls) == NULL;
+    if (!plan->doubtful[calls] || plan->size > ESPI_ENGINE_PART / count)
+        return false;
+    const struct espi_plan_found *found = espi_plan_found(plan, count, calls);
+    return found != NULL ? found->open : plan->n_found[calls] < ESPI_COUNTS_TRIED;
+}
+
+/*
+ * Processors of a node come near each other and go farther apart, where nothing binds ranks to them; and a trial may
+ * meet a time that is like no other. So what was found better packed is found anew in each round, by all ranks
+ * together (trial_numbers.h). What loses goes as the program's type until the next one, and for good where it loses
+ * in two rounds that follow each other; or in its first trial, as nothing is lost by that.
+ */
+void espi_plan_begin_round(struct espi_plan *plan);
+/* A message of the plan is about to be sent or received. The leader's. */
+static inline void espi_plan_see_round(struct espi_plan *plan)
+{
+    if (__builtin_expect(plan->round != espi_trial_round(), 0))
+        espi_plan_begin_round(plan);
 }
 
 /* If it has been found out for such messages, which are asked about, that stays for these calls. Where they are not

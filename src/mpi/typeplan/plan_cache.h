@@ -58,8 +58,10 @@ struct espi_plan {
                                           better packed, or not */
     struct espi_plan_found { /* those of so many items were, and go as the program's type if packing loses */
         int64_t count;
-        bool loses;
+        atomic_bool loses, open; /* open: that is being found anew, */
+        bool again, lost_before; /* as it is to be in each round (espi_plan_begin_round); what was found before */
     } found_of[ESPI_MESSAGE_CALLS][ESPI_COUNTS_TRIED];
+    atomic_uint round; /* in which that was looked at last; the leader writes */
     atomic_int tries[ESPI_MESSAGE_CALLS]; /* there were such messages to be tried: so many others go by until they
                                              are not waited for any more */
     atomic_int hopes; /* messages that might be tried, but have come by other calls than those that are */
@@ -79,9 +81,10 @@ struct espi_plan {
        ESPI_JUDGED_EACH on, the use, and the verdict; and what it saves then, a block. */
     _Atomic uint64_t judged, judged_ns;
     /* The last short message that was packed (short_message.c): its items, 0 where the figures are others by now;
-       `packed_ns` and the distance of cores then; and what it saved. The leader's; other threads set 0. */
+       the round, `packed_ns` and the distance of cores then; and what it saved. The leader's; other threads set 0. */
     struct espi_plan_short {
         _Atomic int64_t count;
+        unsigned round;
         uint64_t packed_ns, more_ns, saved_ps, saved_ns;
     } last_short;
     float short_told; /* what such messages save, as measured, over what the models say of near cores; 0: not known,
