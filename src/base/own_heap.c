@@ -73,6 +73,11 @@ bool espi_own_heap_open(void)
     return is_open;
 }
 
+bool espi_own_heap_is_open(void)
+{
+    return is_open;
+}
+
 /* Under the lock. */
 static struct block *cut(size_t size)
 {

@@ -11,6 +11,8 @@
 /* From now on, if there is memory for a chunk, and neither AddressSanitizer nor valgrind watches; before, and for
    what is longer than 32 kB, memory comes from malloc. Whether it is open. */
 bool espi_own_heap_open(void);
+/* Whether it is open. */
+bool espi_own_heap_is_open(void);
 
 /* `bytes` of undefined content, aligned for any object; NULL when memory is short. */
 void *espi_own_get(size_t bytes);

@@ -155,6 +155,9 @@ extern const struct espi_costs espi_costs_default;
 
 /* The cost of a tree: shared subtrees are counted once per use, but visited once. Saturates at INT64_MAX. */
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs);
+/* Elements of the lists in it, parts included, counted until there are `most`. Shared parts count wherever they
+   occur, but for equal neighbours. */
+int64_t espi_node_numbers(const struct espi_node *node, int64_t most);
 /* Of this node alone, without its child or children. Saturates likewise. */
 int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *costs);
 /* Reads "leaf=2,vec=4,idx=3,idx_each=1,..."; keys left out keep their value, the largest value is ESPI_COST_MAX. On

@@ -7,7 +7,7 @@
 #include "transpack/pair_code.h"
 #include "transpack/zip.h"
 
-enum { MADE_MOST = 1 << 20, COMPARED = 1 << 16, SAMPLES = 64, SAMPLE = 512 };
+enum { MADE_MOST = 1 << 20 };
 
 /* ---- the largest number of a tree, and the common divisor of all ---- */
 
@@ -112,6 +112,13 @@ static espi_status encode_tree(struct espi_arena *arena, const struct espi_pair_
 
 /* ---- whether two trees have one type map: all of it, or samples of a long one ---- */
 
+/* Trees with hardly a list repeat what samples show; to compare all of 65,536 entries takes longer than all else that
+   is done with such ones, most of it for pages that are touched for the first time. */
+enum { FEW = 32 };
+static const struct comparison {
+    int64_t whole, samples, each; /* entries: compared as a whole up to so many; of each of so many samples */
+} usual = {1 << 16, 64, 512}, of_few = {1 << 12, 16, 64};
+
 static bool same_part(const struct espi_node *a, const struct espi_node *b, int64_t first, int64_t last)
 {
     struct espi_arena arena = ESPI_ARENA_INIT;
@@ -130,14 +137,16 @@ static bool same_map(const struct espi_node *a, const struct espi_node *b)
 {
     if (a->entries != b->entries || a->true_lb != b->true_lb || a->true_ub != b->true_ub)
         return false;
-    if (a->entries <= COMPARED)
+    const bool few = espi_node_numbers(a, FEW + 1) <= FEW && espi_node_numbers(b, FEW + 1) <= FEW;
+    const struct comparison *by = few ? &of_few : &usual;
+    if (a->entries <= by->whole)
         return same_part(a, b, 0, a->entries);
-    for (int64_t i = 0; i < SAMPLES; i++) {
-        int64_t first = (a->entries - SAMPLE) / (SAMPLES - 1) * i;
-        if (!same_part(a, b, first, first + SAMPLE))
+    for (int64_t i = 0; i < by->samples; i++) {
+        int64_t first = (a->entries - by->each) / (by->samples - 1) * i;
+        if (!same_part(a, b, first, first + by->each))
             return false;
     }
-    return same_part(a, b, a->entries - SAMPLE, a->entries);
+    return same_part(a, b, a->entries - by->each, a->entries);
 }
 
 /* ESPI_ERR_LIMIT when the numbers do not fit or the result is not what it should be. */

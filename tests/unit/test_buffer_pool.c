@@ -3,12 +3,14 @@
 #include <check.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/arena.h"
 #include "base/buffer_pool.h"
+#include "base/own_heap.h"
 #include "base/overlap.h"
 #include "random.h"
 #include "runner.h"
@@ -99,6 +101,60 @@ START_TEST(pages_come_at_once)
 }
 END_TEST
 
+static bool is_there(const char *at)
+{
+    unsigned char seen;
+
+    return mincore((void *)((uintptr_t)at / 4096 * 4096), 1, &seen) == 0;
+}
+
+/* Of this process, now. */
+static size_t pages_mapped(void)
+{
+    size_t pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+
+    ck_assert(file != NULL && fscanf(file, "%zu", &pages) == 1);
+    fclose(file);
+    return pages;
+}
+
+/* A long buffer begins at a line of the cache behind a border of huge pages, has its size and not much more, and is
+   gone when it is given back and not kept; errno is as it was. */
+START_TEST(long_buffers_are_mapped)
+{
+    static const size_t sizes[] = {1 << 20, (1 << 20) + 1, (2 << 20) - 64, (2 << 20) - 63,
+                                   2 << 20, 3 << 20,       5 << 20};
+    enum { SIZES = sizeof sizes / sizeof *sizes, LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20, HALF = 1 << 20 };
+    unsigned char *at[SIZES];
+    size_t most = 0;
+
+    if (!espi_own_heap_open())
+        return; /* a tool watches blocks of malloc */
+    const size_t before = pages_mapped() * PAGE;
+    for (int i = 0; i < SIZES; i++) {
+        errno = ENOENT;
+        at[i] = espi_pool_get(sizes[i]);
+        ck_assert(at[i] != NULL && errno == ENOENT && (uintptr_t)at[i] % HUGE_PAGE == LINE);
+        memset(at[i], i + 1, sizes[i]);
+        most += sizes[i] + HALF + LINE + PAGE;
+    }
+    ck_assert_uint_le(pages_mapped() * PAGE - before, most);
+    for (int i = 0; i < SIZES; i++)
+        for (size_t k = 0; k < sizes[i]; k++)
+            ck_assert_int_eq(at[i][k], i + 1);
+    espi_pool_put(at[0]);
+    ck_assert_ptr_eq(espi_pool_get(sizes[0] - 1), at[0]);
+    for (int i = 0; i < SIZES; i++)
+        espi_pool_put(at[i]);
+    espi_pool_release();
+    for (int i = 0; i < SIZES; i++)
+        ck_assert(!is_there((char *)at[i]));
+    errno = ENOENT;
+    ck_assert(espi_pool_get((size_t)1 << 50) == NULL && errno == ENOENT);
+}
+END_TEST
+
 /* An arena that is reset gives the newest of its memory out again, and no more. */
 START_TEST(an_arena_is_used_again)
 {
@@ -125,6 +181,6 @@ END_TEST
 
 int main(void)
 {
-    return RUN_SUITE("test-buffer-pool", 4, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again,
-                     pages_come_at_once, an_arena_is_used_again);
+    return RUN_SUITE("test-buffer-pool", 5, NULL, NULL, buffers_do_not_overlap, a_buffer_is_used_again,
+                     pages_come_at_once, long_buffers_are_mapped, an_arena_is_used_again);
 }

@@ -8,7 +8,6 @@
 #include "mpi/datatype/emit.h"
 #include "mpi/datatype/own_types.h"
 #include "mpi/typeplan/admission.h"
-#include "mpi/typeplan/tree_size.h"
 #include "mpi/core/handle_table.h"
 #include "mpi/core/pmpi.h"
 #include "mpi/comm/self_comm.h"
@@ -155,8 +154,8 @@ static bool is_irregular(const struct espi_node *from, const struct espi_node *o
 static espi_status program_of(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
                               const struct espi_copy **out)
 {
-    const bool regular = espi_tree_numbers(from, FEW + 1) <= FEW &&
-                         espi_tree_numbers(onto, FEW + 1) <= FEW;
+    const bool regular = espi_node_numbers(from, FEW + 1) <= FEW &&
+                         espi_node_numbers(onto, FEW + 1) <= FEW;
     struct espi_transpacking shared;
     espi_status status = regular ? transpacked(arena, from, onto, true, &shared) : ESPI_ERR_LIMIT;
 

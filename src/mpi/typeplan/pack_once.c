@@ -62,7 +62,7 @@ void espi_pack_once_stop(void)
 static void compare(const struct espi_engine *engine, const struct espi_node *tree, int64_t count, double *by_mpi,
                     double *by_program)
 {
-    const double bytes = (double)tree->size * (double)count, numbers = (double)espi_tree_numbers(tree, INT64_MAX);
+    const double bytes = (double)tree->size * (double)count, numbers = (double)espi_node_numbers(tree, INT64_MAX);
 
     *by_mpi = espi_engine_cost(engine, tree, count, false) * (tree->entries == tree->size ? BYTES_FACTOR : 1) +
               bytes / engine->copied;

@@ -328,7 +328,7 @@ static void select_by_model(struct selecting *g)
 static bool is_irregular(const struct espi_plan_request *r)
 {
     enum { LONG_LIST = 256 };
-    const int64_t numbers = espi_tree_numbers(r->layout->tree, INT64_MAX);
+    const int64_t numbers = espi_node_numbers(r->layout->tree, INT64_MAX);
 
     return numbers >= LONG_LIST && espi_pack_cost(r->pack, r->count).lists >= numbers;
 }

@@ -19,17 +19,3 @@ bool espi_tree_may_be_walked(const struct espi_node *tree, int most)
 {
     return walk(tree, 0, &most);
 }
-
-int64_t espi_tree_numbers(const struct espi_node *tree, int64_t most)
-{
-    int64_t n = tree->kind == ESPI_LEAF || tree->kind == ESPI_VEC ? 0 : tree->count;
-
-    if (tree->kind == ESPI_LEAF || n >= most)
-        return n;
-    if (tree->kind != ESPI_STRUC)
-        return n + espi_tree_numbers(tree->child, most - n);
-    for (int64_t i = 0; i < tree->count && n < most; i++)
-        if (i == 0 || tree->sub[i] != tree->sub[i - 1])
-            n += espi_tree_numbers(tree->sub[i], most - n);
-    return n;
-}

@@ -9,7 +9,5 @@
 
 /* Whether a walk comes by at most `most` nodes, of which those deep down count more. */
 bool espi_tree_may_be_walked(const struct espi_node *tree, int most);
-/* Elements of the lists in it, counted until there are `most`. */
-int64_t espi_tree_numbers(const struct espi_node *tree, int64_t most);
 
 #endif
