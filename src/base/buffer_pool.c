@@ -3,14 +3,13 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/overlap.h"
 #include "base/own_heap.h"
 
-#define KEPT 8
 #define LARGEST ((size_t)64 << 20) /* a larger one is not kept */
+enum { KEPT = 8, KEPT_LONG = 4 };
 
 struct buffer {
     size_t size, mapped; /* mapped: bytes; 0: it is the heap's */
@@ -18,7 +17,7 @@ struct buffer {
 };
 
 /* Each slot is taken and filled by one exchange, so there is no lock and no order. */
-static _Atomic(struct buffer *) slots[KEPT];
+static _Atomic(struct buffer *) slots[KEPT], long_slots[KEPT_LONG]; /* the latter of those that are mapped */
 
 /* Not much too large either. */
 static bool suits(const struct buffer *buffer, size_t size)
@@ -27,14 +26,14 @@ static bool suits(const struct buffer *buffer, size_t size)
 }
 
 /* What is in the slot, if it suits. Where calls overlap, another one may have taken it. */
-static struct buffer *take(int slot, size_t size)
+static struct buffer *take(_Atomic(struct buffer *) *slot, size_t size)
 {
-    struct buffer *found = atomic_load_explicit(&slots[slot], memory_order_relaxed);
+    struct buffer *found = atomic_load_explicit(slot, memory_order_relaxed);
 
     if (found == NULL)
         return NULL;
     if (espi_calls_overlap) {
-        found = atomic_exchange_explicit(&slots[slot], NULL, memory_order_acquire);
+        found = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
         if (found != NULL && !suits(found, size)) {
             espi_pool_put(found->content);
             found = NULL;
@@ -43,77 +42,86 @@ static struct buffer *take(int slot, size_t size)
     }
     if (!suits(found, size))
         return NULL;
-    atomic_store_explicit(&slots[slot], NULL, memory_order_relaxed);
+    atomic_store_explicit(slot, NULL, memory_order_relaxed);
     return found;
 }
 
 /* Puts it there if the slot is empty. */
-static bool fill(int slot, struct buffer *back)
+static bool fill(_Atomic(struct buffer *) *slot, struct buffer *back)
 {
     struct buffer *empty = NULL;
 
-    if (atomic_load_explicit(&slots[slot], memory_order_relaxed) != NULL)
+    if (atomic_load_explicit(slot, memory_order_relaxed) != NULL)
         return false;
     if (espi_calls_overlap)
-        return atomic_compare_exchange_strong_explicit(&slots[slot], &empty, back, memory_order_release,
+        return atomic_compare_exchange_strong_explicit(slot, &empty, back, memory_order_release,
                                                        memory_order_relaxed);
-    atomic_store_explicit(&slots[slot], back, memory_order_relaxed);
+    atomic_store_explicit(slot, back, memory_order_relaxed);
     return true;
 }
-
-enum { PAGE = 4096 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+enum { PAGE = 4096, LARGE_PAGE = 64 << 10, HUGE_PAGE = 2 << 20 }; /* of x86_64 and aarch64, or of most of these */
 
 /* Gets the pages of a new buffer in one call. A fault for each takes as long as what is written there, and on virtual
    machines much longer. Where the kernel cannot (before Linux 5.14), or is short of memory, they come so. Not of
    long ones, of which perhaps a part is used. */
 static void populate(void *memory, size_t size)
 {
-    enum { MOST = 1 << 20 };
     const uintptr_t begin = ((uintptr_t)memory + PAGE - 1) / PAGE * PAGE,
                     end = ((uintptr_t)memory + size) / PAGE * PAGE;
     const int kept = errno;
 
-    if (end > begin + PAGE && size <= MOST)
+    if (end > begin + PAGE && size <= HUGE_PAGE)
         madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
     errno = kept;
 }
 
 /* Long buffers are mapped, so that the kernel may give them huge pages, of which each takes one fault and not 512: on
-   virtual machines those take longer than many uses of the buffer. (2 MB: of x86_64 and aarch64. Where it gives none
-   they come as others do.) What they begin with leaves the content at a line of the cache. */
-enum { HUGE_PAGE = 2 << 20, MAPPED_LEAST = HUGE_PAGE / 2, LEAD = 64 };
+   virtual machines those take longer than many uses of the buffer. (Where it gives none they come as others do.)
+   What they begin with leaves the content at a line of the cache. To map and unmap takes longer than malloc, which
+   has such memory at hand: so they stay as long as the pool, and there are no more of them than it keeps. Not where
+   tools watch what malloc gives. */
+enum { MAPPED_LEAST = HUGE_PAGE, LEAD = 64 };
+static atomic_int mapped_now;
 
-/* Whole pages; what lies behind the last huge page is to be another one, if it is long enough. */
+/* Whole pages; what lies behind the last huge page is another one where it is nearly as long. */
 static size_t room_of(size_t size)
 {
     const size_t tail = size % HUGE_PAGE, all = size - tail;
 
-    return all + (tail >= MAPPED_LEAST ? HUGE_PAGE : (tail + PAGE - 1) / PAGE * PAGE);
+    return all + (tail >= HUGE_PAGE / 8 * 7 ? HUGE_PAGE : (tail + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
 }
 
-static struct buffer *map(size_t size)
+static struct buffer *map_pages(size_t size)
 {
     const size_t room = room_of(LEAD + size);
-    const int kept = errno;
     char *const all = mmap(NULL, room + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (all == MAP_FAILED) {
-        errno = kept;
+    if (all == MAP_FAILED)
         return NULL;
-    }
-    const size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
+    const size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE, tail = room % HUGE_PAGE;
     char *const begin = all + before;
     if (before > 0)
         munmap(all, before);
     munmap(begin + room, HUGE_PAGE - before);
     madvise(begin, room, MADV_HUGEPAGE);
-    errno = kept;
+    populate(begin + room - tail, tail);
     struct buffer *found = (struct buffer *)(begin + LEAD - sizeof *found);
     *found = (struct buffer){.size = room - LEAD, .mapped = room};
+    return found;
+}
+
+static struct buffer *map(size_t size)
+{
+    const int kept = errno;
+    struct buffer *found = atomic_fetch_add(&mapped_now, 1) < KEPT_LONG ? map_pages(size) : NULL;
+
+    if (found == NULL)
+        atomic_fetch_sub(&mapped_now, 1);
+    errno = kept;
     return found;
 }
 
@@ -131,36 +139,47 @@ static struct buffer *from_heap(size_t size)
 
 static void drop(struct buffer *buffer)
 {
-    if (buffer != NULL && buffer->mapped > 0)
-        munmap((char *)buffer->content - LEAD, buffer->mapped);
-    else
+    if (buffer == NULL || buffer->mapped == 0) {
         espi_own_put(buffer);
+        return;
+    }
+    munmap((char *)buffer->content - LEAD, buffer->mapped);
+    atomic_fetch_sub(&mapped_now, 1);
 }
 
 void *espi_pool_get(size_t size)
 {
-    struct buffer *found;
-    for (int i = 0; i < KEPT; i++)
-        if ((found = take(i, size)) != NULL)
-            return found->content;
-    if (size > SIZE_MAX / 2)
-        return NULL;
-    found = size >= MAPPED_LEAST && espi_own_heap_is_open() ? map(size) : from_heap(size);
+    const bool is_long = size >= MAPPED_LEAST && size <= LARGEST;
+    struct buffer *found = NULL;
+
+    for (int i = 0; i < KEPT_LONG && is_long && found == NULL; i++)
+        found = take(&long_slots[i], size);
+    for (int i = 0; i < KEPT && found == NULL; i++)
+        found = take(&slots[i], size);
+    if (found == NULL && is_long && espi_own_heap_is_open())
+        found = map(size);
+    if (found == NULL && size <= SIZE_MAX / 2)
+        found = from_heap(size);
     return found != NULL ? found->content : NULL;
 }
 
 void espi_pool_put(void *buffer)
 {
+    static atomic_uint next;
+
     if (!buffer)
         return;
     struct buffer *back = (struct buffer *)((char *)buffer - offsetof(struct buffer, content));
+    for (int i = 0; i < KEPT_LONG && back->mapped > 0; i++) /* one is empty */
+        if (fill(&long_slots[i], back))
+            return;
     /* Empty slots first; else it takes the place of another, so that the kept sizes follow what is needed now. */
-    if (back->size <= LARGEST)
+    if (back->size <= LARGEST && back->mapped == 0) {
         for (int i = 0; i < KEPT; i++)
-            if (fill(i, back))
+            if (fill(&slots[i], back))
                 return;
-    if (back->size <= LARGEST)
-        back = atomic_exchange_explicit(&slots[back->size / 4096 % KEPT], back, memory_order_acq_rel);
+        back = atomic_exchange_explicit(&slots[atomic_fetch_add(&next, 1) % KEPT], back, memory_order_acq_rel);
+    }
     drop(back);
 }
 
@@ -168,4 +187,6 @@ void espi_pool_release(void)
 {
     for (int i = 0; i < KEPT; i++)
         drop(atomic_exchange(&slots[i], NULL));
+    for (int i = 0; i < KEPT_LONG; i++)
+        drop(atomic_exchange(&long_slots[i], NULL));
 }

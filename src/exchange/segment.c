@@ -25,7 +25,7 @@ struct head {
     atomic_uchar said[ESPI_SEGMENT_PROCESSES]; /* enum espi_segment_word */
     _Alignas(64) atomic_uchar marks[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_MARKS];
     _Alignas(64) _Atomic uint64_t notes[ESPI_SEGMENT_PROCESSES][ESPI_SEGMENT_NOTES];
-    _Alignas(64) atomic_uint round;
+    _Alignas(64) _Atomic uint64_t round;
 };
 _Static_assert(sizeof(struct head) <= HEAD, "it is three pages");
 
@@ -151,7 +151,7 @@ _Atomic uint64_t *espi_segment_notes(const struct espi_segment *segment, int pro
     return ((struct head *)segment->memory)->notes[process];
 }
 
-atomic_uint *espi_segment_round(const struct espi_segment *segment)
+_Atomic uint64_t *espi_segment_round(const struct espi_segment *segment)
 {
     return &((struct head *)segment->memory)->round;
 }

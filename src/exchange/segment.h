@@ -46,7 +46,7 @@ enum { ESPI_SEGMENT_NOTES = 16 };
 _Atomic uint64_t *espi_segment_notes(const struct espi_segment *segment, int process);
 
 /* One that all have together; zero at first. */
-atomic_uint *espi_segment_round(const struct espi_segment *segment);
+_Atomic uint64_t *espi_segment_round(const struct espi_segment *segment);
 
 /* What a process says of itself. Each says HERE when it has opened the memory, and one of the others later. */
 enum espi_segment_word { ESPI_SEGMENT_NOTHING, ESPI_SEGMENT_HERE, ESPI_SEGMENT_STAYS_OUT, ESPI_SEGMENT_TAKES_PART };

@@ -134,17 +134,3 @@ espi_status espi_costs_parse(const char *text, struct espi_costs *costs, size_t 
     }
     return ESPI_ERR_SYNTAX;
 }
-
-int64_t espi_node_numbers(const struct espi_node *node, int64_t most)
-{
-    int64_t n = node->kind == ESPI_LEAF || node->kind == ESPI_VEC ? 0 : node->count;
-
-    if (node->kind == ESPI_LEAF || n >= most)
-        return n;
-    if (node->kind != ESPI_STRUC)
-        return n + espi_node_numbers(node->child, most - n);
-    for (int64_t i = 0; i < node->count && n < most; i++)
-        if (i == 0 || node->sub[i] != node->sub[i - 1])
-            n += espi_node_numbers(node->sub[i], most - n);
-    return n;
-}

@@ -105,6 +105,11 @@ espi_status espi_node_bucket(struct espi_arena *arena, int64_t count, int64_t st
 
 /* Same shape, same parameters, same base types. */
 bool espi_node_equal(const struct espi_node *a, const struct espi_node *b);
+/* Elements of the lists in it, parts included, counted until there are `most`. Shared parts count wherever they
+   occur, but for equal neighbours. */
+int64_t espi_node_numbers(const struct espi_node *node, int64_t most);
+/* Whether two trees have one type map, by samples of a long one. False also where memory is short. */
+bool espi_node_same_map(const struct espi_node *a, const struct espi_node *b);
 /* A deep copy whose arrays and children all live in `arena`; shared subtrees stay shared. */
 espi_status espi_node_copy(struct espi_arena *arena, const struct espi_node *node, const struct espi_node **out);
 
@@ -155,9 +160,6 @@ extern const struct espi_costs espi_costs_default;
 
 /* The cost of a tree: shared subtrees are counted once per use, but visited once. Saturates at INT64_MAX. */
 int64_t espi_cost(const struct espi_node *node, const struct espi_costs *costs);
-/* Elements of the lists in it, parts included, counted until there are `most`. Shared parts count wherever they
-   occur, but for equal neighbours. */
-int64_t espi_node_numbers(const struct espi_node *node, int64_t most);
 /* Of this node alone, without its child or children. Saturates likewise. */
 int64_t espi_cost_own(const struct espi_node *node, const struct espi_costs *costs);
 /* Reads "leaf=2,vec=4,idx=3,idx_each=1,..."; keys left out keep their value, the largest value is ESPI_COST_MAX. On

@@ -110,45 +110,6 @@ static espi_status encode_tree(struct espi_arena *arena, const struct espi_pair_
     return status == ESPI_OK ? espi_node_struc(arena, from->count, disp, sub, out) : status;
 }
 
-/* ---- whether two trees have one type map: all of it, or samples of a long one ---- */
-
-/* Trees with hardly a list repeat what samples show; to compare all of 65,536 entries takes longer than all else that
-   is done with such ones, most of it for pages that are touched for the first time. */
-enum { FEW = 32 };
-static const struct comparison {
-    int64_t whole, samples, each; /* entries: compared as a whole up to so many; of each of so many samples */
-} usual = {1 << 16, 64, 512}, of_few = {1 << 12, 16, 64};
-
-static bool same_part(const struct espi_node *a, const struct espi_node *b, int64_t first, int64_t last)
-{
-    struct espi_arena arena = ESPI_ARENA_INIT;
-    struct espi_typemap one = ESPI_TYPEMAP_INIT, other = ESPI_TYPEMAP_INIT;
-    bool same = espi_node_slice(&arena, a, first, last, 0, &a) == ESPI_OK &&
-                espi_node_slice(&arena, b, first, last, 0, &b) == ESPI_OK &&
-                espi_flatten(a, 0, (size_t)(last - first), &one) == ESPI_OK &&
-                espi_flatten(b, 0, (size_t)(last - first), &other) == ESPI_OK && espi_typemap_equal(&one, &other);
-    espi_typemap_release(&one);
-    espi_typemap_release(&other);
-    espi_arena_release(&arena);
-    return same;
-}
-
-static bool same_map(const struct espi_node *a, const struct espi_node *b)
-{
-    if (a->entries != b->entries || a->true_lb != b->true_lb || a->true_ub != b->true_ub)
-        return false;
-    const bool few = espi_node_numbers(a, FEW + 1) <= FEW && espi_node_numbers(b, FEW + 1) <= FEW;
-    const struct comparison *by = few ? &of_few : &usual;
-    if (a->entries <= by->whole)
-        return same_part(a, b, 0, a->entries);
-    for (int64_t i = 0; i < by->samples; i++) {
-        int64_t first = (a->entries - by->each) / (by->samples - 1) * i;
-        if (!same_part(a, b, first, first + by->each))
-            return false;
-    }
-    return same_part(a, b, a->entries - by->each, a->entries);
-}
-
 /* ESPI_ERR_LIMIT when the numbers do not fit or the result is not what it should be. */
 static espi_status least_tree(struct espi_arena *arena, const struct espi_node *from, const struct espi_node *onto,
                               const struct espi_reconstruct_options *options, struct espi_transpacking *out)
@@ -174,7 +135,7 @@ static espi_status least_tree(struct espi_arena *arena, const struct espi_node *
         status = espi_pair_read(arena, &code, result.tree, &out->from, &out->onto);
     if (status != ESPI_OK)
         return status;
-    if (!same_map(out->from, from) || !same_map(out->onto, onto))
+    if (!espi_node_same_map(out->from, from) || !espi_node_same_map(out->onto, onto))
         return ESPI_ERR_LIMIT;
     out->cost = result.cost;
     out->lower_bound = result.lower_bound;

@@ -391,11 +391,47 @@ START_TEST(copies_keep_sharing)
 }
 END_TEST
 
+/* Trees of one type map are found to be that, and others not: as a whole, by samples where they are long, and of
+   vectors alone by few. */
+START_TEST(maps_are_compared)
+{
+    static const struct {
+        const char *one, *other;
+        bool same;
+    } each[] = {
+        {"vec(3000,16,leaf(MPI_DOUBLE))", "vec(30,1600,vec(100,16,leaf(MPI_DOUBLE)))", true},
+        {"vec(2,80000,vec(5000,8,leaf(MPI_DOUBLE)))", "idx(2,<0,80000>,vec(5000,8,leaf(MPI_DOUBLE)))", true},
+        {"idx(1,<64>,vec(99999,8,leaf(MPI_DOUBLE)))", "idx(1,<64>,vec(3,266664,vec(33333,8,leaf(MPI_DOUBLE))))",
+         true},
+        {"vec(2,80000,vec(5000,8,leaf(MPI_DOUBLE)))", "vec(2,80000,vec(5000,8,leaf(MPI_LONG)))", false},
+        {"vec(100,8000,vec(100,16,leaf(MPI_DOUBLE)))", "vec(100,8000,vec(50,32,vec(2,8,leaf(MPI_DOUBLE))))", false},
+        {"vec(3,100000,vec(7,9000,vec(1000,8,leaf(MPI_DOUBLE))))",
+         "vec(3,100000,vec(1000,8,vec(7,9000,leaf(MPI_DOUBLE))))", false},
+        {"struc(3,<0,100000,200000>,<vec(3000,8,leaf(MPI_DOUBLE)),vec(100,8,leaf(MPI_DOUBLE)),vec(3000,8,leaf("
+         "MPI_DOUBLE))>)",
+         "struc(3,<0,100008,200000>,<vec(3000,8,leaf(MPI_DOUBLE)),vec(100,8,leaf(MPI_DOUBLE)),vec(3000,8,leaf("
+         "MPI_DOUBLE))>)",
+         false},
+        {"idxbuc(4,8,<0,800000,1600000,2400000>,<3000,50,3000,50>,leaf(MPI_DOUBLE))",
+         "idxbuc(4,8,<0,800016,1600000,2400000>,<3000,50,3000,50>,leaf(MPI_DOUBLE))", false},
+        {"vec(2,800000,vec(40000,8,leaf(MPI_DOUBLE)))", "idx(2,<0,800000>,vec(40000,8,leaf(MPI_DOUBLE)))", true},
+        {"idx(3,<0,500000,800000>,vec(30000,8,leaf(MPI_DOUBLE)))",
+         "idx(3,<0,400000,800000>,vec(30000,8,leaf(MPI_DOUBLE)))", false},
+    };
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        const struct espi_node *const a = parse(each[i].one), *const b = parse(each[i].other);
+        ck_assert_msg(espi_node_same_map(a, b) == each[i].same && espi_node_same_map(b, a) == each[i].same, "%s",
+                      each[i].one);
+        ck_assert(espi_node_same_map(a, a) && espi_node_same_map(b, b));
+    }
+}
+END_TEST
+
 int main(void)
 {
     return RUN_SUITE("test-layout", 60, setup, teardown, arena_gives_aligned_memory, status_texts_differ,
                      base_types_are_found, base_types_are_added, nodes_know_their_bounds,
                      constructors_check_their_domain, depth_is_bounded, huge_types_stay_small, costs_add_up,
                      parser_says_what_is_wrong, printer_shortens, random_trees_hold_together, copies_keep_sharing,
-                     elements_astride_are_found);
+                     elements_astride_are_found, maps_are_compared);
 }

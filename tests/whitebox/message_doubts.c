@@ -386,43 +386,60 @@ START_TEST(forgotten)
             espi_way_forget(&send); /* what is being tried goes on */
     }
     ck_assert(espi_way_was_tried(&send) && own >= TIMES_SHORT);
+    espi_way_forget(&both);
+    call_once(&both, takes); /* a trial begins, for others */
+    ck_assert(espi_way_was_tried(&send) && !espi_way_was_tried(&both));
+    espi_way_forget(&send);
+    ck_assert(!espi_way_was_tried(&send));
     espi_trial_findings_share(NULL, 0);
     espi_trial_numbers_share(NULL, 0);
 }
 END_TEST
 
-/* A round lasts a second, and a fiftieth more for each verdict that is found anew; whoever sees that first begins the
-   next one for all. */
+/* A round lasts a second, and a fiftieth more for each verdict that is found anew by the rank that has most; whoever
+   sees that first begins the next one for all. */
 START_TEST(rounds)
 {
-    const uint64_t second = 1000000000, start = 5 * second;
-    atomic_uint number = 7;
+    const uint64_t second = 1000000000, start = 5 * second, verdicts = 0xffff;
+    const uint64_t one = (uint64_t)1 << ESPI_TRIAL_ROUND_AT;
+    _Atomic uint64_t word = 7 * one;
 
-    espi_trial_rounds_share(&number);
+    espi_trial_rounds_share(&word);
     ck_assert_uint_eq(espi_trial_round(), 7);
+    espi_trial_round_finds(3);
+    espi_trial_round_finds(4); /* before anybody has seen how late it is */
     espi_trial_round_passes(start);
-    espi_trial_round_passes(start + second - 1);
-    ck_assert_uint_eq(number, 7);
-    espi_trial_round_passes(start + second);
-    ck_assert_uint_eq(number, 8);
-    espi_trial_round_finds(50); /* before this rank has seen how late it is */
-    espi_trial_round_passes(start + 2 * second);
-    espi_trial_round_passes(start + 4 * second - 1);
-    ck_assert_uint_eq(number, 8);
-    espi_trial_round_passes(start + 4 * second);
-    ck_assert_uint_eq(number, 9);
-    espi_trial_round_passes(start + 4 * second);
-    number++; /* another rank was first */
-    espi_trial_round_passes(start + 5 * second);
-    espi_trial_round_passes(start + 6 * second - 1);
-    ck_assert_uint_eq(number, 10);
-    espi_trial_round_passes(start + 6 * second);
-    ck_assert_uint_eq(number, 11);
-    espi_trial_rounds_share(NULL); /* what was found stays as it is */
+    ck_assert_uint_eq(word & verdicts, 7);
+    espi_trial_round_passes(start + second + 7 * second / 50 - 1);
+    ck_assert_uint_eq(espi_trial_round(), 7);
+    espi_trial_round_passes(start + second + 7 * second / 50);
+    ck_assert(espi_trial_round() == 8 && (word & verdicts) == 0);
+    const uint64_t second_start = start + second + 7 * second / 50;
+    espi_trial_round_finds(2);
+    word += 48; /* another rank has fifty */
+    espi_trial_round_finds(3);
+    ck_assert_uint_eq(word & verdicts, 50);
+    espi_trial_round_passes(second_start + 2 * second - 1);
+    ck_assert_uint_eq(espi_trial_round(), 8);
+    espi_trial_round_passes(second_start + 2 * second);
+    espi_trial_round_passes(second_start + 2 * second);
+    ck_assert_uint_eq(espi_trial_round(), 9);
+    word += one; /* another rank was first */
+    espi_trial_round_passes(second_start + 3 * second - 1);
+    ck_assert_uint_eq(espi_trial_round(), 10);
+    espi_trial_round_passes(second_start + second); /* by a clock that is behind */
+    ck_assert_uint_eq(espi_trial_round(), 10);
+    espi_trial_round_passes(second_start + 3 * second);
     ck_assert_uint_eq(espi_trial_round(), 11);
-    espi_trial_round_passes(start + 7 * second);
-    espi_trial_round_passes(start + 99 * second);
-    ck_assert(espi_trial_round() == 11 && number == 11);
+    espi_trial_round_finds(100000);
+    ck_assert_uint_eq(word & verdicts, verdicts);
+    word |= UINT64_MAX - one + 1; /* numbers begin again */
+    espi_trial_round_passes(second_start + 99999 * second);
+    ck_assert_uint_eq(espi_trial_round(), 0);
+    espi_trial_rounds_share(NULL); /* what was found stays as it is */
+    ck_assert_uint_eq(espi_trial_round(), 0);
+    espi_trial_round_passes(second_start + 999999 * second);
+    ck_assert(espi_trial_round() == 0 && word >> ESPI_TRIAL_ROUND_AT == 0);
 }
 END_TEST
 

@@ -225,15 +225,25 @@ END_TEST
 
 static atomic_uchar said[ESPI_TRIAL_SIZES];
 static _Atomic uint64_t notes[ESPI_TRIAL_FINDINGS];
-static atomic_uint round_number;
+static _Atomic uint64_t round_word;
+
+static void begin_round(void)
+{
+    round_word += (uint64_t)1 << ESPI_TRIAL_ROUND_AT;
+}
+
+static void share(void)
+{
+    espi_trial_numbers_share(said, 0);
+    espi_trial_findings_share(notes, 0);
+    espi_trial_rounds_share(&round_word);
+}
 
 /* As `begin`, where ranks share what they find. */
 static void begin_shared(uint64_t packed_ns)
 {
     begin(packed_ns);
-    espi_trial_numbers_share(said, 0);
-    espi_trial_findings_share(notes, 0);
-    espi_trial_rounds_share(&round_number);
+    share();
 }
 
 static void end_shared(void)
@@ -247,7 +257,7 @@ static void end_shared(void)
 /* The next round, in which messages of the program's type take so much longer than packed ones. */
 static void next_round(uint64_t own_ns)
 {
-    round_number++;
+    begin_round();
     ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
     message(ESPI_FN_Send, own_ns);
     find_out(own_ns, 0);
@@ -285,7 +295,7 @@ START_TEST(found_anew)
     next_round(0);
     ck_assert(espi_plan_loses(plan, COUNT, ESPI_ALONE) && !class->packs);
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
-    round_number++;
+    begin_round();
     message(ESPI_FN_Send, OWN_NS);
     ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_found_anew), anew + 8);
@@ -298,7 +308,7 @@ START_TEST(found_once)
 {
     begin_shared(2000);
     find_out(0, 0);
-    round_number++;
+    begin_round();
     espi_plan_see_round(plan);
     ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && espi_plan_loses(plan, COUNT, ESPI_ALONE));
     ck_assert(!espi_slot_class(espi_slot_of(type))->packs);
@@ -306,9 +316,67 @@ START_TEST(found_once)
 
     begin(2000);
     find_out(OWN_NS, 0);
-    begin_shared(2000);
-    end_shared();
     ck_assert(!plan->found_of[ESPI_ALONE][0].again);
+    share();
+    begin_round();
+    espi_plan_see_round(plan);
+    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && is_packed());
+    end_shared();
+}
+END_TEST
+
+/* A trial that says nothing leaves it as it was, and is none of two that lose. */
+START_TEST(nothing_found_anew)
+{
+    begin_shared(2000);
+    find_out(OWN_NS, 0);
+    begin_round();
+    message(ESPI_FN_Send, OWN_NS);
+    find_out(OWN_NS, 5000);
+    ck_assert(is_packed());
+    next_round(0);
+    for (int i = 0; i < 3; i++) {
+        begin_round();
+        message(ESPI_FN_Send, OWN_NS);
+        find_out(OWN_NS, 5000);
+        ck_assert(espi_plan_loses(plan, COUNT, ESPI_ALONE) && !is_packed());
+    }
+    next_round(OWN_NS);
+    ck_assert(is_packed());
+    end_shared();
+}
+END_TEST
+
+/* What was learnt is forgotten with the last verdict that it comes from, and follows what is found. */
+START_TEST(learnt_anew)
+{
+    begin_shared(ESPI_PACK_TO_BE_TRIED);
+    find_out(OWN_NS, 0);
+    const uint64_t before = plan->packed_ns[ESPI_PACK_MESSAGE];
+    next_round(2 * OWN_NS);
+    ck_assert(plan->packed_ns[ESPI_PACK_MESSAGE] > before + OWN_NS / 2);
+    next_round(0);
+    next_round(0);
+    ck_assert_uint_eq(plan->packed_ns[ESPI_PACK_MESSAGE], ESPI_PACK_TO_BE_TRIED);
+    ck_assert(plan->learnt_ns == 0);
+    end_shared();
+}
+END_TEST
+
+/* Calls that find nothing out go by the last verdict while others find it anew. */
+START_TEST(meanwhile)
+{
+    begin_shared(2000);
+    find_out(OWN_NS, 0);
+    for (int lost = 0; lost < 2; lost++) {
+        begin_round();
+        espi_plan_see_round(plan);
+        ck_assert(espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+        ck_assert_int_eq(espi_plan_is_undecided(plan, COUNT, ESPI_ALONE), lost);
+        ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, ESPI_PACK_STARTED_SENT, COUNT, 1), !lost);
+        find_out(0, 0);
+    }
+    end_shared();
 }
 END_TEST
 
@@ -335,34 +403,58 @@ START_TEST(not_the_short_way)
     ck_assert(!goes_the_short_way());
     find_out(OWN_NS, 0);
     ck_assert(goes_the_short_way() && goes_the_short_way());
-    round_number++;
+    begin_round();
     ck_assert(!goes_the_short_way() && espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && !goes_the_short_way());
     find_out(OWN_NS, 0);
     ck_assert(goes_the_short_way());
     next_round(0);
-    round_number++;
-    ck_assert_ptr_null(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true));
+    begin_round();
     ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, false), espi_slot_of(type));
-    espi_plan_see_round(plan);
+    ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+    ck_assert_ptr_null(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true));
     ck_assert(espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+    ck_assert_ptr_eq(espi_message_plan_leaves(type, COUNT, ESPI_ALONE, false), espi_slot_of(type));
     end_shared();
 }
 END_TEST
 
-/* Messages end the round when it has lasted for a second. */
-START_TEST(time_passes)
+static bool is_left(void)
+{
+    return espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true) != NULL;
+}
+
+static bool goes_the_long_way(void)
+{
+    return message(ESPI_FN_Send, OWN_NS) == MPI_PACKED;
+}
+
+/* Messages that go so end the round when it has lasted for a second. */
+static void end_round(bool (*goes)(void))
 {
     enum { SEEN_AFTER = 256, SECOND = 1000000000 };
+    const unsigned before = espi_trial_round();
 
-    begin_shared(2000);
-    const unsigned before = round_number;
     for (int i = 0; i < 2 * SEEN_AFTER; i++)
-        message(ESPI_FN_Send, OWN_NS);
-    ck_assert_uint_eq(round_number, before);
-    test_clock_passes(SECOND, SECOND);
-    for (int i = 0; i < SEEN_AFTER; i++)
-        message(ESPI_FN_Send, OWN_NS);
-    ck_assert_uint_eq(round_number, before + 1);
+        ck_assert(goes());
+    ck_assert_uint_eq(espi_trial_round(), before);
+    test_clock_passes(2 * SECOND, 2 * SECOND);
+    for (int i = 0; i < SEEN_AFTER && espi_trial_round() == before; i++)
+        goes();
+    ck_assert_uint_eq(espi_trial_round(), before + 1);
+    ck_assert(!goes_the_short_way() && espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
+}
+
+START_TEST(time_passes)
+{
+    begin_shared(2000);
+    find_out(OWN_NS, 0);
+    end_round(goes_the_short_way);
+    find_out(OWN_NS, 0);
+    end_round(goes_the_long_way);
+    find_out(0, 0);
+    end_round(is_left);
+    find_out(OWN_NS, 0);
+    ck_assert(is_packed());
     end_shared();
 }
 END_TEST
@@ -370,5 +462,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_tried", found_apart, nothing_found, learnt, rather_than_better,
-                     no_turns, found_anew, found_once, not_the_short_way, time_passes);
+                     no_turns, found_anew, found_once, nothing_found_anew, learnt_anew, meanwhile, not_the_short_way,
+                     time_passes);
 }

@@ -390,15 +390,13 @@ static bool is_handed_over(const struct espi_message *m)
 /* What is known of the call is enough: it begins. */
 static bool begin(struct espi_message *m, const struct espi_api_row *row, const espi_word *args, espi_word *changed)
 {
-    static unsigned messages;
     struct espi_way_question question;
 
     m->row = row;
     m->args = args;
     m->request = NULL;
     m->turn = (struct espi_way_turn){.way = ESPI_WAY_DENSE};
-    if (++messages % 256 == 0)
-        espi_trial_round_passes(espi_stats_now());
+    espi_trial_round_counts();
     const struct espi_message_side *asked = ask_way(m, row, &question);
     const bool chosen = asked != NULL;
     if (chosen)

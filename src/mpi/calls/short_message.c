@@ -143,6 +143,7 @@ static inline __attribute__((always_inline)) struct espi_plan *find_plan(MPI_Dat
 static void count_packed(struct espi_stats_thread *stats, struct espi_type_slot *slot, struct espi_plan *plan,
                          int64_t count, int64_t bytes)
 {
+    espi_trial_round_counts();
     espi_plan_count_use(stats, slot, count);
     espi_bump(&plan->record->changed, 1);
     espi_bump(&plan->record->saved_ps[ESPI_SAVED_ALONE], plan->last_short.saved_ps);
@@ -234,11 +235,9 @@ static __attribute__((noinline)) espi_word send_timed(espi_next next, const espi
 {
     const uint64_t begun = espi_stats_now();
     const espi_word result = ESPI_CALL(next, 6, changed);
-    const uint64_t ended = espi_stats_now();
 
     if ((int)result == MPI_SUCCESS)
-        espi_core_distance_took(ended - begun);
-    espi_trial_round_passes(ended);
+        espi_core_distance_took(espi_stats_now() - begun);
     return result;
 }
 

@@ -96,48 +96,48 @@ void espi_trial_take_back(uint32_t what)
 /* ---- rounds ---- */
 
 /* What a verdict costs is some sixty messages of about a microsecond, of which half go the worse way: so a round, and
-   what it lasts longer for each, lose a thousandth of the time at most. */
-enum { ROUND_NS = 1000000000, VERDICT_NS = 20000000 };
+   what it lasts longer for each of the rank that has most of them, lose a thousandth of the time at most. */
+enum { ROUND_MS = 1000, VERDICT_MS = 20 };
+/* The word, from its low bits on: these verdicts, when the round has begun (ms, 0: that was not seen yet), and its
+   number. */
+enum { VERDICTS_BITS = 16, VERDICTS_MOST = (1 << VERDICTS_BITS) - 1 };
+#define BEGUN_MOST UINT32_MAX
 
-static atomic_uint no_more;
-atomic_uint *espi_trial_round_number = &no_more;
-static struct {
-    unsigned number;
-    uint64_t begun, lasts; /* 0: it was not seen yet when it began */
-} current = {.lasts = ROUND_NS};
+static _Atomic uint64_t no_more;
+_Atomic uint64_t *espi_trial_round_word = &no_more;
+unsigned espi_trial_round_messages;
 
-void espi_trial_rounds_share(atomic_uint *number)
+void espi_trial_rounds_share(_Atomic uint64_t *word)
 {
-    if (number == NULL) /* what was found in the last one stays */
-        atomic_store(&no_more, espi_trial_round());
-    espi_trial_round_number = number != NULL ? number : &no_more;
-    current.begun = 0;
-    current.lasts = ROUND_NS;
+    if (word == NULL) /* what was found in the last one stays */
+        atomic_store(&no_more, atomic_load(espi_trial_round_word));
+    espi_trial_round_word = word != NULL ? word : &no_more;
 }
 
-static void see_round(void)
+void espi_trial_round_finds(unsigned verdicts)
 {
-    const unsigned number = espi_trial_round();
+    static unsigned number, sum; /* of this rank, in that round */
+    uint64_t word = atomic_load_explicit(espi_trial_round_word, memory_order_relaxed);
 
-    if (number == current.number)
-        return;
-    current.number = number;
-    current.begun = 0;
-    current.lasts = ROUND_NS;
-}
-
-void espi_trial_round_finds(int verdicts)
-{
-    see_round();
-    current.lasts += (uint64_t)verdicts * VERDICT_NS;
+    sum = word >> ESPI_TRIAL_ROUND_AT == number ? sum + verdicts : verdicts;
+    number = (unsigned)(word >> ESPI_TRIAL_ROUND_AT);
+    sum = sum < VERDICTS_MOST ? sum : VERDICTS_MOST;
+    while (word >> ESPI_TRIAL_ROUND_AT == number && (word & VERDICTS_MOST) < sum &&
+           !atomic_compare_exchange_weak(espi_trial_round_word, &word, (word & ~(uint64_t)VERDICTS_MOST) | sum))
+        ;
 }
 
 void espi_trial_round_passes(uint64_t now)
 {
-    see_round();
-    unsigned number = current.number;
-    if (current.begun == 0)
-        current.begun = now;
-    else if (now - current.begun >= current.lasts && espi_trial_round_number != &no_more)
-        atomic_compare_exchange_strong(espi_trial_round_number, &number, number + 1);
+    uint64_t word = atomic_load_explicit(espi_trial_round_word, memory_order_relaxed);
+    const uint64_t begun = word >> VERDICTS_BITS & BEGUN_MOST, ms = now / 1000000 & BEGUN_MOST,
+                   lasted = (ms - begun) & BEGUN_MOST, now_seen = (ms > 0 ? ms : 1) << VERDICTS_BITS;
+
+    if (espi_trial_round_word == &no_more)
+        return;
+    if (begun == 0)
+        atomic_compare_exchange_strong(espi_trial_round_word, &word, word | now_seen);
+    else if (lasted >= ROUND_MS + VERDICT_MS * (word & VERDICTS_MOST) && lasted <= BEGUN_MOST / 2)
+        atomic_compare_exchange_strong(espi_trial_round_word, &word,
+                                       ((word >> ESPI_TRIAL_ROUND_AT) + 1) << ESPI_TRIAL_ROUND_AT | now_seen);
 }

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/stats.h"
+
 enum {
     ESPI_TRIAL_SIZES = 32,
     ESPI_TRIAL_NUMBERS = 127, /* from 1 on, and round again; 0: none was begun */
@@ -63,18 +65,28 @@ void espi_trial_take_back(uint32_t what);
 
 /* ---- rounds ---- */
 
-/* What was found is found anew from time to time (message_plan.h), by all ranks at once: they share the number of the
-   round. From now on that is this one. NULL: there are no more rounds. The leader's (base/overlap.h), as what
-   follows. */
-void espi_trial_rounds_share(atomic_uint *number);
-extern atomic_uint *espi_trial_round_number;
+/* What was found is found anew from time to time (message_plan.h), by all ranks at once: they share a word of the
+   round. From now on that is this one, 0 at first. NULL: there are no more rounds. The leader's (base/overlap.h), as
+   what follows. */
+void espi_trial_rounds_share(_Atomic uint64_t *word);
+extern _Atomic uint64_t *espi_trial_round_word;
+enum { ESPI_TRIAL_ROUND_AT = 48 };
 static inline unsigned espi_trial_round(void)
 {
-    return atomic_load_explicit(espi_trial_round_number, memory_order_relaxed);
+    return (unsigned)(atomic_load_explicit(espi_trial_round_word, memory_order_relaxed) >> ESPI_TRIAL_ROUND_AT);
 }
-/* So many verdicts are to be found anew in this round. */
-void espi_trial_round_finds(int verdicts);
+/* So many verdicts are to be found anew by this rank in this round. */
+void espi_trial_round_finds(unsigned verdicts);
 /* The time is `now`, ns: ends the round when it has lasted long enough, unless another rank has. */
 void espi_trial_round_passes(uint64_t now);
+/* A short message whose type has a plan goes by, whatever becomes of it: of some the time is looked at. */
+extern unsigned espi_trial_round_messages;
+static inline void espi_trial_round_counts(void)
+{
+    enum { EACH = 256 };
+
+    if (__builtin_expect(++espi_trial_round_messages % EACH == 0, 0))
+        espi_trial_round_passes(espi_stats_now());
+}
 
 #endif

@@ -151,8 +151,6 @@ void espi_way_forget(const struct espi_way_question *q)
     struct espi_way_group *g = espi_way_group_of(q);
 
     espi_trial_take_back(what_of(q));
-    if (g->state != ESPI_WAYS_DECIDED)
-        return; /* it is being found out, or others have the group */
     g->tried[q->call] = 0;
     if (q->call == ESPI_WAY_SEND)
         g->tried[ESPI_WAY_RECEIVE] = 0;

@@ -39,26 +39,32 @@ void espi_plan_begin_round(struct espi_plan *plan)
 {
     static const enum espi_way_call call[ESPI_MESSAGE_CALLS] = {
         [ESPI_ALONE] = ESPI_WAY_SEND, [ESPI_PAIRED] = ESPI_WAY_BOTH, [ESPI_KEPT] = ESPI_WAY_BATCH};
-    int opened = 0;
+    unsigned opened = 0;
 
     plan->round = espi_trial_round();
     for (int calls = 0; calls < ESPI_MESSAGE_CALLS && espi_trial_numbers_are_shared; calls++)
         for (int i = 0; i < plan->n_found[calls]; i++) {
             struct espi_plan_found *found = &plan->found_of[calls][i];
-            if (!found->again || found->open)
+            if (found->open)
                 continue;
             const struct espi_way_question q = {.call = call[calls], .near = true, .bytes = plan->size * found->count,
                                                 .no_cells = true, .doubtful = true, .alike = plan->alike};
-            espi_way_forget(&q);
-            plan->n_lost -= found->loses;
-            found->lost_before = found->loses;
-            found->loses = false;
+            espi_way_forget(&q); /* also what loses for good: others may go on finding it out */
+            found->again = found->again && plan->doubtful[calls];
+            if (!found->again)
+                continue;
             found->open = true;
             opened++;
         }
     atomic_store_explicit(&plan->last_short.count, 0, memory_order_relaxed);
     espi_trial_round_finds(opened);
-    espi_count_anywhere(ESPI_COUNT_packs_found_anew, (uint64_t)opened);
+    espi_count_anywhere(ESPI_COUNT_packs_found_anew, opened);
+}
+
+/* Such messages have turns once more, whatever was found. */
+static bool is_found_anew(const struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
+{
+    return espi_leads() && espi_plan_found(plan, count, calls) != NULL && espi_plan_is_doubtful(plan, count, calls);
 }
 
 /* Whether such a message goes by the plan, and how. */
@@ -79,8 +85,9 @@ static bool serves(struct espi_message_plan *found, int64_t count, enum espi_pac
         return !espi_plan_is_outgrown(plan, count);
     if (espi_plan_loses(plan, count, calls) && loses_all(plan))
         espi_class_packs_no_messages(found->slot); /* if it is another class than that by which it was found */
-    found->typed = !espi_plan_packs_message(plan, count, calls) ||
-                   (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count));
+    found->typed = !is_found_anew(plan, count, calls) &&
+                   (!espi_plan_packs_message(plan, count, calls) ||
+                    (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count)));
     if (found->typed)
         return atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) != MPI_DATATYPE_NULL;
     return class == NULL || class->packs; /* or it is yet to know */
@@ -113,9 +120,13 @@ struct espi_type_slot *espi_message_plan_leaves(MPI_Datatype type, int64_t count
             atomic_load_explicit(&slot->look, memory_order_relaxed) ||
         (plan = espi_plan_borrow(slot)) == NULL)
         return NULL;
-    const bool round_begins = has_turns && espi_leads() && plan->round != espi_trial_round();
+    if (has_turns && espi_leads()) { /* for some such messages it may be time to be tried once more */
+        espi_trial_round_counts();
+        espi_plan_see_round(plan);
+    }
     const bool leaves =
-        !plan->stands && !round_begins && plan->size <= ESPI_ENGINE_PART / count &&
+        !plan->stands && plan->size <= ESPI_ENGINE_PART / count &&
+        !(has_turns && is_found_anew(plan, count, calls)) &&
         espi_class_has_noted(class, plan, ESPI_PACK_MESSAGE, false) &&
         atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL &&
         !(espi_plan_packs_message(plan, count, calls) && (calls != ESPI_KEPT || espi_plan_packs_kept(plan, count)) &&
@@ -138,7 +149,7 @@ struct espi_type_slot *espi_message_plan_starts_too_few(MPI_Datatype type, int64
         return NULL;
     const bool leaves =
         plan->size <= ESPI_ENGINE_PART / count && espi_plan_packs_message(plan, count, ESPI_ALONE) &&
-        !espi_plan_is_doubtful(plan, count, ESPI_ALONE) &&
+        !espi_plan_is_undecided(plan, count, ESPI_ALONE) &&
         atomic_load_explicit(&plan->better[ESPI_WHOLE], memory_order_relaxed) == MPI_DATATYPE_NULL;
     espi_plan_give_back(plan);
     if (!leaves)
@@ -157,31 +168,40 @@ bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
     return packs;
 }
 
-/* No model said what packing saves, but turns do: both sides together, where they are in one time. */
-static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, double ns)
+/* What an item was learnt to save, as packed_ns says it. */
+static uint64_t learnt_ns(const struct espi_plan *plan)
 {
-    const double alone = calls == ESPI_KEPT ? ns + ESPI_PACK_KEPT_NS : ns / 2;
-    uint64_t nothing = ESPI_PACK_TO_BE_TRIED;
-
-    plan->learnt_ns = alone / (double)count;
-    atomic_compare_exchange_strong(&plan->packed_ns[ESPI_PACK_MESSAGE], &nothing,
-                                   1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count));
+    return 1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count);
 }
 
-/* Whether that stays. */
-static bool note_found(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, bool loses)
+/* No model said what packing saves, but turns do: both sides together, where they are in one time. 0: they have said
+   so, and that is no longer true. */
+static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, double ns)
+{
+    const double alone = ns == 0 ? 0 : calls == ESPI_KEPT ? ns + ESPI_PACK_KEPT_NS : ns / 2;
+    uint64_t before = plan->learnt_ns > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED;
+
+    plan->learnt_ns = alone / (double)count;
+    atomic_compare_exchange_strong(&plan->packed_ns[ESPI_PACK_MESSAGE], &before,
+                                   alone > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED);
+}
+
+/* Whether that stays. `loses` negative: the trial said nothing. */
+static bool note_found(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, int loses)
 {
     struct espi_plan_found *places = plan->found_of[calls], *found = places;
 
     while (found < places + plan->n_found[calls] && found->count != count)
         found++;
-    const bool first = found == places + plan->n_found[calls];
+    const bool first = found == places + plan->n_found[calls], known = loses >= 0, lost = !first && found->loses;
+    if (!known) /* as it was, or as the models say */
+        loses = first ? !espi_plan_gains_by_models(plan, count, calls) : lost;
     found->count = count;
-    found->again = espi_trial_numbers_are_shared && !(loses && (first || found->lost_before));
+    found->again = espi_trial_numbers_are_shared && !(loses && (first || (known && lost)));
     found->loses = loses;
     found->open = false;
     plan->n_found[calls] += first;
-    plan->n_lost += loses;
+    plan->n_lost += loses - lost;
     return !found->again;
 }
 
@@ -201,14 +221,16 @@ void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slo
     const bool known = espi_way_takes(q, &packed, &own);
     if (known && !espi_way_agrees(q, &packed, &own))
         return;
-    const bool loses = known ? packed > own - own / CLEAR : !espi_plan_gains_by_models(plan, count, calls);
-    const bool for_good = note_found(plan, count, calls, loses);
+    const bool for_good = note_found(plan, count, calls, known ? packed > own - own / CLEAR : -1),
+               loses = espi_plan_loses(plan, count, calls);
     if (!loses && known)
         learn(plan, count, calls, own - packed);
     if (!loses)
         return;
-    if (loses_all(plan))
+    if (loses_all(plan)) {
+        learn(plan, count, calls, 0);
         espi_class_packs_no_messages(slot);
+    }
     if (!known || !for_good)
         return;
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);

@@ -51,11 +51,19 @@ static inline bool espi_plan_is_doubtful(const struct espi_plan *plan, int64_t c
     return found != NULL ? found->open : plan->n_found[calls] < ESPI_COUNTS_TRIED;
 }
 
+/* The same in calls that find nothing out: they go by what was found at last, also while others find it anew. */
+static inline bool espi_plan_is_undecided(const struct espi_plan *plan, int64_t count, enum espi_message_calls calls)
+{
+    const struct espi_plan_found *found = espi_plan_found(plan, count, calls);
+
+    return espi_plan_is_doubtful(plan, count, calls) && (found == NULL || found->loses);
+}
+
 /*
  * Processors of a node come near each other and go farther apart, where nothing binds ranks to them; and a trial may
  * meet a time that is like no other. So what was found better packed is found anew in each round, by all ranks
- * together (trial_numbers.h). What loses goes as the program's type until the next one, and for good where it loses
- * in two rounds that follow each other; or in its first trial, as nothing is lost by that.
+ * together (trial_numbers.h). What loses goes as the program's type until the next round in which there are such
+ * messages, and for good where it loses then, too; or in its first trial, as nothing is lost by that.
  */
 void espi_plan_begin_round(struct espi_plan *plan);
 /* A message of the plan is about to be sent or received. The leader's. */

@@ -59,7 +59,7 @@ struct espi_plan {
     struct espi_plan_found { /* those of so many items were, and go as the program's type if packing loses */
         int64_t count;
         atomic_bool loses, open; /* open: that is being found anew, */
-        bool again, lost_before; /* as it is to be in each round (espi_plan_begin_round); what was found before */
+        bool again;              /* as it is to be in each round (espi_plan_begin_round) */
     } found_of[ESPI_MESSAGE_CALLS][ESPI_COUNTS_TRIED];
     atomic_uint round; /* in which that was looked at last; the leader writes */
     atomic_int tries[ESPI_MESSAGE_CALLS]; /* there were such messages to be tried: so many others go by until they

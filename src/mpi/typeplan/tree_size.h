@@ -3,7 +3,6 @@
 #define ESPI_MPI_TYPEPLAN_TREE_SIZE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "layout/layout.h"
 

@@ -77,7 +77,7 @@ bool espi_plan_is_untried(const struct espi_plan *plan, int64_t count, enum espi
                           enum espi_packable exactly)
 {
     return espi_calls_overlap && espi_packs_as(exactly) == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE &&
-           espi_plan_is_doubtful(plan, count, espi_message_calls_of(exactly)) && !espi_leads();
+           espi_plan_is_undecided(plan, count, espi_message_calls_of(exactly)) && !espi_leads();
 }
 
 bool espi_plan_waits_for_turns(const struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
@@ -118,7 +118,7 @@ bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpo
             return packs && gains_most(plan);
         return q.open != ESPI_WAYS_NONE && espi_way_of(&q) != ESPI_WAY_TYPED;
     }
-    if (espi_packs_started(exactly) && espi_plan_is_doubtful(plan, count, ESPI_ALONE))
+    if (espi_packs_started(exactly) && espi_plan_is_undecided(plan, count, ESPI_ALONE))
         return false; /* that is not found out by it */
     if (espi_packs_started(exactly) && packs && !always) {
         const bool too_few = espi_packed_starts_too_few();

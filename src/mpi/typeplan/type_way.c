@@ -81,7 +81,7 @@ struct espi_way espi_types_blocks_way(struct espi_thread *thread, MPI_Datatype t
     const bool packs = espi_plan_is_to_pack(plan, count, purpose, exactly, each, together);
     const bool few = !packs && !lasts && espi_packs_started(exactly) && purpose == ESPI_WHOLE &&
                      espi_plan_packs_message(plan, count, ESPI_ALONE) &&
-                     !espi_plan_is_doubtful(plan, count, ESPI_ALONE);
+                     !espi_plan_is_undecided(plan, count, ESPI_ALONE);
     const bool will = packs || may_be_tried(s, plan, count, purpose, exactly);
     if (will || (better == MPI_DATATYPE_NULL && !few && !espi_plan_is_untried(plan, count, purpose, exactly)))
         espi_class_note(s, plan, use, will || (espi_packs_blocks(use) && !espi_type_service.one_node &&
