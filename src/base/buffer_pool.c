@@ -82,17 +82,17 @@ static void populate(void *memory, size_t size)
 /* Long buffers are mapped, so that the kernel may give them huge pages, of which each takes one fault and not 512: on
    virtual machines those take longer than many uses of the buffer. (Where it gives none they come as others do.)
    What they begin with leaves the content at a line of the cache. To map and unmap takes longer than malloc, which
-   has such memory at hand: so they stay as long as the pool, and there are no more of them than it keeps. Not where
-   tools watch what malloc gives. */
-enum { MAPPED_LEAST = HUGE_PAGE, LEAD = 64 };
+   has such memory at hand: so they stay as long as the pool, and there are no more of them than it keeps, as each may
+   have up to half a huge page more than it is asked for. Not where tools watch what malloc gives. */
+enum { MAPPED_LEAST = HUGE_PAGE / 2, LEAD = 64 };
 static atomic_int mapped_now;
 
-/* Whole pages; what lies behind the last huge page is another one where it is nearly as long. */
+/* Whole pages; what lies behind the last huge page is another one where it is at least half as long. */
 static size_t room_of(size_t size)
 {
     const size_t tail = size % HUGE_PAGE, all = size - tail;
 
-    return all + (tail >= HUGE_PAGE / 8 * 7 ? HUGE_PAGE : (tail + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
+    return all + (tail >= HUGE_PAGE / 2 ? HUGE_PAGE : (tail + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
 }
 
 static struct buffer *map_pages(size_t size)
@@ -170,7 +170,7 @@ void espi_pool_put(void *buffer)
     if (!buffer)
         return;
     struct buffer *back = (struct buffer *)((char *)buffer - offsetof(struct buffer, content));
-    for (int i = 0; i < KEPT_LONG && back->mapped > 0; i++) /* one is empty */
+    for (int i = 0; i < KEPT_LONG && back->mapped > 0; i++) /* one is empty, if no other thread fills it */
         if (fill(&long_slots[i], back))
             return;
     /* Empty slots first; else it takes the place of another, so that the kept sizes follow what is needed now. */

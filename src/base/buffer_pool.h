@@ -1,5 +1,5 @@
 /* Buffers that are needed again and again: a few are kept, so that the pages of a large one are not faulted in at
-   each use. Some of 2 MB and more are mapped, once base/own_heap.h is open. Thread-safe. */
+   each use. Some of 1 MB and more are mapped, once base/own_heap.h is open. Thread-safe. */
 #ifndef ESPI_BASE_BUFFER_POOL_H
 #define ESPI_BASE_BUFFER_POOL_H
 

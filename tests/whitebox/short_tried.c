@@ -232,6 +232,12 @@ static void begin_round(void)
     round_word += (uint64_t)1 << ESPI_TRIAL_ROUND_AT;
 }
 
+static void see_next_round(void)
+{
+    begin_round();
+    espi_plan_see_round(plan);
+}
+
 static void share(void)
 {
     espi_trial_numbers_share(said, 0);
@@ -270,7 +276,7 @@ static bool is_packed(void)
 }
 
 /* What was better packed is found out once more in each round; what loses goes as it is, and for good if it loses in
-   two that follow each other. */
+   the next one in which there are such messages. */
 START_TEST(found_anew)
 {
     begin_shared(2000);
@@ -292,6 +298,7 @@ START_TEST(found_anew)
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed);
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_found_anew), anew + 6);
     next_round(0);
+    begin_round(); /* without messages */
     next_round(0);
     ck_assert(espi_plan_loses(plan, COUNT, ESPI_ALONE) && !class->packs);
     ck_assert_uint_eq(counted(ESPI_COUNT_packs_reversed), reversed + 1);
@@ -308,8 +315,7 @@ START_TEST(found_once)
 {
     begin_shared(2000);
     find_out(0, 0);
-    begin_round();
-    espi_plan_see_round(plan);
+    see_next_round();
     ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && espi_plan_loses(plan, COUNT, ESPI_ALONE));
     ck_assert(!espi_slot_class(espi_slot_of(type))->packs);
     end_shared();
@@ -318,8 +324,7 @@ START_TEST(found_once)
     find_out(OWN_NS, 0);
     ck_assert(!plan->found_of[ESPI_ALONE][0].again);
     share();
-    begin_round();
-    espi_plan_see_round(plan);
+    see_next_round();
     ck_assert(!espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE) && is_packed());
     end_shared();
 }
@@ -369,13 +374,43 @@ START_TEST(meanwhile)
     begin_shared(2000);
     find_out(OWN_NS, 0);
     for (int lost = 0; lost < 2; lost++) {
-        begin_round();
-        espi_plan_see_round(plan);
+        see_next_round();
         ck_assert(espi_plan_is_doubtful(plan, COUNT, ESPI_ALONE));
         ck_assert_int_eq(espi_plan_is_undecided(plan, COUNT, ESPI_ALONE), lost);
         ck_assert_int_eq(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, ESPI_PACK_STARTED_SENT, COUNT, 1), !lost);
         find_out(0, 0);
     }
+    end_shared();
+
+    begin_shared(200); /* less than a record of a request costs by the models */
+    find_out(OWN_NS, 0);
+    plan->found_of[ESPI_KEPT][0] = (struct espi_plan_found){.count = COUNT, .again = true};
+    plan->n_found[ESPI_KEPT] = 1;
+    for (int open = 0; open < 2; open++) {
+        ck_assert_int_eq(espi_plan_is_doubtful(plan, COUNT, ESPI_KEPT), open);
+        ck_assert(espi_plan_is_to_pack(plan, COUNT, ESPI_WHOLE, ESPI_PACK_KEPT_SENT, COUNT, 1));
+        see_next_round();
+    }
+    end_shared();
+}
+END_TEST
+
+/* What is not doubtful any more while it is found anew stays as it was, and is looked at again if it is once more. */
+START_TEST(without_doubt)
+{
+    begin_shared(2000);
+    find_out(OWN_NS, 0);
+    next_round(0);
+    see_next_round();
+    ck_assert(plan->found_of[ESPI_ALONE][0].open);
+    plan->doubtful[ESPI_ALONE] = false;
+    see_next_round();
+    ck_assert(!plan->found_of[ESPI_ALONE][0].open && espi_plan_loses(plan, COUNT, ESPI_ALONE));
+    message(ESPI_FN_Send, OWN_NS);
+    ck_assert(!espi_slot_class(espi_slot_of(type))->packs);
+    plan->doubtful[ESPI_ALONE] = true;
+    see_next_round();
+    ck_assert(plan->found_of[ESPI_ALONE][0].open);
     end_shared();
 }
 END_TEST
@@ -423,11 +458,6 @@ static bool is_left(void)
     return espi_message_plan_leaves(type, COUNT, ESPI_ALONE, true) != NULL;
 }
 
-static bool goes_the_long_way(void)
-{
-    return message(ESPI_FN_Send, OWN_NS) == MPI_PACKED;
-}
-
 /* Messages that go so end the round when it has lasted for a second. */
 static void end_round(bool (*goes)(void))
 {
@@ -450,7 +480,7 @@ START_TEST(time_passes)
     find_out(OWN_NS, 0);
     end_round(goes_the_short_way);
     find_out(OWN_NS, 0);
-    end_round(goes_the_long_way);
+    end_round(is_packed);
     find_out(0, 0);
     end_round(is_left);
     find_out(OWN_NS, 0);
@@ -462,6 +492,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return TYPES_RUN(argc, argv, "whitebox/short_tried", found_apart, nothing_found, learnt, rather_than_better,
-                     no_turns, found_anew, found_once, nothing_found_anew, learnt_anew, meanwhile, not_the_short_way,
+                     no_turns, found_anew, found_once, nothing_found_anew, learnt_anew, meanwhile, without_doubt,
+                     not_the_short_way,
                      time_passes);
 }

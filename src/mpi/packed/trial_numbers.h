@@ -79,7 +79,7 @@ static inline unsigned espi_trial_round(void)
 void espi_trial_round_finds(unsigned verdicts);
 /* The time is `now`, ns: ends the round when it has lasted long enough, unless another rank has. */
 void espi_trial_round_passes(uint64_t now);
-/* A short message whose type has a plan goes by, whatever becomes of it: of some the time is looked at. */
+/* A message whose type has a plan goes by, whatever becomes of it: of some the time is looked at. */
 extern unsigned espi_trial_round_messages;
 static inline void espi_trial_round_counts(void)
 {

@@ -29,7 +29,7 @@ static bool loses_all(struct espi_plan *plan)
         if (is_being_tried(plan, (enum espi_message_calls)calls))
             return false;
         for (int i = 0; i < plan->n_found[calls]; i++)
-            if (!plan->found_of[calls][i].loses || plan->found_of[calls][i].again)
+            if (!plan->found_of[calls][i].loses || (plan->found_of[calls][i].again && plan->doubtful[calls]))
                 return false;
     }
     return true;
@@ -45,12 +45,13 @@ void espi_plan_begin_round(struct espi_plan *plan)
     for (int calls = 0; calls < ESPI_MESSAGE_CALLS && espi_trial_numbers_are_shared; calls++)
         for (int i = 0; i < plan->n_found[calls]; i++) {
             struct espi_plan_found *found = &plan->found_of[calls][i];
-            if (found->open)
+            if (!plan->doubtful[calls])
+                found->open = false;
+            if (!plan->doubtful[calls] || found->open)
                 continue;
             const struct espi_way_question q = {.call = call[calls], .near = true, .bytes = plan->size * found->count,
                                                 .no_cells = true, .doubtful = true, .alike = plan->alike};
             espi_way_forget(&q); /* also what loses for good: others may go on finding it out */
-            found->again = found->again && plan->doubtful[calls];
             if (!found->again)
                 continue;
             found->open = true;
@@ -59,6 +60,32 @@ void espi_plan_begin_round(struct espi_plan *plan)
     atomic_store_explicit(&plan->last_short.count, 0, memory_order_relaxed);
     espi_trial_round_finds(opened);
     espi_count_anywhere(ESPI_COUNT_packs_found_anew, opened);
+}
+
+/* What an item was learnt to save, as packed_ns says it. */
+static uint64_t learnt_ns(const struct espi_plan *plan)
+{
+    return 1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count);
+}
+
+/* No model said what packing saves, but turns do: both sides together, where they are in one time. 0: they have said
+   so, and that is no longer true. */
+static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, double ns)
+{
+    const double alone = ns == 0 ? 0 : calls == ESPI_KEPT ? ns + ESPI_PACK_KEPT_NS : ns / 2;
+    uint64_t before = plan->learnt_ns > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED;
+
+    plan->learnt_ns = alone / (double)count;
+    atomic_compare_exchange_strong(&plan->packed_ns[ESPI_PACK_MESSAGE], &before,
+                                   alone > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED);
+}
+
+/* None of them is to be packed any more. */
+static void give_up(struct espi_plan *plan, struct espi_type_slot *slot)
+{
+    if (espi_leads())
+        learn(plan, 1, ESPI_ALONE, 0);
+    espi_class_packs_no_messages(slot);
 }
 
 /* Such messages have turns once more, whatever was found. */
@@ -84,7 +111,7 @@ static bool serves(struct espi_message_plan *found, int64_t count, enum espi_pac
     if (found->parts)
         return !espi_plan_is_outgrown(plan, count);
     if (espi_plan_loses(plan, count, calls) && loses_all(plan))
-        espi_class_packs_no_messages(found->slot); /* if it is another class than that by which it was found */
+        give_up(plan, found->slot); /* if it is another class than that by which it was found */
     found->typed = !is_found_anew(plan, count, calls) &&
                    (!espi_plan_packs_message(plan, count, calls) ||
                     (espi_packs_kept(use) && !espi_plan_packs_kept(plan, count)));
@@ -168,24 +195,6 @@ bool espi_message_plan_packs(MPI_Datatype type, int64_t count)
     return packs;
 }
 
-/* What an item was learnt to save, as packed_ns says it. */
-static uint64_t learnt_ns(const struct espi_plan *plan)
-{
-    return 1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count);
-}
-
-/* No model said what packing saves, but turns do: both sides together, where they are in one time. 0: they have said
-   so, and that is no longer true. */
-static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, double ns)
-{
-    const double alone = ns == 0 ? 0 : calls == ESPI_KEPT ? ns + ESPI_PACK_KEPT_NS : ns / 2;
-    uint64_t before = plan->learnt_ns > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED;
-
-    plan->learnt_ns = alone / (double)count;
-    atomic_compare_exchange_strong(&plan->packed_ns[ESPI_PACK_MESSAGE], &before,
-                                   alone > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED);
-}
-
 /* Whether that stays. `loses` negative: the trial said nothing. */
 static bool note_found(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, int loses)
 {
@@ -227,10 +236,8 @@ void espi_message_plan_settle(struct espi_plan *plan, struct espi_type_slot *slo
         learn(plan, count, calls, own - packed);
     if (!loses)
         return;
-    if (loses_all(plan)) {
-        learn(plan, count, calls, 0);
-        espi_class_packs_no_messages(slot);
-    }
+    if (loses_all(plan))
+        give_up(plan, slot);
     if (!known || !for_good)
         return;
     espi_count_anywhere(ESPI_COUNT_packs_reversed, 1);

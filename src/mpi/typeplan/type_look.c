@@ -87,7 +87,7 @@ bool espi_plan_waits_for_turns(const struct espi_plan *plan, int64_t count, enum
 
     return espi_packs_as(exactly) == ESPI_PACK_MESSAGE && purpose == ESPI_WHOLE &&
            atomic_load_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], memory_order_relaxed) > 0 &&
-           !espi_plan_gains_by_models(plan, count, calls) && espi_plan_is_doubtful(plan, count, calls);
+           !espi_plan_gains_by_models(plan, count, calls) && espi_plan_is_undecided(plan, count, calls);
 }
 
 bool espi_plan_is_to_pack(struct espi_plan *plan, int64_t count, enum espi_purpose purpose,
