@@ -107,13 +107,13 @@ static bool is_regular(const struct espi_node *node)
 
 bool espi_node_same_map(const struct espi_node *a, const struct espi_node *b)
 {
-    static const struct {
+    static const struct comparison {
         int64_t whole, samples, each; /* entries: compared as a whole up to so many; of each of so many samples */
-    } usual = {1 << 16, 64, 512}, of_regular = {1 << 12, 16, 64}, *by;
+    } usual = {1 << 16, 64, 512}, of_regular = {1 << 12, 16, 64};
 
     if (a->entries != b->entries || a->true_lb != b->true_lb || a->true_ub != b->true_ub)
         return false;
-    by = is_regular(a) && is_regular(b) ? &of_regular : &usual;
+    const struct comparison *const by = is_regular(a) && is_regular(b) ? &of_regular : &usual;
     if (a->entries <= by->whole)
         return same_part(a, b, 0, a->entries);
     for (int64_t i = 0; i < by->samples; i++) {
