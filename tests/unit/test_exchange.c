@@ -126,12 +126,14 @@ START_TEST(marks_are_seen)
             ck_assert_uint_eq(espi_segment_notes(&segment, i)[k]++, 0);
     atomic_store(&espi_segment_marks(&segment, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1], 77);
     atomic_store(&espi_segment_notes(&segment, PROCESSES - 1)[ESPI_SEGMENT_NOTES - 1], UINT64_C(1) << 60);
+    ck_assert_uint_eq((*espi_segment_round(&segment))++, 0);
     const pid_t child = fork();
     if (child == 0) { /* the word at the beginning is as it was, and the others' are their own */
         const bool good = espi_segment_open(&other, PROCESSES, &key) &&
                           espi_segment_marks(&other, 1)[0] == 1 && espi_segment_notes(&other, 1)[0] == 1 &&
                           espi_segment_notes(&other, PROCESSES - 1)[ESPI_SEGMENT_NOTES - 1] == UINT64_C(1) << 60 &&
-                          espi_segment_marks(&other, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1] == 77;
+                          espi_segment_marks(&other, PROCESSES - 1)[ESPI_SEGMENT_MARKS - 1] == 77 &&
+                          *espi_segment_round(&other) == 1;
         _exit(good ? 0 : 1);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);

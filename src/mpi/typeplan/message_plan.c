@@ -62,22 +62,16 @@ void espi_plan_begin_round(struct espi_plan *plan)
     espi_count_anywhere(ESPI_COUNT_packs_found_anew, opened);
 }
 
-/* What an item was learnt to save, as packed_ns says it. */
-static uint64_t learnt_ns(const struct espi_plan *plan)
-{
-    return 1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count);
-}
-
 /* No model said what packing saves, but turns do: both sides together, where they are in one time. 0: they have said
    so, and that is no longer true. */
 static void learn(struct espi_plan *plan, int64_t count, enum espi_message_calls calls, double ns)
 {
     const double alone = ns == 0 ? 0 : calls == ESPI_KEPT ? ns + ESPI_PACK_KEPT_NS : ns / 2;
-    uint64_t before = plan->learnt_ns > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED;
+    uint64_t before = plan->learnt_ns > 0 ? espi_plan_learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED;
 
     plan->learnt_ns = alone / (double)count;
     atomic_compare_exchange_strong(&plan->packed_ns[ESPI_PACK_MESSAGE], &before,
-                                   alone > 0 ? learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED);
+                                   alone > 0 ? espi_plan_learnt_ns(plan) : ESPI_PACK_TO_BE_TRIED);
 }
 
 /* None of them is to be packed any more. */

@@ -24,6 +24,12 @@ static inline double espi_plan_saves_at_most(const struct espi_plan *plan, int64
            BYTE_NS * (double)(plan->size * count) + CALL_NS;
 }
 
+/* What items were learnt to save, which is more than 0, as packed_ns says it. */
+static inline uint64_t espi_plan_learnt_ns(const struct espi_plan *plan)
+{
+    return 1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count);
+}
+
 /* What was measured that a message saves, ns; negative: it was not. `by_way`: by the way that such ones go now,
    against the library's; `in_all`: against the program's type, for the report alone. */
 struct espi_message_saving {

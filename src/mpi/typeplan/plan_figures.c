@@ -4,6 +4,7 @@
 #include "mpi/typeplan/engine_calibrate.h"
 #include "mpi/typeplan/engine_cost.h"
 #include "mpi/typeplan/pack_gain.h"
+#include "mpi/typeplan/plan_credit.h"
 
 /* Up to which measured times the plan packs, and whether local calls are tried both ways: not where the program is
    four times as fast by the models. */
@@ -89,9 +90,7 @@ void espi_plan_take_figures(struct espi_plan *plan, const struct espi_plan_reque
         atomic_store_explicit(&plan->packed_ns[use], s->packed_ns[use], memory_order_relaxed);
     if (s->packed_ns[ESPI_PACK_MESSAGE] <= ESPI_PACK_TO_BE_TRIED && plan->learnt_ns > 0 &&
         (request->reversed & 1u << ESPI_PACK_MESSAGE) == 0 && plan->pack != NULL)
-        atomic_store_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE],
-                              1 + ESPI_PACK_TO_BE_TRIED + (uint64_t)(plan->learnt_ns * (double)plan->count),
-                              memory_order_relaxed);
+        atomic_store_explicit(&plan->packed_ns[ESPI_PACK_MESSAGE], espi_plan_learnt_ns(plan), memory_order_relaxed);
     plan->alike = alike(plan->pack);
     for (int calls = 0; calls < ESPI_MESSAGE_CALLS; calls++)
         plan->doubtful[calls] = may_lose(plan, request, (enum espi_message_calls)calls);
